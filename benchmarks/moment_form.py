@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.flows.moment_check import solve_moments
 from symderiv.integrate.rules.any_rule import solve
-from symderiv.precision import Rates, moment_digits, numbers
+from symderiv.precision import RuleParameters, moment_digits, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module
 from symderiv.problem.initial import initial
@@ -94,7 +94,9 @@ def measure(L: int, exponent: float, end: float = END, losses: bool = True) -> L
 def errors_of(study: Study, digits: int, backend: str) -> np.ndarray:
     """The generalisation error by one integration, with all its digits."""
     with numbers(digits, backend) as c:
-        system = MomentSystem(moment_module("erf"), initial(study).state, Rates(LEARNING_RATE), c)
+        system = MomentSystem(
+            moment_module("erf"), initial(study).state, RuleParameters(LEARNING_RATE), c
+        )
         states = trajectory(
             system.right_hand_side, system.start, study.alpha.tolist(), TOLERANCE,
             size=system.size, point=c.point, max_evaluations=30_000,

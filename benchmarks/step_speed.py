@@ -20,7 +20,7 @@ from numba import njit, types
 
 import symderiv as sd
 from symderiv.compiled_code.compiled import MATRIX, VECTOR
-from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_chain import MarkovChain, space_of
 from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_normals import draw_normals
 
@@ -102,7 +102,7 @@ def step_times(N: int = 1024, K: int = 2, M: int = 2) -> dict[str, float]:
     vectors = random.standard_normal((K + M, N))
     space = replace(space_of(program, np.array([N])), together=0)
     start = vectors, np.zeros(0)
-    chain = Chain(program, space, start, np.zeros((0, 0)), {"eta": 0.5}, (1,), 10**9)
+    chain = MarkovChain(program, space, start, np.zeros((0, 0)), {"eta": 0.5}, (1,), 10**9)
     # one room for the inputs of all, so that none finds it colder than another
     own = [vectors[:K].copy(), vectors[K:].copy(), chain._inputs]
     fields = np.zeros(K + M)

@@ -9,8 +9,9 @@ LANGUAGE = Addition(
     edits=(
         Edit(
             "symderiv/foundation/languages.py",
-            '    "julia": Language(',
-            '    "c++": Language("cpp", ("// ", ""), "cpp.print_cpp"),\n    "julia": Language(',
+            '    "julia": ExportLanguage(',
+            '    "c++": ExportLanguage("cpp", ("// ", ""), "cpp.print_cpp"),\n'
+            '    "julia": ExportLanguage(',
         ),
     ),
     made={

@@ -3,7 +3,7 @@ r"""Symmetric reduction: sums over units collapse into classes of indices, symbo
 In a state that does not change when units are permuted, an entry of an array depends only on which
 of its indices coincide. A sum over p of such entries is then a sum over the classes of p: p is one
 of the units that are named already, or none of them; the latter class has K - (named) members.
-What is collapsed here are the engine's own equations (:class:`~symderiv.learning.Equations`); the
+What is collapsed here are the engine's own equations (``LearningEquations``); the
 means in them are evaluated by the Gaussian calculus at the covariance of the state.
 
 Two states are provided. In the *site-symmetric* one students are exchangeable among themselves and
@@ -23,7 +23,7 @@ from sympy.functions.special.tensor_functions import KroneckerDelta
 
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import slots
 from symderiv.lowering.means.mean_functions import Integral, Integrals
 from symderiv.lowering.means.patterns import arrange, upper_triangle
@@ -88,7 +88,7 @@ class SymmetricState:
         paired: Whether student i belongs to teacher i (then K = M), the specialising ansatz.
     """
 
-    def __init__(self, equations: Equations, *, paired: bool) -> None:
+    def __init__(self, equations: LearningEquations, *, paired: bool) -> None:
         self.equations = equations
         self.paired = paired
         self.students = s.M if paired else s.K
@@ -216,7 +216,7 @@ class ReducedEquations:
 
 
 def reduced_equations(
-    equations: Equations, *, paired: bool, noise: bool = True
+    equations: LearningEquations, *, paired: bool, noise: bool = True
 ) -> ReducedEquations:
     """The engine's equations in a symmetric state.
 

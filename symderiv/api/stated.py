@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["System"]
 
 
-class System(stated_system.System):
-    __doc__ = stated_system.System.__doc__
+class System(stated_system.StatedSystem):
+    __doc__ = stated_system.StatedSystem.__doc__
 
     def sweep(
         self,

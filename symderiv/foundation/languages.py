@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from symderiv_codegen import Example, Program
 
-__all__ = ["LANGUAGES", "PROGRAMS", "Language"]
+__all__ = ["LANGUAGES", "PROGRAMS", "ExportLanguage"]
 
 
 @dataclass(frozen=True)
-class Language:
+class ExportLanguage:
     """A language.
 
     Attributes:
@@ -52,14 +52,14 @@ class Language:
 
 _PYTHON = "py", ("# ", ""), "array_python.print_array_python"
 
-LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language(*_PYTHON, flavour=("python",)),
-    "c": Language("c", ("/* ", " */"), "c.print_c"),
-    "julia": Language("jl", ("# ", ""), "julia.print_julia"),
-    "mathematica": Language("wl", ("(* ", " *)"), "mathematica.print_mathematica"),
-    "jax": Language(*_PYTHON, flavour=("jax",)),
-    "casadi": Language(*_PYTHON, flavour=("casadi",)),
-    "latex": Language("tex", ("% ", "")),
+LANGUAGES: Final[Mapping[str, ExportLanguage]] = {
+    "python": ExportLanguage(*_PYTHON, flavour=("python",)),
+    "c": ExportLanguage("c", ("/* ", " */"), "c.print_c"),
+    "julia": ExportLanguage("jl", ("# ", ""), "julia.print_julia"),
+    "mathematica": ExportLanguage("wl", ("(* ", " *)"), "mathematica.print_mathematica"),
+    "jax": ExportLanguage(*_PYTHON, flavour=("jax",)),
+    "casadi": ExportLanguage(*_PYTHON, flavour=("casadi",)),
+    "latex": ExportLanguage("tex", ("% ", "")),
 }
 
 PROGRAMS: Final = {name: each for name, each in LANGUAGES.items() if each.printer}

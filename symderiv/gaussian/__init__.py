@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symderiv.gaussian.distributions import derivative
-from symderiv.gaussian.engine import Expectation, expectation
+from symderiv.gaussian.engine import DerivedExpectation, expectation
 from symderiv.gaussian.forms.evaluate import Value
 from symderiv.gaussian.functions import OwenT, SignMean4
 from symderiv.gaussian.student_integrals import (
@@ -16,8 +16,8 @@ from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.gaussian.terms.existence import Existence, existence
 
 __all__ = [
+    "DerivedExpectation",
     "Existence",
-    "Expectation",
     "OwenT",
     "SignMean4",
     "Value",

@@ -29,7 +29,7 @@ _Sum = dict[_Leaf, dict[sp.Expr, Weight]]
 
 
 @dataclass(frozen=True)
-class Expectation:
+class DerivedExpectation:
     """The expectation of a product of functions of Gaussian fields.
 
     Args:
@@ -76,7 +76,7 @@ def expectation(
     mean: sp.Matrix | None = None,
     *,
     folded: bool = False,
-) -> Expectation:
+) -> DerivedExpectation:
     r"""E[integrand] over jointly Gaussian fields, derived by rules.
 
     Args:
@@ -110,7 +110,7 @@ def expectation(
     kept = [fields[i] for i in used]
     block = [[entries[i][j] for j in used] for i in used]
 
-    def run(opaque_roots: bool) -> Expectation:
+    def run(opaque_roots: bool) -> DerivedExpectation:
         problem = prepare(terms, kept, block, [means[i] for i in used], opaque_roots)
         check_tilts(problem)
         shifted = bool(integrand.free_symbols - set(fields)) or any(m.free_symbols for m in means)
@@ -157,7 +157,7 @@ class _Engine:
         self.narrator = Narrator(problem, integrand, terms)
         self.sign_factors = 0
 
-    def run(self) -> Expectation:
+    def run(self) -> DerivedExpectation:
         by_shift: dict[Shift, list[PreparedTerm]] = {}
         for term in self.problem.terms:
             by_shift.setdefault(term.shift, []).append(term)
@@ -170,7 +170,7 @@ class _Engine:
         value = tidied(sp.Add(*parts), self.folded)
         definitions = self._definitions(value)
         steps = self.narrator.steps(value, definitions, self.forms)
-        return Expectation(
+        return DerivedExpectation(
             self.narrator.statement,
             value,
             definitions,

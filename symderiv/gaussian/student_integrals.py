@@ -8,7 +8,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError, ShapeError
 from symderiv.gaussian.distributions import derivative, variable_of
-from symderiv.gaussian.engine import Expectation, expectation
+from symderiv.gaussian.engine import DerivedExpectation, expectation
 from symderiv.gaussian.terms.covariance import covariance_symbols
 
 FIELDS = tuple(sp.Symbol(name, real=True) for name in ("u", "v", "w", "z"))
@@ -18,7 +18,7 @@ Pattern = Sequence[int] | None
 
 def _product(
     functions: Sequence[sp.Expr], cov: sp.Matrix | None, pattern: Pattern, folded: bool
-) -> Expectation:
+) -> DerivedExpectation:
     """E[∏ functions[k](field of slot k)]."""
     slots = tuple(range(len(functions))) if pattern is None else tuple(pattern)
     if len(slots) != len(functions) or set(slots) != set(range(len(set(slots)))):
@@ -45,7 +45,7 @@ def i2(
     *,
     fields: Pattern = None,
     folded: bool = False,
-) -> Expectation:
+) -> DerivedExpectation:
     r"""I2 = E[g1(u) g2(v)].
 
     Args:
@@ -65,7 +65,7 @@ def i3(
     *,
     fields: Pattern = None,
     folded: bool = False,
-) -> Expectation:
+) -> DerivedExpectation:
     r"""I3 = E[g1'(u) v g2(w)]; arguments as :func:`i2`, slots (u, v, w)."""
     return _product(_slots("i3", [g1, g2]), cov, fields, folded)
 
@@ -79,7 +79,7 @@ def i4(
     *,
     fields: Pattern = None,
     folded: bool = False,
-) -> Expectation:
+) -> DerivedExpectation:
     r"""I4 = E[g1'(u) g2'(v) g3(w) g4(z)]; arguments as :func:`i2`, slots (u, v, w, z).
 
     Coincident fields, e.g. ``fields=(0, 0, 1, 2)`` for u = v with a 3 x 3 covariance, are reduced

@@ -7,13 +7,13 @@ from symderiv.precision.balls.decimals import written
 from symderiv.precision.balls.enclosure import certified, certified_value
 from symderiv.precision.balls.expression_balls import ball, ball_at
 from symderiv.precision.moments.digits import Plan, moment_digits, require_double
-from symderiv.precision.moments.moment_system import Rates
+from symderiv.precision.moments.moment_system import RuleParameters
 from symderiv.precision.moments.moment_trajectory import MomentTrajectory, moment_trajectory
 
 __all__ = [
     "MomentTrajectory",
     "Plan",
-    "Rates",
+    "RuleParameters",
     "ball",
     "ball_at",
     "certified",

@@ -32,7 +32,7 @@ from symderiv.problem.study_tables import (
     STATED_KEYS,
     InitialState,
     Network,
-    Simulation,
+    SimulationPlan,
     Time,
     Training,
 )
@@ -59,7 +59,7 @@ class Study(Table):
     data: Data | None = None
     training: Training
     initial: InitialState = InitialState()
-    simulation: Simulation = Simulation()
+    simulation: SimulationPlan = SimulationPlan()
     time: Time = Time()
     task: list[Task] = []  # noqa: RUF012
     sweep: dict[str, list[Any]] = {}  # noqa: RUF012 - pydantic copies defaults

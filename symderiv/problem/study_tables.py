@@ -313,7 +313,7 @@ class InitialState(Table, table="initial"):
     ] = None
 
 
-class Simulation(Table, table="simulation"):
+class SimulationPlan(Table, table="simulation"):
     """[simulation]: one-pass stochastic gradient descent.
 
     Args:
@@ -414,7 +414,7 @@ TABLES: dict[str, type[Table]] = {
     "network": Network,
     "training": Training,
     "initial": InitialState,
-    "simulation": Simulation,
+    "simulation": SimulationPlan,
     "time": Time,
 }
 """The tables of single keys, by their names in a study."""

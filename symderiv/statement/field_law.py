@@ -12,7 +12,7 @@ from pathlib import Path
 import sympy as sp
 
 from symderiv.foundation.errors import NotClosed
-from symderiv.statement.register import Field, Latent, Symbols, Time
+from symderiv.statement.register import Field, Latent, LearningTime, Symbols
 from symderiv.statement.stated_problem import Inputs, StatedChange, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
@@ -138,7 +138,7 @@ class Law:
 
     def is_time(self, symbol: sp.Symbol) -> bool:
         """Return whether a symbol is the time."""
-        return isinstance(self.symbols.meaning.get(symbol), Time)
+        return isinstance(self.symbols.meaning.get(symbol), LearningTime)
 
     def inputs_of(self, atom: FreshInput) -> Inputs:
         """Return the inputs that a token or copy belongs to."""

@@ -16,7 +16,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.statement.indicators import without_pieces
 from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
-__all__ = ["Field", "Latent", "Mean", "Overlap", "Size", "Symbols", "Time"]
+__all__ = ["Field", "Latent", "LearningTime", "Mean", "Overlap", "Size", "Symbols"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Latent:
 
 
 @dataclass(frozen=True)
-class Time:
+class LearningTime:
     """The time α, steps over N; whole steps where these are batches of cN examples."""
 
 
@@ -77,7 +77,7 @@ class Mean:
     expression: sp.Expr
 
 
-Meaning = Field | Overlap | Size | Latent | Time | Mean
+Meaning = Field | Overlap | Size | Latent | LearningTime | Mean
 
 
 class Symbols:
@@ -167,9 +167,9 @@ class Symbols:
     def time(self) -> sp.Symbol:
         """Return the symbol of time."""
         symbol = sp.Symbol("alpha", real=True)
-        if not isinstance(self.meaning.get(symbol), Time):
+        if not isinstance(self.meaning.get(symbol), LearningTime):
             self.take(symbol.name, "time")
-            self.meaning[symbol] = Time()
+            self.meaning[symbol] = LearningTime()
         return symbol
 
     def average(self, expression: sp.Expr) -> sp.Symbol:

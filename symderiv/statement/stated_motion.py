@@ -40,7 +40,7 @@ ALL = ""
 
 
 class Average(sp.Function):  # type: ignore[misc]
-    """The mean over a fresh example, not yet taken."""
+    """The mean over a fresh example (input and label noise), not yet taken."""
 
     nargs = 1
 

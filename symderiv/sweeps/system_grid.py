@@ -19,7 +19,7 @@ from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
-from symderiv.system.stated_system import System
+from symderiv.system.stated_system import StatedSystem
 from symderiv.system.system_ensembles import Wanted, integrate_points
 from symderiv.system.system_files import read_system, system_text
 from symderiv.system.varied_system import SystemPoint, VariedSystem
@@ -41,7 +41,7 @@ class SweptSystem:
         wanted: Times and tolerances.
     """
 
-    system: System
+    system: StatedSystem
     initial: Mapping[str, Any]
     parameters: Mapping[str, Any]
     wanted: Wanted
@@ -54,7 +54,7 @@ class SweptSystem:
     def read(cls, text: str) -> SweptSystem:
         """Return what a text says, derived anew."""
         said = json.loads(text)
-        system = read_system(json.dumps(said["system"]), System())
+        system = read_system(json.dumps(said["system"]), StatedSystem())
         time = said["time"]
         wanted = Wanted(
             np.array(time["alpha"], dtype=float),

@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
 from symderiv.statement.field_law import Law
-from symderiv.statement.register import Field, Mean, Overlap, Size, Time
+from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
 from symderiv.statement.stated_motion import Average
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
@@ -79,7 +79,7 @@ class Letters(LatexPrinter):  # type: ignore[misc]
             return f"C^{{{inputs}}}_{{{pair}}}"
         if expr in self.law.jumps:
             return rf"\Theta\left({self.doprint(self.law.jumps[expr])}\right)"
-        if isinstance(meaning, Time):
+        if isinstance(meaning, LearningTime):
             return r"\alpha"
         if isinstance(meaning, Mean):
             return rf"\left\langle {self.doprint(meaning.expression)} \right\rangle"

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from symderiv.system.system_trajectory import SystemRun
     from symderiv.system.told import SystemEquations
 
-__all__ = ["System", "asked_times"]
+__all__ = ["StatedSystem", "asked_times"]
 
 
-class System(Language):
+class StatedSystem(Language):
     """A learning problem, stated line by line.
 
     A few slow vectors of N components and slow scalars move with every fresh example, in

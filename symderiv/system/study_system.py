@@ -17,7 +17,7 @@ from symderiv.problem.input_models import Spectrum
 from symderiv.problem.rule_of import rule_of
 from symderiv.problem.study_tables import STATED_KEYS
 from symderiv.statement.language import Language
-from symderiv.system.stated_system import System
+from symderiv.system.stated_system import StatedSystem
 from symderiv.system.stated_times import StatedTasks, schedule_of
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
 
-AnySystem = TypeVar("AnySystem", bound=System)
+AnySystem = TypeVar("AnySystem", bound=StatedSystem)
 
 
-def system_of(study: Study) -> System:
+def system_of(study: Study) -> StatedSystem:
     """Return what a study says as a statement; see :func:`stated_in`."""
-    return stated_in(System(study.training.order), study)
+    return stated_in(StatedSystem(study.training.order), study)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def stated_in(P: AnySystem, study: Study) -> AnySystem:
     return P
 
 
-def named_state(study: Study, state: State, P: System) -> dict[str, Any]:
+def named_state(study: Study, state: State, P: StatedSystem) -> dict[str, Any]:
     """Return a state of a problem by the names of its statement.
 
     Velocities are at rest, and averaged students ``A`` where the students are.

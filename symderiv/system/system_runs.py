@@ -14,7 +14,7 @@ from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readab
 
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits, integrate_flat
-from symderiv.statement.register import Time
+from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, kept_module
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
@@ -136,7 +136,7 @@ class Solver:
         ``parameters`` may say the time as ``alpha`` where something depends on it; it is 0 else.
         """
         parameters, alpha = dict(parameters), 0.0
-        if self.layout.statement.symbols.of(Time):
+        if self.layout.statement.symbols.of(LearningTime):
             alpha = float(parameters.pop("alpha", 0.0))
         state, constants = self.layout.packed(given, parameters)
         constants = self.layout.at_time(constants, alpha, parameters)

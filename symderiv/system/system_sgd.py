@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.experiment.steps.fresh_means import EXAMPLES, FreshMeans
-from symderiv.experiment.steps.step_chain import BLOCK_NUMBERS, Chain, Pace, Space, space_of
+from symderiv.experiment.steps.step_chain import BLOCK_NUMBERS, MarkovChain, Pace, Space, space_of
 from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.foundation.errors import InputError, NotYetError
@@ -52,12 +52,12 @@ class _Fresh:
     means: FreshMeans | None
 
 
-class SystemChain(Chain):
+class SystemChain(MarkovChain):
     """A run of a statement, whose inputs may be mixtures and whose coefficients have averages.
 
     Args:
         fresh: What it draws.
-        program, space, start, parameters, source, most, pace: As of ``Chain``.
+        program, space, start, parameters, source, most, pace: As of ``MarkovChain``.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndar
     return result
 
 
-def measured(solver: Solver, space: Space, chain: Chain) -> np.ndarray:
+def measured(solver: Solver, space: Space, chain: MarkovChain) -> np.ndarray:
     """Return the state of a run as a flat vector."""
     layout, names = solver.layout, chain.program.vectors
     packing = layout.packing("state")

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from symderiv_ledger.claims.abbreviations import FUNCTIONS
 from symderiv_ledger.claims.claim import Claim
-from symderiv_ledger.claims.statement import BINDERS, Statement, parse_ranges
+from symderiv_ledger.claims.statement import BINDERS, Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = [
@@ -100,7 +100,7 @@ class RandomIndexed(Indexed):
         return value
 
 
-def sizes_of(statement: Statement, ranges: str) -> set[str]:
+def sizes_of(statement: Relation, ranges: str) -> set[str]:
     """Names that stand for integers: in ranges, as indices, as arguments that must be whole."""
     found: set[str] = set()
 
@@ -129,7 +129,7 @@ def sizes_of(statement: Statement, ranges: str) -> set[str]:
     return found - bound - _CONSTANTS - _called(statement) - _subscripted(statement)
 
 
-def _bound(statement: Statement) -> set[str]:
+def _bound(statement: Relation) -> set[str]:
     found = set()
     for node in ast.walk(statement.tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in BINDERS:
@@ -138,7 +138,7 @@ def _bound(statement: Statement) -> set[str]:
     return found
 
 
-def _called(statement: Statement) -> set[str]:
+def _called(statement: Relation) -> set[str]:
     return {
         node.func.id
         for node in ast.walk(statement.tree)
@@ -146,7 +146,7 @@ def _called(statement: Statement) -> set[str]:
     }
 
 
-def _subscripted(statement: Statement) -> set[str]:
+def _subscripted(statement: Relation) -> set[str]:
     return {
         node.value.id
         for node in ast.walk(statement.tree)
@@ -154,7 +154,7 @@ def _subscripted(statement: Statement) -> set[str]:
     }
 
 
-def quantities_of(statement: Statement, ranges: str) -> set[str]:
+def quantities_of(statement: Relation, ranges: str) -> set[str]:
     """All names that a statement takes from its points: no indices, no functions of numbers."""
     heads = {
         id(node.func)
@@ -173,7 +173,7 @@ def quantities_of(statement: Statement, ranges: str) -> set[str]:
 
 
 def random_values(
-    claim: Claim, statement: Statement, seed: int, numbers: Any, kind: str
+    claim: Claim, statement: Relation, seed: int, numbers: Any, kind: str
 ) -> Mapping[str, Any]:
     """A random function for every name of a statement.
 
@@ -206,7 +206,7 @@ def random_values(
 
 def randomised(
     claim: Claim,
-    statement: Statement,
+    statement: Relation,
     values: Mapping[str, Any],
     seed: int,
     numbers: Any,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from symderiv_ledger.claims.claim import Claim
-from symderiv_ledger.claims.statement import Statement, copied, parse_statement
+from symderiv_ledger.claims.statement import Relation, copied, parse_statement
 from symderiv_ledger.papers.verify import arithmetic_of
 from symderiv_ledger.rules.comparison_rules import Converges, Within, WithinErrorBars
 
@@ -42,12 +42,12 @@ def accepted_factors(claim: Claim) -> list[str]:
     return found
 
 
-def _true(claim: Claim) -> Statement:
+def _true(claim: Claim) -> Relation:
     return parse_statement(claim.corrected or claim.statement)
 
 
-def _multiplied(statement: Statement, above: int, below: int) -> Statement:
+def _multiplied(statement: Relation, above: int, below: int) -> Relation:
     tree = copied(statement.tree)
     factor = ast.BinOp(ast.Constant(above), ast.Div(), ast.Constant(below))
     tree.comparators[-1] = ast.BinOp(factor, ast.Mult(), tree.comparators[-1])
-    return Statement.of_tree(tree)
+    return Relation.of_tree(tree)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from symderiv_ledger.claims.claim import Claim, ComparisonRule, Point, Tested
-from symderiv_ledger.claims.statement import Statement, parse_ranges, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_ranges, parse_statement
 from symderiv_ledger.papers.verify import arithmetic_of
 from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
 from symderiv_ledger.rules.comparison_rules import (
@@ -38,7 +38,7 @@ _NO_VALUE: Final = (SymderivError, ArithmeticError, ValueError, TypeError, Attri
 _PARAMETERS: Final = (0.1, 0.01, 0.001)
 
 Values = Mapping[str, Any]
-_Way = Callable[[Claim, Statement, "Law | None", int, Any, str], Iterator[Point]]
+_Way = Callable[[Claim, Relation, "Law | None", int, Any, str], Iterator[Point]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def answer(paper: str, claim: Claim) -> Answer:
     return Answer("any quantities")
 
 
-def _held(claim: Claim, statement: Statement, law: Law | None) -> tuple[bool | None, str]:
+def _held(claim: Claim, statement: Relation, law: Law | None) -> tuple[bool | None, str]:
     """Whether a statement holds in all draws that have a value; None and why if none has one."""
     rules = [claim.rule, Exact(digits=20)] if _is_numeric(claim.rule) else [Exact(digits=20)]
     ways = [_inferred, _as_at_points] if law is None else [_inferred]
@@ -106,7 +106,7 @@ def _held(claim: Claim, statement: Statement, law: Law | None) -> tuple[bool | N
     return None, reason
 
 
-def _is_one_number(claim: Claim, statement: Statement) -> bool:
+def _is_one_number(claim: Claim, statement: Relation) -> bool:
     """Whether all sides are names or entries that are equal to the last bit, and no integers.
 
     What is computed in two ways differs in its last bits somewhere, unless it is a whole number.
@@ -129,7 +129,7 @@ def _is_one_number(claim: Claim, statement: Statement) -> bool:
     return any(not size.is_integer() for size in sizes)
 
 
-def _has_matrices(statement: Statement) -> bool:
+def _has_matrices(statement: Relation) -> bool:
     """Whether names may stand for matrices, which numbers in their place would commute with."""
     functions = {"transpose", "inverse", "trace", "det", "kron", "expm", "Matrix", "Vector"}
     nodes = list(ast.walk(statement.tree))
@@ -145,7 +145,7 @@ def _is_numeric(rule: ComparisonRule | None) -> bool:
 
 
 def _tried(
-    claim: Claim, statement: Statement, law: Law | None, way: _Way, rule: ComparisonRule
+    claim: Claim, statement: Relation, law: Law | None, way: _Way, rule: ComparisonRule
 ) -> tuple[bool | None, str]:
     held, reason = None, ""
     with arithmetic_of(rule) as numbers:
@@ -173,7 +173,7 @@ def _refuse_undefined(tested: Tested) -> None:
 
 
 def _inferred(
-    claim: Claim, statement: Statement, law: Law | None, seed: int, numbers: Any, kind: str
+    claim: Claim, statement: Relation, law: Law | None, seed: int, numbers: Any, kind: str
 ) -> Iterator[Point]:
     """Names of the kinds that follow from the statement."""
     parameters = _PARAMETERS if isinstance(claim.rule, Converges) else (None,)
@@ -185,7 +185,7 @@ def _inferred(
 
 
 def _as_at_points(
-    claim: Claim, statement: Statement, law: Law | None, seed: int, numbers: Any, kind: str
+    claim: Claim, statement: Relation, law: Law | None, seed: int, numbers: Any, kind: str
 ) -> Iterator[Point]:
     """Names of the kinds that they have at the claim's first points."""
     assert claim.points is not None
@@ -198,7 +198,7 @@ def _as_at_points(
 
 
 def _with_scales(
-    claim: Claim, statement: Statement, values: Values, known: Values, numbers: Any
+    claim: Claim, statement: Relation, values: Values, known: Values, numbers: Any
 ) -> Values:
     """What a rule compares differences with, as large beside a side of order one as it is there."""
     name = getattr(claim.rule, "relative_to", "")

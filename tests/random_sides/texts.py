@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
-from symderiv_ledger.claims.statement import Statement
+from symderiv_ledger.claims.statement import Relation
 
 __all__ = ["same_formula"]
 
 
-def same_formula(statement: Statement) -> bool:
+def same_formula(statement: Relation) -> bool:
     """Whether all sides of an equation are the same text up to order and brackets."""
     if not all(isinstance(relation, ast.Eq) for relation in statement.relations):
         return False

@@ -15,7 +15,7 @@ from scipy import stats
 import symderiv as sd
 from random_systems.plain import Plain
 from random_systems.statements import Speaker
-from symderiv.statement.register import Time
+from symderiv.statement.register import LearningTime
 
 _REPEATS, _POINTS, _CHANCE = 12, 2**11, 1e-5
 
@@ -30,7 +30,7 @@ def tried(seed: int, change: float = 1.0) -> str:
     P = sd.System(order)
     try:
         Speaker(P, seed)
-        times = {"alpha": 0.7} if P.statement.symbols.of(Time) else {}
+        times = {"alpha": 0.7} if P.statement.symbols.of(LearningTime) else {}
         plain = Plain(1, 0, seed)
         Speaker(plain, seed)
         found = P.rates(plain.state(), **times)

@@ -12,7 +12,7 @@ from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.integrate.flows.moment_check import solve_moments
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.any_rule import solve
-from symderiv.precision import Rates, moment_trajectory, numbers
+from symderiv.precision import RuleParameters, moment_trajectory, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module
 from symderiv.problem.initial import initial
@@ -90,10 +90,10 @@ def test_moments_agree_with_the_spectral_form(
 def test_the_small_learning_rate_limit_and_mpmath() -> None:
     study = study_of(2, 1, 3, 0.7, 1.0)
     start = initial(study).state
-    first_order = Rates(0.5, full_order=False)
+    first_order = RuleParameters(0.5, full_order=False)
     reference = moment_trajectory(start, first_order, study.alpha, digits=8, backend="mpmath")
     balls = moment_trajectory(start, first_order, study.alpha, digits=8)
-    full = moment_trajectory(start, Rates(0.5), study.alpha, digits=8)
+    full = moment_trajectory(start, RuleParameters(0.5), study.alpha, digits=8)
     apart = abs(reference.generalization_error - balls.generalization_error)
     assert max(apart / balls.generalization_error) < 1e-8
     assert max(abs(full.generalization_error - balls.generalization_error)) > 1e-3
@@ -105,7 +105,7 @@ def test_the_small_learning_rate_limit_and_mpmath() -> None:
 
 def test_doubles_lose_what_the_plan_says_and_are_refused() -> None:
     study = study_of(2, 2, 12, 1.0, 30.0)
-    start, rates = initial(study).state, Rates(0.5)
+    start, rates = initial(study).state, RuleParameters(0.5)
     with pytest.raises(ToleranceError, match=r"moments in double precision leave \d+ of the"):
         moment_trajectory(start, rates, study.alpha, digits=8, backend="float64")
     spectral = solve(study)
@@ -134,11 +134,11 @@ def test_bad_requests_are_named() -> None:
     study = study_of(2, 2, 3, 1.0, 1.0)
     start = initial(study).state
     with pytest.raises(InputError, match="digits must be between 1 and 50"):
-        moment_trajectory(start, Rates(0.5), [1.0], digits=60)
+        moment_trajectory(start, RuleParameters(0.5), [1.0], digits=60)
     with pytest.raises(InputError, match="times must be"):
-        moment_trajectory(start, Rates(0.5), [])
+        moment_trajectory(start, RuleParameters(0.5), [])
     with pytest.raises(InputError, match="not one of arb"):
-        moment_trajectory(start, Rates(0.5), [1.0], backend="gmp")
+        moment_trajectory(start, RuleParameters(0.5), [1.0], backend="gmp")
     dead = State(
         eigenvalue=np.array([0.0, 2.0]),
         weight=np.array([0.5, 0.5]),
@@ -150,5 +150,5 @@ def test_bad_requests_are_named() -> None:
         teacher_weights=np.ones(1),
     )
     with pytest.raises(InputError, match="positive eigenvalues"):
-        moment_trajectory(dead, Rates(0.5), [1.0])
+        moment_trajectory(dead, RuleParameters(0.5), [1.0])
     assert math.isfinite(dead.T[0, 0])

@@ -25,7 +25,7 @@ from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import TableSum, TableTerm
 from symderiv_codegen.ir.walk import Total
 from symderiv_codegen.printers.docstrings import docstring, documentation
-from symderiv_codegen.printers.expressions import ATOM, Printed
+from symderiv_codegen.printers.expressions import ATOM, PrintedExpression
 from symderiv_codegen.printers.flat import layout_constant
 from symderiv_codegen.printers.formulas import (
     Example,
@@ -121,31 +121,31 @@ class ArrayExpressions(FormulaExpressions):
     # All indices that there are around an expression.
     known: frozenset[str] = frozenset()
 
-    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         if not NUMERIC.sub("", arguments[0].flat()) and function == "sqrt":
-            return Printed(Bracket(f"math.{function}(", arguments), ATOM)
+            return PrintedExpression(Bracket(f"math.{function}(", arguments), ATOM)
         spelled = self.flavour.spelled.get(function, function)
         if not spelled:
             raise PrinterError(f"{self.flavour.name} has no function {function}")
         dotted = "." in spelled or spelled.startswith("_")
         opening = spelled if dotted else f"{self.flavour.namespace}.{spelled}"
-        return Printed(Bracket(f"{opening}(", arguments), ATOM)
+        return PrintedExpression(Bracket(f"{opening}(", arguments), ATOM)
 
-    def constant(self, name: str) -> Printed:
-        return Printed(Text(f"math.{name}"), ATOM)
+    def constant(self, name: str) -> PrintedExpression:
+        return PrintedExpression(Text(f"math.{name}"), ATOM)
 
-    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         found = arguments[0]
         if len(arguments) == 1:
             return self.applied(name, arguments)
         for each in arguments[1:]:
             found = self.applied(name, (found, each)).piece
-        return Printed(found, ATOM)
+        return PrintedExpression(found, ATOM)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
         return f"{name}[{', '.join(indices)}]"
 
-    def total(self, node: Total) -> Printed:
+    def total(self, node: Total) -> PrintedExpression:
         limits, inside = limits_of(node)
         printer = self.within(limits.indices)
         term = printer.expression(inside)
@@ -153,15 +153,15 @@ class ArrayExpressions(FormulaExpressions):
         sizes = tuple(Text(size) for size in limits.sizes)
         arguments = (_lambda(limits.indices, term), *sizes, *beside)
         self.helpers |= {"_sum"} | printer.helpers
-        return Printed(Bracket("_sum(", arguments), ATOM)
+        return PrintedExpression(Bracket("_sum(", arguments), ATOM)
 
-    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
         if not all(_of_indices(condition) for _, condition in cases):
             found = self.expression(last)
             for value, condition in reversed(cases):
                 piece = self.condition(condition)
                 found = self.applied("where", (piece, self.expression(value), found)).piece
-            return Printed(found, ATOM)
+            return PrintedExpression(found, ATOM)
         parts = [part for case in cases for part in case] + [last]
         free = {str(s) for part in parts for s in part.free_symbols if s.is_integer}
         indices = tuple(sorted(free & self.known))
@@ -175,7 +175,7 @@ class ArrayExpressions(FormulaExpressions):
         ]
         self.helpers |= {"_cases"} | printer.helpers
         whole = Text(f"({', '.join(indices)}{',' * (len(indices) == 1)})")
-        return Printed(Bracket("_cases(", (whole, *listed)), ATOM)
+        return PrintedExpression(Bracket("_cases(", (whole, *listed)), ATOM)
 
     def within(self, indices: tuple[str, ...]) -> FormulaExpressions:
         found = super().within(indices)

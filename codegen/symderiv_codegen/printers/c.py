@@ -32,7 +32,7 @@ from symderiv_codegen.passes.self_contained import self_contained
 from symderiv_codegen.passes.table_loops import table_nests
 from symderiv_codegen.passes.table_nodes import table_nodes
 from symderiv_codegen.printers.docstrings import shape
-from symderiv_codegen.printers.expressions import ATOM, Printed
+from symderiv_codegen.printers.expressions import ATOM, PrintedExpression
 from symderiv_codegen.printers.formulas import Example, FormulaExpressions, described
 from symderiv_codegen.printers.formulas import plain_statement as statement
 from symderiv_codegen.printers.lines import (
@@ -58,24 +58,24 @@ class CExpressions(FormulaExpressions):
     relations_bind_less = True
     shapes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
-    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
-        return Printed(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
+        return PrintedExpression(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
 
-    def constant(self, name: str) -> Printed:
-        return Printed(Text(CONSTANTS[name]), ATOM)
+    def constant(self, name: str) -> PrintedExpression:
+        return PrintedExpression(Text(CONSTANTS[name]), ATOM)
 
-    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         found = arguments[0]
         if len(arguments) == 1:
             return self.applied(name, arguments)
         for each in arguments[1:]:
             found = self.applied(name, (found, each)).piece
-        return Printed(found, ATOM)
+        return PrintedExpression(found, ATOM)
 
-    def raised(self, base: Piece, exponent: Piece) -> Printed:
-        return Printed(Bracket("pow(", (base, exponent)), ATOM)
+    def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
+        return PrintedExpression(Bracket("pow(", (base, exponent)), ATOM)
 
-    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
         links: list[tuple[str, Piece]] = []
         for value, when in cases:
             links.append((" : " if links else "", self.condition(when)))
@@ -88,7 +88,7 @@ class CExpressions(FormulaExpressions):
                 )
             )
         links.append((" : ", self.expression(last)))
-        return Printed(parenthesised(Chain(tuple(links))), ATOM)
+        return PrintedExpression(parenthesised(Chain(tuple(links))), ATOM)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
         """``Q[i * K + j]``."""

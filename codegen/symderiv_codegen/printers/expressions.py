@@ -40,7 +40,7 @@ GUARDED = {"asin": "_clipped_asin", "acos": "_clipped_acos"}
 BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}
 
 
-class Printed(NamedTuple):
+class PrintedExpression(NamedTuple):
     """A printed expression and how strongly its outermost operation binds."""
 
     piece: Piece
@@ -78,7 +78,7 @@ class ExpressionPrinter:
 
     # What a dialect decides.
 
-    def number(self, value: sp.Rational) -> Printed:
+    def number(self, value: sp.Rational) -> PrintedExpression:
         """An exact number, not negative."""
         raise NotImplementedError
 
@@ -90,36 +90,36 @@ class ExpressionPrinter:
         """An array element."""
         raise NotImplementedError
 
-    def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         """A call of a function that the module itself defines."""
-        return Printed(Bracket(f"{name}(", (*self.context, *arguments)), ATOM)
+        return PrintedExpression(Bracket(f"{name}(", (*self.context, *arguments)), ATOM)
 
-    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         """A call of an elementary function, by its name in SymPy."""
-        return Printed(Bracket(f"{self.namespace}.{function}(", arguments), ATOM)
+        return PrintedExpression(Bracket(f"{self.namespace}.{function}(", arguments), ATOM)
 
-    def constant(self, name: str) -> Printed:
+    def constant(self, name: str) -> PrintedExpression:
         """Pi or e."""
-        return Printed(Text(f"{self.namespace}.{name}"), ATOM)
+        return PrintedExpression(Text(f"{self.namespace}.{name}"), ATOM)
 
-    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         """Abs, Max or Min."""
-        return Printed(Bracket(f"{BUILTIN[name]}(", arguments), ATOM)
+        return PrintedExpression(Bracket(f"{BUILTIN[name]}(", arguments), ATOM)
 
-    def raised(self, base: Piece, exponent: Piece) -> Printed:
+    def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
         """A power; both parts are atoms."""
-        return Printed(Chain((("", base), ("**", exponent))), POWER)
+        return PrintedExpression(Chain((("", base), ("**", exponent))), POWER)
 
-    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
         """A conditional expression."""
         links: list[tuple[str, Piece]] = []
         for value, when in cases:
             links.append((" else " if links else "", self._operand(value, SUM)))
             links.append((" if ", self.condition(when)))
         links.append((" else ", self._operand(last, SUM)))
-        return Printed(parenthesised(Chain(tuple(links))), ATOM)
+        return PrintedExpression(parenthesised(Chain(tuple(links))), ATOM)
 
-    def total(self, node: Total) -> Printed:
+    def total(self, node: Total) -> PrintedExpression:
         """A sum over an index, in dialects whose expressions have sums."""
         raise self._unknown(node)
 
@@ -158,16 +158,16 @@ class ExpressionPrinter:
         """A condition, as it stands after ``if``."""
         return self._condition(node).piece
 
-    def printed(self, node: sp.Basic) -> Printed:
+    def printed(self, node: sp.Basic) -> PrintedExpression:
         """The expression and its binding."""
         if isinstance(node, sp.Rational):
             return self._rational(node)
-        rules: Mapping[str, Callable[[sp.Basic], Printed]] = {
+        rules: Mapping[str, Callable[[sp.Basic], PrintedExpression]] = {
             "Add": self._sum,
             "Mul": self._product,
             "Pow": self._power,
-            "Symbol": lambda s: Printed(Text(str(s)), ATOM),
-            "Temporary": lambda s: Printed(Text(str(s)), ATOM),
+            "Symbol": lambda s: PrintedExpression(Text(str(s)), ATOM),
+            "Temporary": lambda s: PrintedExpression(Text(str(s)), ATOM),
             "Dummy": self._refuse,
             "Indexed": self._element,
             "Piecewise": self._cases,
@@ -191,7 +191,7 @@ class ExpressionPrinter:
             "rewrite it before it reaches the program, or give the printer a rule"
         )
 
-    def _refuse(self, node: sp.Basic) -> Printed:
+    def _refuse(self, node: sp.Basic) -> PrintedExpression:
         raise self._unknown(node)
 
     def _operand(self, node: sp.Basic, binding: int) -> Piece:
@@ -199,16 +199,16 @@ class ExpressionPrinter:
         printed = self.printed(node)
         return printed.piece if printed.binding >= binding else parenthesised(printed.piece)
 
-    def _rational(self, value: sp.Rational) -> Printed:
+    def _rational(self, value: sp.Rational) -> PrintedExpression:
         if value >= 0:
             return self.number(value)
-        return Printed(Chain((("-", self.number(-value).piece),)), SIGN)
+        return PrintedExpression(Chain((("-", self.number(-value).piece),)), SIGN)
 
-    def _element(self, node: sp.Indexed) -> Printed:
+    def _element(self, node: sp.Indexed) -> PrintedExpression:
         indices = tuple(self.index(index) for index in node.indices)
-        return Printed(Text(self.element(array_name(node), indices)), ATOM)
+        return PrintedExpression(Text(self.element(array_name(node), indices)), ATOM)
 
-    def _sum(self, node: sp.Add) -> Printed:
+    def _sum(self, node: sp.Add) -> PrintedExpression:
         terms = list(node.as_ordered_terms())
         # Start with a positive term where there is one: "b - a" instead of "-a + b".
         leading = next((t for t in terms if not t.could_extract_minus_sign()), terms[0])
@@ -218,9 +218,9 @@ class ExpressionPrinter:
             minus = term.could_extract_minus_sign()
             operand = self._operand(-term if minus else term, PRODUCT)
             links.append((" - " if minus else " + ", operand))
-        return Printed(Chain(tuple(links)), SUM)
+        return PrintedExpression(Chain(tuple(links)), SUM)
 
-    def _product(self, node: sp.Mul) -> Printed:
+    def _product(self, node: sp.Mul) -> PrintedExpression:
         coefficient, factors = node.as_coeff_Mul()
         if coefficient < 0:
             positive = self.printed(-node)
@@ -228,7 +228,7 @@ class ExpressionPrinter:
             if positive.binding < PRODUCT:
                 piece = parenthesised(piece)
             links = piece.links if isinstance(piece, Chain) else (("", piece),)
-            return Printed(Chain((("-" + links[0][0], links[0][1]), *links[1:])), PRODUCT)
+            return PrintedExpression(Chain((("-" + links[0][0], links[0][1]), *links[1:])), PRODUCT)
         above: list[sp.Expr] = []
         below: list[sp.Expr] = []
         constants: list[sp.Expr] = []
@@ -260,23 +260,23 @@ class ExpressionPrinter:
         constants: list[sp.Expr],
         above: list[sp.Expr],
         below: list[sp.Expr],
-    ) -> Printed:
+    ) -> PrintedExpression:
         """Numbers such as 2/pi in one bracket in front, so that the compiler folds them."""
         inverse = [1 / c for c in constants if isinstance(c, sp.Pow) and c.exp < 0]
         direct = [c for c in constants if not (isinstance(c, sp.Pow) and c.exp < 0)]
         number = self._quotient(coefficient, direct, inverse)
         piece = parenthesised(number.piece) if number.binding < ATOM else number.piece
         if not above:
-            return self._divided(Printed(piece, ATOM), below)
+            return self._divided(PrintedExpression(piece, ATOM), below)
         rest = self._quotient(sp.Integer(1), above, below)
         if rest.binding < PRODUCT:
-            rest = Printed(parenthesised(rest.piece), ATOM)
+            rest = PrintedExpression(parenthesised(rest.piece), ATOM)
         links = rest.piece.links if isinstance(rest.piece, Chain) else (("", rest.piece),)
-        return Printed(Chain((("", piece), (" * ", links[0][1]), *links[1:])), PRODUCT)
+        return PrintedExpression(Chain((("", piece), (" * ", links[0][1]), *links[1:])), PRODUCT)
 
     def _quotient(
         self, coefficient: sp.Rational, above: list[sp.Expr], below: list[sp.Expr]
-    ) -> Printed:
+    ) -> PrintedExpression:
         divisor = sp.Integer(1)
         if above and self.splits_fractions(coefficient):
             coefficient, divisor = sp.Integer(coefficient.p), sp.Integer(coefficient.q)
@@ -295,9 +295,9 @@ class ExpressionPrinter:
             links.append((" * " if links else "", inner[0][1]))
             links.extend(inner[1:])
         numerator = (
-            Printed(Chain(tuple(links)), PRODUCT)
+            PrintedExpression(Chain(tuple(links)), PRODUCT)
             if len(links) > 1
-            else Printed(links[0][1], self._binding_of(coefficient, above))
+            else PrintedExpression(links[0][1], self._binding_of(coefficient, above))
         )
         if divisor != 1:
             numerator = self._over(numerator, self.number(divisor).piece)
@@ -308,14 +308,14 @@ class ExpressionPrinter:
             return max(self.printed(above[0]).binding, PRODUCT) if coefficient == 1 else PRODUCT
         return self.number(coefficient).binding
 
-    def _over(self, numerator: Printed, divisor: Piece) -> Printed:
+    def _over(self, numerator: PrintedExpression, divisor: Piece) -> PrintedExpression:
         piece = numerator.piece
         if numerator.binding < PRODUCT:
             piece = parenthesised(piece)
         links = piece.links if isinstance(piece, Chain) else (("", piece),)
-        return Printed(Chain((*links, (" / ", divisor))), PRODUCT)
+        return PrintedExpression(Chain((*links, (" / ", divisor))), PRODUCT)
 
-    def _divided(self, numerator: Printed, below: list[sp.Expr]) -> Printed:
+    def _divided(self, numerator: PrintedExpression, below: list[sp.Expr]) -> PrintedExpression:
         if not below:
             return numerator
         denominator = sp.Mul(*below, evaluate=False) if len(below) > 1 else below[0]
@@ -324,7 +324,7 @@ class ExpressionPrinter:
             return self.helper_call("_ratio", (numerator.piece, self.expression(denominator)))
         return self._over(numerator, self._operand(denominator, POWER))
 
-    def _power(self, node: sp.Pow) -> Printed:
+    def _power(self, node: sp.Pow) -> PrintedExpression:
         base, exponent = node.args
         if base == sp.E:
             return self._elementary("exp", (exponent,))
@@ -335,26 +335,26 @@ class ExpressionPrinter:
         if exponent.is_Rational and exponent.q == 2:
             whole = self._operand(base ** sp.Integer(exponent.p // 2), PRODUCT)
             links = whole.links if isinstance(whole, Chain) else (("", whole),)
-            return Printed(Chain((*links, (" * ", self._root(base).piece))), PRODUCT)
+            return PrintedExpression(Chain((*links, (" * ", self._root(base).piece))), PRODUCT)
         if exponent in (2, 3) and isinstance(base, sp.Symbol | sp.Indexed):
             factor = self.expression(base)
             links = (("", factor), *((" * ", factor),) * (int(exponent) - 1))
-            return Printed(Chain(links), PRODUCT)
+            return PrintedExpression(Chain(links), PRODUCT)
         whole_number = exponent.is_Integer
         shown = Text(str(exponent)) if whole_number else self._operand(exponent, ATOM)
         return self.raised(self._operand(base, ATOM), shown)
 
-    def _root(self, base: sp.Expr) -> Printed:
+    def _root(self, base: sp.Expr) -> PrintedExpression:
         if self._guarded and not base.is_number:
             self.helpers.add("_clipped_sqrt")
             return self.helper_call("_clipped_sqrt", (self.expression(base),))
         return self._elementary("sqrt", (base,))
 
-    def _elementary(self, name: str, arguments: tuple[sp.Basic, ...]) -> Printed:
+    def _elementary(self, name: str, arguments: tuple[sp.Basic, ...]) -> PrintedExpression:
         pieces = tuple(self.expression(argument) for argument in arguments)
         return self.applied(name, pieces)
 
-    def _call(self, node: Application) -> Printed:
+    def _call(self, node: Application) -> PrintedExpression:
         name = node.func.__name__
         arguments = tuple(self.expression(argument) for argument in node.args)
         if isinstance(node, AppliedUndef):
@@ -380,14 +380,14 @@ class ExpressionPrinter:
             return self._elementary(name, node.args)
         raise self._unknown(node)
 
-    def _cases(self, node: sp.Piecewise) -> Printed:
+    def _cases(self, node: sp.Piecewise) -> PrintedExpression:
         """Cases of which the last one must hold otherwise."""
         *cases, (last, condition) = node.args
         if condition != sp.true:
             raise PrinterError(f"the {self.name} printer: {str(node)[:80]} has no last case (True)")
         return self.cases([(value, when) for value, when in cases], last)
 
-    def _condition(self, node: sp.Basic) -> Printed:
+    def _condition(self, node: sp.Basic) -> PrintedExpression:
         kind = type(node).__name__
         if kind in RELATIONS:
             left, right = node.args
@@ -395,10 +395,12 @@ class ExpressionPrinter:
                 sides: tuple[Piece, Piece] = (Text(self.index(left)), Text(self.index(right)))
             else:
                 sides = (self._operand(left, SUM), self._operand(right, SUM))
-            return Printed(Chain((("", sides[0]), (f" {RELATIONS[kind]} ", sides[1]))), SUM)
+            return PrintedExpression(
+                Chain((("", sides[0]), (f" {RELATIONS[kind]} ", sides[1]))), SUM
+            )
         if kind == "Not":
             inner = parenthesised(self.condition(node.args[0]))
-            return Printed(Chain(((self.words["Not"], inner),)), SIGN)
+            return PrintedExpression(Chain(((self.words["Not"], inner),)), SIGN)
         if kind in ("And", "Or"):
             word = self.words[kind]
             links: list[tuple[str, Piece]] = []
@@ -407,9 +409,9 @@ class ExpressionPrinter:
                 nested = self.relations_bind_less or type(argument).__name__ in ("And", "Or")
                 piece = parenthesised(printed.piece) if nested else printed.piece
                 links.append((word if links else "", piece))
-            return Printed(Chain(tuple(links)), CONDITIONAL)
+            return PrintedExpression(Chain(tuple(links)), CONDITIONAL)
         if kind in ("BooleanTrue", "BooleanFalse"):
-            return Printed(Text(str(node)), ATOM)
+            return PrintedExpression(Text(str(node)), ATOM)
         raise self._unknown(node)
 
 

@@ -20,7 +20,7 @@ from symderiv_codegen.ir.tables import TableSum
 from symderiv_codegen.ir.walk import Total, free_names, plain_index, with_plain_indices
 from symderiv_codegen.passes.self_contained import self_contained
 from symderiv_codegen.printers.docstrings import arrays_of
-from symderiv_codegen.printers.expressions import ATOM, Printed
+from symderiv_codegen.printers.expressions import ATOM, PrintedExpression
 from symderiv_codegen.printers.header import program_digest
 from symderiv_codegen.printers.lines import Piece, Text, statement
 from symderiv_codegen.printers.numba import NumbaExpressions
@@ -66,10 +66,10 @@ class FormulaExpressions(NumbaExpressions):
         super().__init__(functions)
         self.around = around
 
-    def number(self, value: sp.Rational) -> Printed:
+    def number(self, value: sp.Rational) -> PrintedExpression:
         """Quotients of long integers as the double that they are."""
         if max(abs(value.p), value.q) > 10**15:
-            return Printed(Text(repr(float(value))), ATOM)
+            return PrintedExpression(Text(repr(float(value))), ATOM)
         return super().number(value)
 
     def within(self, indices: tuple[str, ...]) -> FormulaExpressions:

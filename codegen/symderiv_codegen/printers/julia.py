@@ -19,7 +19,7 @@ from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import TableSum
 from symderiv_codegen.ir.walk import Total
 from symderiv_codegen.printers.docstrings import documentation
-from symderiv_codegen.printers.expressions import ATOM, POWER, Printed
+from symderiv_codegen.printers.expressions import ATOM, POWER, PrintedExpression
 from symderiv_codegen.printers.formulas import (
     Example,
     FormulaExpressions,
@@ -62,38 +62,38 @@ class JuliaExpressions(FormulaExpressions):
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
     relations_bind_less = True
 
-    def printed(self, node: sp.Basic) -> Printed:
+    def printed(self, node: sp.Basic) -> PrintedExpression:
         if isinstance(node, sp.Symbol):
-            return Printed(Text(spelled(node)), ATOM)
+            return PrintedExpression(Text(spelled(node)), ATOM)
         return super().printed(node)
 
-    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
-        return Printed(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
+        return PrintedExpression(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
 
-    def constant(self, name: str) -> Printed:
+    def constant(self, name: str) -> PrintedExpression:
         # as a double: products of irrational constants would be of another type
-        return Printed(Text({"pi": "Float64(pi)", "e": "exp(1.0)"}[name]), ATOM)
+        return PrintedExpression(Text({"pi": "Float64(pi)", "e": "exp(1.0)"}[name]), ATOM)
 
-    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         return self.applied(name, arguments)
 
-    def raised(self, base: Piece, exponent: Piece) -> Printed:
-        return Printed(Chain((("", base), ("^", exponent))), POWER)
+    def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
+        return PrintedExpression(Chain((("", base), ("^", exponent))), POWER)
 
-    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
         links: list[tuple[str, Piece]] = []
         for value, when in cases:
             links.append((" : " if links else "", parenthesised(self.condition(when))))
             links.append((" ? ", parenthesised(self.expression(value))))
         links.append((" : ", parenthesised(self.expression(last))))
-        return Printed(parenthesised(Text(Chain(tuple(links)).flat())), ATOM)
+        return PrintedExpression(parenthesised(Text(Chain(tuple(links)).flat())), ATOM)
 
-    def total(self, node: Total) -> Printed:
+    def total(self, node: Total) -> PrintedExpression:
         limits, inside = limits_of(node)
         term = self.within(limits.indices).expression(inside)
         if isinstance(term, Chain):
             term = parenthesised(term)
-        return Printed(Bracket("sum(", (_generator(term, limits),)), ATOM)
+        return PrintedExpression(Bracket("sum(", (_generator(term, limits),)), ATOM)
 
 
 def _generator(term: Piece, limits: Limits) -> Piece:

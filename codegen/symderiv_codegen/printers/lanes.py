@@ -24,7 +24,7 @@ from symderiv_codegen.passes.inline import with_inner_locals
 from symderiv_codegen.passes.lower import Body, inlined_nests
 from symderiv_codegen.passes.masks import differs, masked
 from symderiv_codegen.printers.docstrings import docstring
-from symderiv_codegen.printers.expressions import ATOM, SUM, ExpressionPrinter, Printed
+from symderiv_codegen.printers.expressions import ATOM, SUM, ExpressionPrinter, PrintedExpression
 from symderiv_codegen.printers.fast import LARGEST_ROOM, Access, FastModule, Form, mentioned
 from symderiv_codegen.printers.header import GENERATED, digests
 from symderiv_codegen.printers.lines import Bracket, Chain, Piece, parenthesised
@@ -103,7 +103,7 @@ class LaneExpressions(NumbaExpressions):
 
     name = "lanes"
 
-    def _cases(self, node: sp.Piecewise) -> Printed:
+    def _cases(self, node: sp.Piecewise) -> PrintedExpression:
         *cases, (last, otherwise) = node.args
         if not any(differs(when) for _, when in cases):
             return super()._cases(node)
@@ -113,9 +113,9 @@ class LaneExpressions(NumbaExpressions):
         for value, when in reversed(cases):
             pieces = (self.condition(when), self.expression(value), found)
             found = Bracket("chosen(", pieces)
-        return Printed(found, ATOM)
+        return PrintedExpression(found, ATOM)
 
-    def _condition(self, node: sp.Basic) -> Printed:
+    def _condition(self, node: sp.Basic) -> PrintedExpression:
         kind = type(node).__name__
         if kind in ("And", "Or") and differs(node):
             sign = " & " if kind == "And" else " | "
@@ -123,7 +123,7 @@ class LaneExpressions(NumbaExpressions):
             for argument in sorted(node.args, key=sp.default_sort_key):
                 piece = parenthesised(self._condition(argument).piece)
                 links.append((sign if links else "", piece))
-            return Printed(Chain(tuple(links)), SUM)
+            return PrintedExpression(Chain(tuple(links)), SUM)
         if kind == "Not" and differs(node):
             raise ProgramError(f"the {self.name} printer: {str(node)[:80]}")
         return super()._condition(node)

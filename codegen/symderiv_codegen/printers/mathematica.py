@@ -15,7 +15,7 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import TableSum
 from symderiv_codegen.ir.walk import Total
-from symderiv_codegen.printers.expressions import ATOM, POWER, PRODUCT, Printed
+from symderiv_codegen.printers.expressions import ATOM, POWER, PRODUCT, PrintedExpression
 from symderiv_codegen.printers.formulas import (
     Example,
     FormulaExpressions,
@@ -54,50 +54,54 @@ class WolframExpressions(FormulaExpressions):
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
     relations_bind_less = True
 
-    def number(self, value: sp.Rational) -> Printed:
+    def number(self, value: sp.Rational) -> PrintedExpression:
         if value.q == 1:
-            return Printed(Text(str(value.p)), ATOM)
-        return Printed(Chain((("", Text(str(value.p))), (" / ", Text(str(value.q))))), PRODUCT)
+            return PrintedExpression(Text(str(value.p)), ATOM)
+        return PrintedExpression(
+            Chain((("", Text(str(value.p))), (" / ", Text(str(value.q))))), PRODUCT
+        )
 
     def splits_fractions(self, value: sp.Rational) -> bool:
         return bool(value.q != 1)
 
-    def printed(self, node: sp.Basic) -> Printed:
+    def printed(self, node: sp.Basic) -> PrintedExpression:
         if isinstance(node, sp.Symbol):
-            return Printed(Text(spelled(str(node))), ATOM)
+            return PrintedExpression(Text(spelled(str(node))), ATOM)
         return super().printed(node)
 
     def index(self, node: sp.Basic) -> str:
         return re.sub(r"\w+", lambda name: spelled(name[0]), super().index(node))
 
-    def applied(self, function: str, arguments: tuple[Piece, ...]) -> Printed:
-        return Printed(Bracket(f"{SPELLED.get(function, function)}[", arguments, "]"), ATOM)
+    def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
+        return PrintedExpression(
+            Bracket(f"{SPELLED.get(function, function)}[", arguments, "]"), ATOM
+        )
 
-    def constant(self, name: str) -> Printed:
-        return Printed(Text({"pi": "Pi", "e": "E"}[name]), ATOM)
+    def constant(self, name: str) -> PrintedExpression:
+        return PrintedExpression(Text({"pi": "Pi", "e": "E"}[name]), ATOM)
 
-    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
+    def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
         return self.applied(name, arguments)
 
-    def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> Printed:
-        return Printed(Bracket(f"{spelled(name)}[", arguments, "]"), ATOM)
+    def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
+        return PrintedExpression(Bracket(f"{spelled(name)}[", arguments, "]"), ATOM)
 
-    def raised(self, base: Piece, exponent: Piece) -> Printed:
-        return Printed(Chain((("", base), ("^", exponent))), POWER)
+    def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
+        return PrintedExpression(Chain((("", base), ("^", exponent))), POWER)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
         return f"{spelled(name)}[[{', '.join(indices)}]]"
 
-    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> Printed:
+    def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
         found: Piece = self.expression(last)
         for value, when in reversed(cases):
             found = Bracket("If[", (self.condition(when), self.expression(value), found), "]")
-        return Printed(found, ATOM)
+        return PrintedExpression(found, ATOM)
 
-    def total(self, node: Total) -> Printed:
+    def total(self, node: Total) -> PrintedExpression:
         limits, inside = limits_of(node)
         term = self.within(limits.indices).expression(inside)
-        return Printed(_sum(term, limits), ATOM)
+        return PrintedExpression(_sum(term, limits), ATOM)
 
 
 def _over(limits: Limits) -> tuple[Piece, ...]:

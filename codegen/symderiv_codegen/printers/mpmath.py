@@ -8,7 +8,12 @@ from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.extension import Library
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.passes.assigned_once import check_globals
-from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
+from symderiv_codegen.printers.expressions import (
+    ATOM,
+    PRODUCT,
+    ExpressionPrinter,
+    PrintedExpression,
+)
 from symderiv_codegen.printers.flat import layout_constant
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.helpers import MPMATH
@@ -24,12 +29,12 @@ class MpmathExpressions(ExpressionPrinter):
     namespace = "mp"
     context = (Text("mp"),)
 
-    def number(self, value: sp.Rational) -> Printed:
+    def number(self, value: sp.Rational) -> PrintedExpression:
         """Integers as they are; a quotient must start from a multiprecision number."""
         if value.q == 1:
-            return Printed(Text(str(value.p)), ATOM)
+            return PrintedExpression(Text(str(value.p)), ATOM)
         quotient = Chain((("", Text(f"mp.mpf({value.p})")), (" / ", Text(str(value.q)))))
-        return Printed(quotient, PRODUCT)
+        return PrintedExpression(quotient, PRODUCT)
 
     def splits_fractions(self, value: sp.Rational) -> bool:
         """Always: the product is a multiprecision number by then."""

@@ -24,7 +24,12 @@ from symderiv_codegen.passes.table_loops import table_nests
 from symderiv_codegen.passes.table_nodes import table_nodes
 from symderiv_codegen.passes.together import evaluated_together
 from symderiv_codegen.printers.docstrings import docstring, documentation
-from symderiv_codegen.printers.expressions import ATOM, PRODUCT, ExpressionPrinter, Printed
+from symderiv_codegen.printers.expressions import (
+    ATOM,
+    PRODUCT,
+    ExpressionPrinter,
+    PrintedExpression,
+)
 from symderiv_codegen.printers.flat import flat_functions, layout_constant
 from symderiv_codegen.printers.header import header
 from symderiv_codegen.printers.helpers import NUMBA
@@ -52,21 +57,23 @@ class NumbaExpressions(ExpressionPrinter):
     name = "numba"
     namespace = "math"
 
-    def number(self, value: sp.Rational) -> Printed:
+    def number(self, value: sp.Rational) -> PrintedExpression:
         """Floating-point text; a fraction that is no short binary one stays a quotient.
 
         Raises:
             PrinterError: No double is near the number.
         """
         if _is_long(value):
-            return Printed(Text(repr(_double(value))), ATOM)
+            return PrintedExpression(Text(repr(_double(value))), ATOM)
         if value.q == 1:
-            return Printed(
+            return PrintedExpression(
                 Text(f"{value.p}.0" if value.p < 10**15 else f"{float(value.p)!r}"), ATOM
             )
         if _is_short_binary(value):
-            return Printed(Text(repr(float(value))), ATOM)
-        return Printed(Chain((("", Text(f"{value.p}.0")), (" / ", Text(f"{value.q}.0")))), PRODUCT)
+            return PrintedExpression(Text(repr(float(value))), ATOM)
+        return PrintedExpression(
+            Chain((("", Text(f"{value.p}.0")), (" / ", Text(f"{value.q}.0")))), PRODUCT
+        )
 
     def splits_fractions(self, value: sp.Rational) -> bool:
         """Only fractions that binary numbers cannot hold."""

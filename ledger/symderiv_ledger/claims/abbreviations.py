@@ -20,7 +20,7 @@ from symderiv_ledger.claims.statement import (
     BINDERS,
     MAX_NODES,
     Range,
-    Statement,
+    Relation,
     parse_ranges,
     read_tree,
 )
@@ -97,7 +97,7 @@ class Abbreviations:
             FormulaError: It is not a statement, or too long in full.
         """
         tree = _Full(self.meanings, indices, self.shapes).visit(read_tree(text))
-        return Statement(ast.unparse(tree)).text
+        return Relation(ast.unparse(tree)).text
 
     def called(self, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
         """The abbreviations in a statement with those they call, and those that are whole sides.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from symderiv.precision.balls.contexts import Numbers
-from symderiv_ledger.claims.statement import Statement
+from symderiv_ledger.claims.statement import Relation
 
 __all__ = [
     "TIERS",
@@ -107,7 +107,7 @@ class ComparisonRule(Protocol):
         """Arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``."""
 
     def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+        self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
         """Try a statement; stops at the first failure that decides."""
 

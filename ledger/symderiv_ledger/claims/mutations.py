@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from symderiv_ledger.claims.statement import BINDERS, Statement, copied, parse_ranges
+from symderiv_ledger.claims.statement import BINDERS, Relation, copied, parse_ranges
 
 __all__ = ["OPERATORS", "Mutant", "mutants"]
 
@@ -32,10 +32,10 @@ class Mutant:
 
     operator: str
     change: str
-    statement: Statement
+    statement: Relation
 
 
-def mutants(statement: Statement, ranges: str = "") -> list[Mutant]:
+def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
     """All first-order mutants of a statement, each text once, in a fixed order.
 
     Only what is right of the first relation is changed: its left side names the engine's quantity.
@@ -50,7 +50,7 @@ def mutants(statement: Statement, ranges: str = "") -> list[Mutant]:
         for position, node in enumerate(_changeable(statement)):
             for change, replacement in changes(node, indices):
                 tree = _replaced(statement, position, replacement)
-                mutant = Statement.of_tree(tree)
+                mutant = Relation.of_tree(tree)
                 if mutant.text != statement.text and mutant.text not in found:
                     found[mutant.text] = Mutant(operator, change, mutant)
     for whole in _whole_sides(statement):
@@ -58,7 +58,7 @@ def mutants(statement: Statement, ranges: str = "") -> list[Mutant]:
     return list(found.values())
 
 
-def _whole_sides(statement: Statement) -> Iterator[Mutant]:
+def _whole_sides(statement: Relation) -> Iterator[Mutant]:
     """Each side right of the first relation doubled, and with the other sign."""
     for number, side in enumerate(statement.sides[1:]):
         if isinstance(side, ast.Constant) and side.value == 0:
@@ -71,10 +71,10 @@ def _whole_sides(statement: Statement) -> Iterator[Mutant]:
             tree = statement.copy()
             tree.comparators[number] = copied(changed)
             words = f"the whole right side: {operator}"
-            yield Mutant(operator, words, Statement.of_tree(tree))
+            yield Mutant(operator, words, Relation.of_tree(tree))
 
 
-def _index_names(statement: Statement) -> set[str]:
+def _index_names(statement: Relation) -> set[str]:
     """Names that sums bind."""
     names = set()
     for node in ast.walk(statement.tree):
@@ -87,7 +87,7 @@ def _index_names(statement: Statement) -> set[str]:
     return names
 
 
-def _changeable(statement: Statement) -> list[ast.expr]:
+def _changeable(statement: Relation) -> list[ast.expr]:
     """Expressions right of the first relation, in the order of a walk; bound names are left out."""
     found: list[ast.expr] = []
 
@@ -115,9 +115,9 @@ def _changeable(statement: Statement) -> list[ast.expr]:
     return found
 
 
-def _replaced(statement: Statement, position: int, replacement: ast.expr) -> ast.Compare:
+def _replaced(statement: Relation, position: int, replacement: ast.expr) -> ast.Compare:
     """The tree with one changeable expression replaced."""
-    clone = Statement.of_tree(statement.copy())
+    clone = Relation.of_tree(statement.copy())
     target = _changeable(clone)[position]
 
     class Replace(ast.NodeTransformer):

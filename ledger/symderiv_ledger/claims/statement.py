@@ -25,7 +25,7 @@ __all__ = [
     "BINDERS",
     "MAX_NODES",
     "Range",
-    "Statement",
+    "Relation",
     "copied",
     "parse_ranges",
     "parse_statement",
@@ -44,7 +44,7 @@ _RELATIONS: Final = (ast.Eq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CONDITIONS: Final = (*_RELATIONS, ast.NotEq)
 
 
-class Statement:
+class Relation:
     """One relation, or a chain of them, between expressions.
 
     Args:
@@ -65,7 +65,7 @@ class Statement:
         self.tree = tree
 
     @classmethod
-    def of_tree(cls, tree: ast.Compare) -> Statement:
+    def of_tree(cls, tree: ast.Compare) -> Relation:
         """A statement from a tree that came out of another statement."""
         made = cls.__new__(cls)
         made.tree = tree
@@ -94,13 +94,13 @@ class Statement:
         return self.text
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statement) and other.text == self.text
+        return isinstance(other, Relation) and other.text == self.text
 
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __reduce__(self) -> tuple[type[Statement], tuple[str]]:
-        return Statement, (self.text,)
+    def __reduce__(self) -> tuple[type[Relation], tuple[str]]:
+        return Relation, (self.text,)
 
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -135,13 +135,13 @@ class Range:
 
 
 @functools.lru_cache(maxsize=4096)
-def parse_statement(text: str) -> Statement:
+def parse_statement(text: str) -> Relation:
     """A statement from its text.
 
     Raises:
-        FormulaError: See :class:`Statement`.
+        FormulaError: See :class:`Relation`.
     """
-    return Statement(text)
+    return Relation(text)
 
 
 def parse_ranges(text: str) -> tuple[Range, ...]:

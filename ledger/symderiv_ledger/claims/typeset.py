@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from symderiv_ledger.claims.statement import Statement
+from symderiv_ledger.claims.statement import Relation
 
 __all__ = ["expression_latex", "statement_latex"]
 
@@ -46,7 +46,7 @@ _ACCENTS: Final = {"tilde": r"\tilde", "hat": r"\hat", "bar": r"\bar"}
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
 
 
-def statement_latex(statement: Statement) -> str:
+def statement_latex(statement: Relation) -> str:
     """The statement, relations and all."""
     tree = statement.tree
     pieces = [expression_latex(tree.left)]

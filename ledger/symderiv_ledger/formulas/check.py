@@ -19,7 +19,7 @@ from typing import Final
 import sympy as sp
 
 from symderiv.foundation.errors import SymderivError, ToleranceError
-from symderiv.gaussian import Expectation
+from symderiv.gaussian import DerivedExpectation
 from symderiv_ledger.formulas.formula_sides import FormulaComparison, Sides
 from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.mutants import repaired
@@ -50,7 +50,7 @@ class Check:
     """
 
     formula: sp.Expr
-    expectation: Expectation | None
+    expectation: DerivedExpectation | None
     comparisons: tuple[FormulaComparison, ...]
     skipped: tuple[tuple[CovariancePoint, str], ...]
     identical: bool

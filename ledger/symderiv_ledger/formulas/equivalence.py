@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from symderiv.foundation.errors import SymderivError
-from symderiv_ledger.claims.statement import BINDERS, Statement
+from symderiv_ledger.claims.statement import BINDERS, Relation
 
 __all__ = ["are_equivalent"]
 
@@ -21,8 +21,8 @@ _SIZES: Final = frozenset("KLMN")
 
 
 def are_equivalent(
-    first: Statement,
-    second: Statement,
+    first: Relation,
+    second: Relation,
     symmetric: Sequence[str] = (),
     equal: Sequence[tuple[str, str]] = (),
     diagonal: Sequence[str] = (),

@@ -23,7 +23,7 @@ from symderiv.foundation.errors import (
     SymderivError,
     ToleranceError,
 )
-from symderiv.gaussian import Expectation, SignMean4, Value
+from symderiv.gaussian import DerivedExpectation, SignMean4, Value
 from symderiv.precision.balls.expression_balls import ball
 from symderiv_ledger.formulas.evaluable import can_be_evaluated
 from symderiv_ledger.formulas.evaluated import UNDEFINED, evaluated
@@ -142,7 +142,7 @@ class Sides(ABC):
     #: The formula is evaluated to so many.
     digits = DIGITS
     #: The expectation in symbols, if it has a closed form.
-    symbolic: Expectation | None = None
+    symbolic: DerivedExpectation | None = None
     #: How it is known.
     method = "closed form"
     #: Digits to which both sides agree wherever they do.
@@ -319,7 +319,7 @@ class InClosedForm(Sides):
     def __init__(
         self,
         formula: sp.Expr,
-        expectation: Callable[[sp.Matrix], Expectation],
+        expectation: Callable[[sp.Matrix], DerivedExpectation],
         covariance: sp.Matrix,
     ) -> None:
         super().__init__(formula, covariance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.papers.verify import Finding
 
 __all__ = ["overturned_by", "tier"]
@@ -38,6 +38,6 @@ def overturned_by(finding: Finding) -> str:
     return f"{cleared}; the correction: {corrected}"
 
 
-def _ordered(statement: Statement) -> bool:
+def _ordered(statement: Relation) -> bool:
     """Is nothing equal in it?"""
     return not any(isinstance(relation, ast.Eq) for relation in statement.relations)

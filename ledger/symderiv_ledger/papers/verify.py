@@ -19,7 +19,7 @@ from symderiv.foundation.errors import FormulaError, SymderivError, ToleranceErr
 from symderiv.precision.balls.contexts import numbers
 from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Point, Tested
 from symderiv_ledger.claims.mutations import Mutant, mutants
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.formulas.differences import places
 from symderiv_ledger.formulas.equivalence import are_equivalent
 from symderiv_ledger.rules.arithmetic import OutOfRangeError
@@ -160,7 +160,7 @@ def _computed(claim: Claim, with_mutants: bool) -> Finding:
     return Finding(claim, verdict, tested, corrected, report)
 
 
-def judge(claim: Claim, statement: Statement, tested: Tested, corrected: Statement) -> str:
+def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation) -> str:
     """The verdict from the evidence."""
     if tested.passed:
         assert claim.rule is not None
@@ -173,7 +173,7 @@ def judge(claim: Claim, statement: Statement, tested: Tested, corrected: Stateme
 
 
 def _test_of_print(
-    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+    claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
 ) -> Tested:
     """A print whose indices leave their range has no value: it fails."""
     assert claim.rule is not None
@@ -185,7 +185,7 @@ def _test_of_print(
 
 def _correction(
     claim: Claim, tested: Tested, points: list[Point], arithmetic: Any
-) -> tuple[Statement, Tested]:
+) -> tuple[Relation, Tested]:
     assert claim.rule is not None
     if not claim.corrected:
         otherwise = _under_other_conventions(claim, arithmetic)
@@ -223,7 +223,7 @@ def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
 
 
 def _mutants(
-    claim: Claim, statement: Statement, points: list[Point], arithmetic: Any
+    claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
 ) -> MutantReport:
     assert claim.rule is not None
     caught, stillborn = 0, 0

@@ -20,7 +20,7 @@ import mpmath
 from symderiv.foundation.errors import FormulaError, ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Tested
-from symderiv_ledger.claims.statement import Statement, parse_ranges
+from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
 __all__ = [
@@ -86,7 +86,7 @@ class Pair:
     right: Any
 
 
-def pairs(statement: Statement, ranges: str, point: Point, numbers: Numbers) -> Iterator[Pair]:
+def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> Iterator[Pair]:
     """All pairs of neighbouring sides at a point, for all values of the free indices."""
     for indices in index_values(parse_ranges(ranges), point.values):
         values = extended(point.values, indices)
@@ -163,7 +163,7 @@ class PairRule(ABC):
         """What is said when all have passed, with the largest of their measures."""
 
     def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+        self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
         count, largest, beside = 0, 0.0, 0.0
         for count, point in enumerate(points, start=1):
@@ -324,7 +324,7 @@ class Converges:
         )
 
     def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+        self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
         floor = 10.0 ** -(self.digits - LOST)
         series: dict[str, list[tuple[float, float, Pair]]] = {}

@@ -122,7 +122,7 @@ class LearningRates:
     def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
         import numpy as np
 
-        from symderiv.precision.moments.moment_system import MomentSystem, Rates
+        from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters
         from symderiv.problem.state import State
 
         K, G = len(v), np.array(gram)
@@ -137,7 +137,7 @@ class LearningRates:
             np.array(w),
         )
         module = _module(self.student, self.teacher)
-        system = MomentSystem(module, state, Rates(eta, full_order=self.full), numbers)
+        system = MomentSystem(module, state, RuleParameters(eta, full_order=self.full), numbers)
         dQ, dR, _ = system.split(system.right_hand_side(system.start))
         Q, R, _, error = system.observables(system.start)
         Ks, Ms = (1, K), (1, len(w))

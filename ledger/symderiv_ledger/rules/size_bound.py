@@ -14,7 +14,7 @@ from typing import ClassVar
 from symderiv.foundation.errors import FormulaError, ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Tested
-from symderiv_ledger.claims.statement import Statement
+from symderiv_ledger.claims.statement import Relation
 from symderiv_ledger.rules.comparison_rules import (
     LOST,
     Pair,
@@ -53,7 +53,7 @@ class Bound:
         return one_point(points, "the inequality does not hold") + sharp
 
     def test(
-        self, statement: Statement, ranges: str, points: Iterable[Point], numbers: Numbers
+        self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
         tolerance = 10.0 ** -(self.digits - LOST)
         closest: dict[str, tuple[float, Pair]] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from symderiv_ledger.claims.claim import Point
 from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.precision.moments.moment_system import MomentSystem, Rates, moment_module
+from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters, moment_module
 from symderiv.problem.state import State
 from symderiv_papers.references.integrals import Integrals
 
@@ -78,7 +78,7 @@ class Committee:
             np.array(self.v),
             np.array(self.w),
         )
-        rates = Rates(self.eta, self.eta, self.decay, 0.0, self.noise, full)
+        rates = RuleParameters(self.eta, self.eta, self.decay, 0.0, self.noise, full)
         system = MomentSystem(moment_module(self.activation), state, rates, numbers)
         dQ, dR, dv = system.split(system.right_hand_side(system.start))
         return Flow(dQ[0], dR[0], list(dv), system.observables(system.start)[3])

@@ -11,7 +11,7 @@ import sympy as sp
 from symderiv_ledger.formulas.points import points
 
 from symderiv.formula import activation as named_activation
-from symderiv.gaussian import Expectation, covariance_symbols, i2, i3, i4
+from symderiv.gaussian import DerivedExpectation, covariance_symbols, i2, i3, i4
 from symderiv.precision import ball
 from symderiv_papers.references.exact import as_number
 
@@ -125,7 +125,7 @@ def _closed_form(activation: str, pattern: tuple[int, ...]) -> sp.Expr:
 
 def _expectation(
     activation: str, pattern: tuple[int, ...], covariance: sp.Matrix | None
-) -> Expectation:
+) -> DerivedExpectation:
     g = named_activation(activation).expression
     if len(pattern) == 4:
         return i4(g, g, g, g, covariance, fields=pattern)

@@ -11,7 +11,7 @@ from typing import Any
 
 from symderiv_ledger.rules.arithmetic import Indexed
 
-from symderiv.precision.moments.moment_system import Rates, moment_module
+from symderiv.precision.moments.moment_system import RuleParameters, moment_module
 
 __all__ = [
     "Moments",
@@ -197,7 +197,7 @@ def observables(
 
 def rule_numbers(numbers: Any, **given: Any) -> list[Any]:
     """The numbers of the learning rule in the engine's order; those that are not given are zero."""
-    return [given.get(field.name, numbers.zero) for field in fields(Rates)]
+    return [given.get(field.name, numbers.zero) for field in fields(RuleParameters)]
 
 
 def _module(student: str, teacher: str | None) -> Any:

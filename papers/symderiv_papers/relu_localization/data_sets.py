@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate
 
 from symderiv_papers.relu_localization.populations import FiniteClasses, single_pulses
@@ -51,7 +51,7 @@ def rings(numbers: Any) -> Iterator[Point]:
 
 
 @functools.lru_cache(maxsize=1)
-def _mean_of_erfs() -> Statement:
+def _mean_of_erfs() -> Relation:
     """The engine's E[erf(x1/sqrt 2) erf(x2/sqrt 2)]."""
     import sympy as sp
 

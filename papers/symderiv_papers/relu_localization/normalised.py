@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.rules.arithmetic import evaluate
 
 from symderiv_papers.relu_localization.references import moderate_points
@@ -24,7 +24,7 @@ _CORRELATIONS = (-0.8125, -0.375, 0.25, 0.6875, 0.9375)
 
 
 @functools.lru_cache(maxsize=4)
-def _kept_moment(power: int) -> Statement:
+def _kept_moment(power: int) -> Relation:
     """The engine's E[x^power θ(x)] for x ~ N(m, c11)."""
     import sympy as sp
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate, extended
 
 from symderiv_papers.relu_localization.variables import (
@@ -203,7 +203,7 @@ def near_points(numbers: Any) -> Iterator[Point]:
 
 
 @functools.lru_cache(maxsize=1)
-def _means_of_relu() -> dict[str, Statement]:
+def _means_of_relu() -> dict[str, Relation]:
     """The engine's E[ReLU(x1)], E[ReLU(x1) ReLU(x2)] and their derivatives in the covariance."""
     import sympy as sp
 

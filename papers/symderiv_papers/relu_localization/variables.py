@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.rules.arithmetic import evaluate
 
 from symderiv.foundation.errors import FormulaError
@@ -220,7 +220,7 @@ class GaussianClasses:
 
 
 @functools.lru_cache(maxsize=32)
-def moment_formula(factors: int, steps: int) -> Statement:
+def moment_formula(factors: int, steps: int) -> Relation:
     """The engine's E[x1 .. xf θ(x_{f+1}) .. θ(x_{f+s})], centred, as the right of a statement."""
     import sympy as sp
 

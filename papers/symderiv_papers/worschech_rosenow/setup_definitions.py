@@ -109,7 +109,7 @@ def learned(
     J: np.ndarray, B: np.ndarray, z: np.ndarray, root: np.ndarray, eta: float
 ) -> np.ndarray:
     """Students after one example z times root, by a sum of erf units that learns another."""
-    from symderiv.experiment.steps.step_chain import Chain, space_of
+    from symderiv.experiment.steps.step_chain import MarkovChain, space_of
     from symderiv.experiment.steps.step_form import program_of
     from symderiv.statement.language import Language
 
@@ -123,7 +123,7 @@ def learned(
     space = space_of(program, np.ones(N, dtype=np.int64))
     values = {"v": M**0.5 / K, "c": M**-0.5, "eta": eta}
     start = np.concatenate([J, B]), np.zeros(0)
-    chain = Chain(program, space, start, root[None], values, (0,), 1)
+    chain = MarkovChain(program, space, start, root[None], values, (0,), 1)
     chain.use(z)
     chain.learn(0, 1)
     return chain.vectors[:K]

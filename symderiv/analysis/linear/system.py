@@ -30,7 +30,7 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.kept import kept
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, map_terms, spread, terms
-from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     cross_moment,
     spectral_moment,
@@ -177,7 +177,7 @@ def moment_system() -> DeviationMoments:
 class _OneUnit:
     """The equations with one unit on each side, output weights 1, neither decay nor label noise."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: LearningEquations) -> None:
         lowered = lower(equations)
         self._means = {function.name: function for function in lowered.functions}
         gradient = lowered.student_gradient + sp.KroneckerDelta(0, 0) * lowered.curvature

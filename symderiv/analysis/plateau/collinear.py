@@ -20,7 +20,7 @@ import sympy as sp
 from symderiv.analysis.symmetric import D, Q, R, SymmetricState, T, Unit
 from symderiv.gaussian import derivative, expectation
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import Slot, slots
 from symderiv.lowering.means.mean_functions import X
 
@@ -37,7 +37,7 @@ class CollinearState(SymmetricState):
     Covariances are written in Q = E[x²], R = E[x y_n], T and D.
     """
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: LearningEquations) -> None:
         super().__init__(equations, paired=False)
         self._means: dict[sp.Expr, sp.Expr] = {}
 

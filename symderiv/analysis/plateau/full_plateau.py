@@ -44,7 +44,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.precision import ball_at
 from symderiv.precision.balls.working import working_bits
 
@@ -87,7 +87,7 @@ class FullFlow:
     noise: bool
 
 
-def full_flow(equations: Equations, *, noise: bool = True) -> FullFlow:
+def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
     """The equations of the symmetric state, from the engine's.
 
     Args:

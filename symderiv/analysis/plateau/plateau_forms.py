@@ -40,7 +40,7 @@ from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
 from symderiv.analysis.plateau.surds import AlgebraFrame, along, positive_root, tidy
 from symderiv.analysis.symmetric import V_TEACHER, D, Q, R, T, Unit, V
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 
 c = sp.Symbol("c", positive=True)
 """The length of the students: J_i = c times the sum of the teachers."""
@@ -114,7 +114,7 @@ class PlateauForms:
         }
 
 
-def plateau_forms(equations: Equations) -> PlateauForms:
+def plateau_forms(equations: LearningEquations) -> PlateauForms:
     """The plateau of a problem, derived from its equations.
 
     Args:

@@ -28,7 +28,7 @@ from symderiv.analysis.symmetric import reduced_equations
 from symderiv.formula import Activation
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.kept import kept
-from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.precision import ball_at
 from symderiv.precision.balls.decimals import Outward
@@ -334,7 +334,7 @@ def _numbers(
 
 
 @lru_cache(maxsize=8)
-def _equations(activation: Activation) -> Equations:
+def _equations(activation: Activation) -> LearningEquations:
     return derive_equations(LearningProblem(activation, activation))
 
 

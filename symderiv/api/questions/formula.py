@@ -31,7 +31,7 @@ from symderiv.foundation.errors import (
 )
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.gaussian import (
-    Expectation,
+    DerivedExpectation,
     OwenT,
     SignMean4,
     Value,
@@ -243,7 +243,7 @@ def check(
         raise error.renamed("formula") from None
     matrix = sp.Matrix(asked.law.covariance)
 
-    def at(covariance: sp.Matrix) -> Expectation:
+    def at(covariance: sp.Matrix) -> DerivedExpectation:
         if symbolic is not None and covariance == matrix:
             return symbolic
         return asked.expectation(covariance)
@@ -309,7 +309,7 @@ def _left_side(left: str, which: str) -> tuple[str, ...]:
     return (f"the left side {' '.join(left.split())} was not read",)
 
 
-def _closed(asked: _What) -> tuple[Expectation | None, Exception]:
+def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
     """The closed form, or None and why there is none."""
     try:
         return asked.expectation(asked.law.covariance), InputError()
@@ -341,7 +341,7 @@ class _What:
         assert found is not None
         return found
 
-    def expectation(self, covariance: sp.MatrixBase) -> Expectation:
+    def expectation(self, covariance: sp.MatrixBase) -> DerivedExpectation:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))
 
     def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:

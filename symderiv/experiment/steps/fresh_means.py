@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 
 from symderiv.experiment.steps.plain_reading import function_of
-from symderiv.experiment.steps.step_chain import Chain
+from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.statement.field_law import Case, Law
-from symderiv.statement.register import Field, Latent, Mean, Overlap, Time
+from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overlap
 from symderiv.statement.vector_expressions import FreshInput
 
 __all__ = ["EXAMPLES", "FreshMeans"]
@@ -76,7 +76,7 @@ class FreshMeans:
             drawn[symbol] = values[places] if pairs else ndtri(column)
         return ndtri(uniform[:, :F]), drawn
 
-    def __call__(self, chain: Chain) -> np.ndarray:
+    def __call__(self, chain: MarkovChain) -> np.ndarray:
         """Return the averages at the state of a run, shape (averages,)."""
         gram, vectors = chain.space.overlaps(chain.vectors), chain.program.vectors
         share = chain.space.counts / chain.space.dimension
@@ -84,7 +84,7 @@ class FreshMeans:
         for symbol, meaning in self.law.symbols.of(Overlap).items():
             pair = vectors[meaning.first.name], vectors[meaning.second.name]
             known[symbol] = share @ gram[:, pair[0], pair[1]]
-        known |= dict.fromkeys(self.law.symbols.of(Time), chain.pace.clock * chain.made)
+        known |= dict.fromkeys(self.law.symbols.of(LearningTime), chain.pace.clock * chain.made)
         for symbol in self.law.symbols.scalars:
             known[symbol] = chain.scalars[chain.program.scalars.index(str(symbol))]
         for symbol in self.law.symbols.parameters:
@@ -107,7 +107,9 @@ class FreshMeans:
 
         return np.array([value(symbol) for symbol in self.symbols])
 
-    def _drawn(self, case: Case, chain: Chain, gram: np.ndarray) -> dict[sp.Symbol, np.ndarray]:
+    def _drawn(
+        self, case: Case, chain: MarkovChain, gram: np.ndarray
+    ) -> dict[sp.Symbol, np.ndarray]:
         """Return fields of fresh examples of a component."""
         meaning, vectors = self.law.symbols.of(Field), chain.program.vectors
         count = len(self._fields)
@@ -123,7 +125,9 @@ class FreshMeans:
         factor = (axes * np.sqrt(np.clip(values, 0.0, None)))[:, ::-1]
         return dict(zip(self._fields, (self._points[0] @ factor.T).T, strict=True))
 
-    def _joint(self, case: Case, first: FreshInput, second: FreshInput, chain: Chain) -> np.ndarray:
+    def _joint(
+        self, case: Case, first: FreshInput, second: FreshInput, chain: MarkovChain
+    ) -> np.ndarray:
         """Return the covariance of coordinates of two inputs times shares of N, shape (L,)."""
         share = chain.space.counts / chain.space.dimension
         if first.source != second.source:

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula.as_function import as_function
-from symderiv.statement.register import Field, Latent, Overlap, Time
+from symderiv.statement.register import Field, Latent, LearningTime, Overlap
 from symderiv.statement.stated_problem import Statement
 
 __all__ = ["function_of", "plain_step"]
@@ -48,7 +48,7 @@ def plain_step(
 
     def value_of(symbol: sp.Symbol) -> Any:
         meaning = statement.symbols.meaning.get(symbol)
-        if isinstance(meaning, Time):
+        if isinstance(meaning, LearningTime):
             return alpha
         if isinstance(meaning, Field):
             return inputs[meaning.input.name] @ vectors[meaning.vector.name] / np.sqrt(N)

@@ -13,7 +13,7 @@ from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.problem.initial import stream
 
-__all__ = ["BLOCK_NUMBERS", "Chain", "Pace", "Space", "space_of"]
+__all__ = ["BLOCK_NUMBERS", "MarkovChain", "Pace", "Space", "space_of"]
 
 # Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
 # as drawing ten thousand.
@@ -252,7 +252,7 @@ class Pace:
         return cls(N**0.5, 1.0, 1.0, 1.0, 1 / batch, batch)
 
 
-class Chain:
+class MarkovChain:
     """One run: vectors, scalars and a block of random numbers.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.experiment.steps.step_chain import Chain
+from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.run_memory import Snapshot, set_generator, words_of
 from symderiv.storage.checkpoint import Checkpoint
 
@@ -50,7 +50,7 @@ class SimulatedRuns:
 
     def __init__(
         self,
-        chain: Callable[[int], Chain],
+        chain: Callable[[int], MarkovChain],
         measured: Callable[[Any], Mapping[str, Any]],
         examples: np.ndarray,
         runs: int,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from symderiv.experiment.steps.fresh_means import FreshMeans
-from symderiv.experiment.steps.step_chain import Chain
+from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_statement import stated_step
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.statement.field_law import Law
@@ -32,14 +32,14 @@ class StepSize:
         self._power = state.weight @ state.eigenvalue + study.training.input_noise**2
         self._tasks: dict[int, FreshMeans] = {}
 
-    def __call__(self, chain: Chain) -> float:
+    def __call__(self, chain: MarkovChain) -> float:
         """Return that of the next step of a run."""
         tasks = self._steps.tasks
         shares = tasks.shares[int(tasks.phase_of(np.array(chain.made), self._steps.dimension))]
         squares = [share * self._square(task, chain) for task, share in enumerate(shares) if share]
         return float(np.sqrt(self._power * sum(squares)))
 
-    def _square(self, task: int, chain: Chain) -> float:
+    def _square(self, task: int, chain: MarkovChain) -> float:
         if task not in self._tasks:
             self._tasks[task] = FreshMeans(
                 self._law, self._symbols, self._eigenvalues, self._numbers(task)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.experiment.steps.step_chain import Chain, Space
+from symderiv.experiment.steps.step_chain import MarkovChain, Space
 from symderiv.experiment.studies.study_form import RATES
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.problem.initial import RUNS, LatentVectors, stream
@@ -21,7 +21,7 @@ PER_UNIT_OF_TIME = 50
 _TASKS = 6  # the stream that examples of mixtures are assigned to tasks by
 
 
-class StudyChain(Chain):
+class StudyChain(MarkovChain):
     """A run of a study.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.experiment.steps.step_chain import Chain
+from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.integrate.rules.plain_errors import PlainErrors
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
@@ -37,7 +37,7 @@ class _Measures:
     steps: StudySteps
     eigenvalues: np.ndarray
 
-    def covariances(self, chain: Chain, variance: np.ndarray) -> np.ndarray:
+    def covariances(self, chain: MarkovChain, variance: np.ndarray) -> np.ndarray:
         """Return those of the fields of all vectors where coordinates have these variances."""
         found: np.ndarray = (chain.vectors * variance) @ chain.vectors.T / self.steps.dimension
         return found
@@ -46,7 +46,7 @@ class _Measures:
         """Return the part of two families."""
         return covariance[np.ix_(self.steps.places(first), self.steps.places(second))]
 
-    def heads(self, chain: Chain) -> np.ndarray:
+    def heads(self, chain: MarkovChain) -> np.ndarray:
         """Return the output weights of all heads, shape (H, K)."""
         steps = self.steps
         if not steps.study.network.train_second_layer:
@@ -69,7 +69,7 @@ class PlainMeasures(_Measures):
 
     kernel: Kernel
 
-    def __call__(self, chain: Chain) -> Mapping[str, Any]:
+    def __call__(self, chain: MarkovChain) -> Mapping[str, Any]:
         """Return what is recorded of a run."""
         start, v = self.steps.start.vectors, self.heads(chain)[0]
         if isinstance(start, LatentVectors):
@@ -79,7 +79,7 @@ class PlainMeasures(_Measures):
         error = self._error(Q, R, self.steps.start.state.T, v)
         return {"Q": Q, "R": R, "v": v, "generalization_error": error}
 
-    def _latent(self, chain: Chain, start: LatentVectors, v: np.ndarray) -> Mapping[str, Any]:
+    def _latent(self, chain: MarkovChain, start: LatentVectors, v: np.ndarray) -> Mapping[str, Any]:
         """Return overlaps as the equations have them: by the covariances of the data model."""
         latent, N = start.latent, start.variance.size
         assert latent.axes is not None
@@ -155,7 +155,7 @@ class RuleMeasures(_Measures):
                 found[place] = self._means_at((B * scale) @ B.T / self.steps.dimension), phase
         return found
 
-    def _student(self, chain: Chain, phase: int = -1) -> Student:
+    def _student(self, chain: MarkovChain, phase: int = -1) -> Student:
         from symderiv.experiment.studies.rule_means import Student
 
         training, own = self.steps.study.training, self.steps.scalar_places("b")
@@ -170,7 +170,7 @@ class RuleMeasures(_Measures):
         R = self.block(covariance, "J", "B")
         return Student(Q, R, seen, self.heads(chain), b)
 
-    def __call__(self, chain: Chain) -> Mapping[str, Any]:
+    def __call__(self, chain: MarkovChain) -> Mapping[str, Any]:
         """Return what is recorded of a run."""
         steps, training = self.steps, self.steps.study.training
         student = self._student(chain)

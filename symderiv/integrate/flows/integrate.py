@@ -21,7 +21,7 @@ from symderiv.integrate.flows.compression import Compression, settle
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import (
     COARSE,
-    Measured,
+    MeasuredRun,
     accuracy_warnings,
     estimated,
     repeated,
@@ -85,7 +85,7 @@ def solve_flow(
     state, (result, errors), compression = settle(start.state, first.compression, asked, first_run)
     # the one that was run, with its compiled code
     problem = next(flow for flow in flows if flow.state is state)
-    best = Measured(result, errors, result.error_sum, LOCAL_SUM)
+    best = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM)
     if check == "auto":
         best, coarse = estimated(problem, best, tolerance, progress)
         runs += () if coarse is None else (coarse,)
@@ -109,7 +109,7 @@ def solve_flow(
 
 
 def _warned(
-    start: Initial, problem: Flow, best: Measured, kept: bool, compression: Compression | None
+    start: Initial, problem: Flow, best: MeasuredRun, kept: bool, compression: Compression | None
 ) -> Trajectory:
     """The trajectory of the best run, with what is to be said of it."""
     kernel = problem.kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symderiv.foundation.errors import InputError
-from symderiv.precision import MomentTrajectory, Rates, moment_trajectory
+from symderiv.precision import MomentTrajectory, RuleParameters, moment_trajectory
 from symderiv.problem.initial import initial
 from symderiv.problem.study import Study
 
@@ -27,7 +27,7 @@ def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
         raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
     study.only_plain("the moment form")
     training = study.training
-    rates = Rates(
+    rates = RuleParameters(
         training.learning_rate,
         study.second_layer_learning_rate,
         training.weight_decay,

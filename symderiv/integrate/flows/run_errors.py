@@ -43,7 +43,7 @@ _LINEAR = 0.03
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """The best run so far, and its error.
 
     Attributes:
@@ -107,8 +107,8 @@ class Worse:
 
 
 def estimated(
-    problem: Flow, best: Measured, tolerance: float, progress: Progress | None
-) -> tuple[Measured, FlatResult | None]:
+    problem: Flow, best: MeasuredRun, tolerance: float, progress: Progress | None
+) -> tuple[MeasuredRun, FlatResult | None]:
     """How large errors have become, from their size in a run that is much worse, and that run."""
     result = best.result
     if result.cause == "interrupted":
@@ -125,12 +125,12 @@ def estimated(
 
 def repeated(
     problem: Flow,
-    best: Measured,
+    best: MeasuredRun,
     tolerance: float,
     max_steps: int,
     progress: Progress | None,
     runs: list[FlatResult],
-) -> Measured:
+) -> MeasuredRun:
     """The same integration with smaller tolerances, until the difference is below the one asked.
 
     The better run is the result: where errors go with the tolerance its own is a tenth of the
@@ -165,7 +165,7 @@ def repeated(
         errors = problem.errors(better)
         reached = difference(result, better, problem.state) + tolerance
         changes = relative_changes(best.errors, errors)
-        best = Measured(better, errors, reached, REPEATED, changes=changes)
+        best = MeasuredRun(better, errors, reached, REPEATED, changes=changes)
         if reached <= asked:
             break
     if best.method == LOCAL_SUM or best.result.cause == "interrupted":
@@ -175,12 +175,12 @@ def repeated(
 
 def _beside_larger(
     problem: Flow,
-    best: Measured,
+    best: MeasuredRun,
     tolerance: float,
     max_steps: int,
     progress: Progress | None,
     runs: list[FlatResult],
-) -> Measured:
+) -> MeasuredRun:
     """The same run, compared with one of larger tolerance: no smaller one makes a difference."""
     larger = min(10.0 * tolerance, problem.looser(tolerance))
     if not larger > tolerance:
@@ -196,11 +196,11 @@ def _beside_larger(
 
 def _with_rounding(
     problem: Flow,
-    best: Measured,
+    best: MeasuredRun,
     tolerance: float,
     progress: Progress | None,
     runs: list[FlatResult],
-) -> Measured:
+) -> MeasuredRun:
     """The same run, with what rounding has become added to its error."""
     larger = problem.looser(tolerance)
     apart, changes = math.inf, np.empty(0)
@@ -264,7 +264,7 @@ def difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def why_missed(study: Study, best: Measured) -> str:
+def why_missed(study: Study, best: MeasuredRun) -> str:
     """Why a run has not the tolerance asked for, and what to do, in one line."""
     asked = study.time.relative_tolerance
     said = f"time.relative_tolerance: {asked:g} was asked for, {best.reached:.1e} was reached"
@@ -290,7 +290,7 @@ def why_missed(study: Study, best: Measured) -> str:
     )
 
 
-def accuracy_warnings(problem: Flow, best: Measured, kept: bool) -> Iterator[str]:
+def accuracy_warnings(problem: Flow, best: MeasuredRun, kept: bool) -> Iterator[str]:
     """What to say of the accuracy of a run."""
     study = problem.study
     if not kept and best.result.cause == "done":

@@ -23,14 +23,14 @@ from symderiv.learning.derivation.rule_equations import CROSS, STUDENTS, equatio
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["Equations", "SpectralEquations", "derive_equations"]
+__all__ = ["LearningEquations", "SpectralEquations", "derive_equations"]
 
 
 @dataclass(frozen=True)
 class SpectralEquations:
     """Time derivatives of the order parameters of each eigenspace, for one component of the data.
 
-    The symbols A, B, Γ in them are the expressions of the same name in :class:`Equations`.
+    The symbols A, B, Γ in them are the expressions of the same name in :class:`LearningEquations`.
     """
 
     student_overlap: sp.Expr
@@ -39,7 +39,7 @@ class SpectralEquations:
 
 
 @dataclass(frozen=True)
-class Equations:
+class LearningEquations:
     """The order-parameter equations of a problem as symbolic expressions.
 
     Attributes:
@@ -94,7 +94,7 @@ class Equations:
         return self.moment_form
 
 
-def derive_equations(problem: LearningProblem) -> Equations:
+def derive_equations(problem: LearningProblem) -> LearningEquations:
     """Derive the order-parameter equations of stochastic gradient descent from its statement.
 
     Args:
@@ -107,12 +107,12 @@ def derive_equations(problem: LearningProblem) -> Equations:
         InputError: The rule asks for two motions at once.
         SymderivError: Units are not treated alike: an error of ours.
     """
-    return Equations(problem=problem, **_of_all_activations(problem.rule))
+    return LearningEquations(problem=problem, **_of_all_activations(problem.rule))
 
 
 @lru_cache(maxsize=8)
 def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
-    """Return what :class:`Equations` holds for any activations: they stay symbols throughout."""
+    """Return :class:`LearningEquations` of any activations: they stay symbols throughout."""
     derived = equations_of(rule)
     general = [written_out(rate) for rate in derived.overlaps.values()][:2]
     special = [*derived.of_one_component.values()][:2]

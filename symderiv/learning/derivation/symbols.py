@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.foundation import packing
+from symderiv.statement.stated_motion import Average as Average
 
 K, M, L, N, C = sp.symbols("K M L N C", integer=True, positive=True)
 
@@ -214,12 +215,6 @@ class LossSlope(sp.Function):  # type: ignore[misc]
     """``LossSlope(a, b)``: ℓ(s, t) differentiated a times by s and b times by t, at the outputs."""
 
     nargs = 2
-
-
-class Average(sp.Function):  # type: ignore[misc]
-    """Mean over one fresh example (input and label noise)."""
-
-    nargs = 1
 
 
 class ComponentAverage(sp.Function):  # type: ignore[misc]

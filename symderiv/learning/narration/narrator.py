@@ -10,7 +10,7 @@ import sympy as sp
 from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.narration.learning_latex import by_rates, coefficient_first, latex, sum_sign
 from symderiv.learning.narration.shown_steps import steps_of
 
@@ -148,7 +148,7 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
 }
 
 
-def sections(equations: Equations) -> tuple[Section, ...]:
+def sections(equations: LearningEquations) -> tuple[Section, ...]:
     """The derivation of the equations under its headings."""
     return tuple(
         Section(TITLES[key], key, tuple(_told(step, equations) for step in found))
@@ -156,7 +156,7 @@ def sections(equations: Equations) -> tuple[Section, ...]:
     )
 
 
-def _told(step: steps.LearningStep, equations: Equations) -> Step:
+def _told(step: steps.LearningStep, equations: LearningEquations) -> Step:
     if isinstance(step, steps.Divergent):
         return _divergent(step, equations.problem.student.text)
     for kind, teller in _TELLERS.items():

@@ -21,7 +21,7 @@ from symderiv.learning.derivation.example_noise import (
     kept_definitions,
 )
 from symderiv.learning.derivation.indexed_sums import derivative, spread
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import with_integral_names
 from symderiv.learning.derivation.moment_hierarchy import moment_equations
 from symderiv.learning.derivation.motion import SEEN, one_component, state_overlap
@@ -43,7 +43,7 @@ Steps = tuple[LearningStep, ...]
 _COORDINATE = (s.a, 1, s.multiplicity[s.k])
 
 
-def steps_of(equations: Equations) -> dict[str, Steps]:
+def steps_of(equations: LearningEquations) -> dict[str, Steps]:
     """Return the derivation of equations by section key.
 
     Raises:

@@ -8,7 +8,7 @@ import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure, Program
 
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.loss_means import FORCES, LOSSES, LossMeans
 from symderiv.lowering.programs.module_header import constants, header_equations, recipe, title
@@ -48,7 +48,7 @@ _WITHOUT = {
 """What stands for a number of a rule that has no such feature."""
 
 
-def loss_program(equations: Equations, name: str, means: LossMeans) -> Program:
+def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> Program:
     """The solver of the equations in spectral form.
 
     Args:
@@ -170,7 +170,7 @@ def _parts(arrays: SolverArrays) -> tuple[Procedure, ...]:
 
 
 def _spectral(
-    equations: Equations, arrays: SolverArrays, errors: tuple[Procedure, ...]
+    equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
     """The procedures on overlaps per eigenvalue, with all means of the rates in one pass."""
     *others, rates = spectral_procedures(equations, arrays, errors)

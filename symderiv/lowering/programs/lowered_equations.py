@@ -10,7 +10,7 @@ from symderiv_codegen import Function, ScalarFunction
 from symderiv.gaussian import derivative
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.approximation import Approximation, Mixtures
 from symderiv.lowering.means.mean_functions import Integrals, X
@@ -41,7 +41,7 @@ class Lowered:
     functions: tuple[Function, ...]
 
 
-def lower(equations: Equations, approximation: Approximation | None = None) -> Lowered:
+def lower(equations: LearningEquations, approximation: Approximation | None = None) -> Lowered:
     """Scalar functions for every mean of the equations.
 
     Args:

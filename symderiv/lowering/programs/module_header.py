@@ -12,7 +12,7 @@ from symderiv_codegen import Constant
 
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.programs.plain_text import plain
@@ -21,7 +21,7 @@ FORMAT = 3
 """Version of the interface of generated modules."""
 
 
-def header_equations(equations: Equations) -> list[str]:
+def header_equations(equations: LearningEquations) -> list[str]:
     """The equations of Q, R, T and v as lines of plain text, from the derived expressions."""
     lines = [
         "x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is",

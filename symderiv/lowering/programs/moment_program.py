@@ -11,7 +11,7 @@ import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure, Program, Vector
 
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.moment_hierarchy import cross_moment, student_moment
 from symderiv.lowering.programs.lowered_equations import activation_functions, lower
 from symderiv.lowering.programs.module_header import (
@@ -57,7 +57,7 @@ _D_CROSS = Array("d_cross_moment", ("L", "K", "M"), "time derivative")
 _D_V = Array("d_v", ("K",), "time derivative")
 
 
-def _moment_equations(equations: Equations) -> list[str]:
+def _moment_equations(equations: LearningEquations) -> list[str]:
     moments = equations.moments
     named = (
         ("student_moment[L, i, j]", moments.student_closure),
@@ -104,7 +104,7 @@ def _next_moments() -> tuple[Assignment, ...]:
     return tuple(result)
 
 
-def moment_program(equations: Equations, name: str) -> Program:
+def moment_program(equations: LearningEquations, name: str) -> Program:
     """The equations in moment form; arguments and errors as for ``solver_program``."""
     problem = equations.problem
     lowered = lower(equations)
@@ -129,7 +129,7 @@ _HIGHEST = (_STUDENT_TOP, _CROSS_TOP)
 _FIELD_NAMES = tuple(array.name for array in FIELDS)
 
 
-def _procedures(equations: Equations) -> tuple[Procedure, ...]:
+def _procedures(equations: LearningEquations) -> tuple[Procedure, ...]:
     names = tuple(array.name for array in (*_STATE, Q, R, *_HIGHEST))
     overlaps = Call("order_parameters", names)
     return (
@@ -146,7 +146,7 @@ def _procedures(equations: Equations) -> tuple[Procedure, ...]:
     )
 
 
-def _order_parameters(equations: Equations) -> Procedure:
+def _order_parameters(equations: LearningEquations) -> Procedure:
     moments = equations.moments
     student_top, cross_top = (sp.IndexedBase(array.name) for array in _HIGHEST)
     # with a single eigenvalue the first moments are the highest
@@ -172,7 +172,7 @@ def _order_parameters(equations: Equations) -> Procedure:
     )
 
 
-def _right_hand_side(equations: Equations, overlaps: Call) -> Procedure:
+def _right_hand_side(equations: LearningEquations, overlaps: Call) -> Procedure:
     moments = equations.moments
     d_student, d_cross, d_v = (sp.IndexedBase(a.name) for a in (_D_STUDENT, _D_CROSS, _D_V))
     return Procedure(

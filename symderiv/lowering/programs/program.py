@@ -1,8 +1,8 @@
 """The equations as an indexed program: procedures over scalar functions.
 
-Every right-hand side of an assignment is an expression of :class:`~symderiv.learning.Equations` in
-which means have become calls of scalar functions; nothing is written anew here but the order of the
-computation and the words of the documentation.
+Every right-hand side of an assignment is an expression of ``LearningEquations`` in which means have
+become calls of scalar functions; nothing is written anew here but the order of the computation and
+the words of the documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from symderiv_codegen import Array, Assignment, Call, Procedure, Program
 
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
-from symderiv.learning.derivation.learning_equations import Equations
+from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.motion import GRADIENT_SIZE as GRADIENT_SIZE_SYMBOL
 from symderiv.learning.derivation.motion import Motion
 from symderiv.learning.rule.learning_rule import PLAIN
@@ -233,7 +233,7 @@ def modes_last(expression: sp.Expr) -> sp.Expr:
 
 
 def spectral_procedures(
-    equations: Equations, arrays: SolverArrays, errors: tuple[Procedure, ...]
+    equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
     """What works on overlaps per eigenvalue: covariances, observables and, last, the rates."""
     overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
@@ -275,7 +275,7 @@ def spectral_procedures(
 
 
 def _right_hand_side(
-    equations: Equations,
+    equations: LearningEquations,
     arrays: SolverArrays,
     seen: Procedure,
     used: tuple[Procedure, ...],
@@ -316,7 +316,7 @@ def _right_hand_side(
     )
 
 
-def _summed(equations: Equations, arrays: tuple[Array, ...]) -> Iterator[Assignment]:
+def _summed(equations: LearningEquations, arrays: tuple[Array, ...]) -> Iterator[Assignment]:
     """Covariances and products of vectors from the overlaps per eigenvalue."""
     for target, value in equations.sums:
         for array in arrays:
@@ -333,7 +333,7 @@ def _of_order(motion: Motion) -> Iterator[tuple[sp.Indexed, sp.Expr]]:
 
 
 def _covariances(
-    name: str, students: sp.Expr, equations: Equations, arrays: SolverArrays
+    name: str, students: sp.Expr, equations: LearningEquations, arrays: SolverArrays
 ) -> Procedure:
     """Q and R, Q of the inputs as they are or as the student sees them."""
     what = "" if students == equations.student_covariance else " of what the student sees"
@@ -376,7 +376,7 @@ def _names(arrays: tuple[Array, ...]) -> tuple[str, ...]:
     return tuple(array.name for array in arrays)
 
 
-def spectral_equations(equations: Equations) -> list[str]:
+def spectral_equations(equations: LearningEquations) -> list[str]:
     """The equations of these as lines of plain text."""
     motion = equations.motion
     change = "change of {} in a step" if motion.by_steps else "d {}/d alpha"
@@ -390,7 +390,7 @@ def spectral_equations(equations: Equations) -> list[str]:
 
 
 def solver_program(
-    equations: Equations, name: str, approximation: Approximation | None = None
+    equations: LearningEquations, name: str, approximation: Approximation | None = None
 ) -> Program:
     """The solver of the equations in spectral form.
 

@@ -10,7 +10,7 @@ import sympy as sp
 from flint import arb
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
-from symderiv.gaussian import Expectation, SignMean4, Value
+from symderiv.gaussian import DerivedExpectation, SignMean4, Value
 from symderiv.gaussian.forms.evaluate import check_asked
 from symderiv.precision.balls.decimals import written, zero
 from symderiv.precision.balls.expression_balls import ball
@@ -26,7 +26,7 @@ _ZERO_DIGITS_OF_INTEGRALS: Final = 60
 _MAX_BITS: Final = 40_000
 
 
-def certified(found: Expectation, digits: int) -> Value:
+def certified(found: DerivedExpectation, digits: int) -> Value:
     """The number of an expectation with a proved error bound where that is possible.
 
     Args:

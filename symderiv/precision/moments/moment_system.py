@@ -15,7 +15,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.precision.balls.contexts import Numbers, RealNumber
 
-__all__ = ["MomentSystem", "Overlaps", "Rates", "moment_module"]
+__all__ = ["MomentSystem", "Overlaps", "RuleParameters", "moment_module"]
 
 
 class Overlaps(Protocol):
@@ -46,7 +46,7 @@ class Overlaps(Protocol):
 
 
 @dataclass(frozen=True)
-class Rates:
+class RuleParameters:
     """The numbers of the learning rule, in the order and units of the generated modules."""
 
     learning_rate: float
@@ -93,7 +93,7 @@ class MomentSystem:
     """
 
     def __init__(
-        self, module: SimpleNamespace, state: Overlaps, rates: Rates, context: Numbers
+        self, module: SimpleNamespace, state: Overlaps, rates: RuleParameters, context: Numbers
     ) -> None:
         self._module = module
         self._context = c = context

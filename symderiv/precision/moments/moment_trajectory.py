@@ -23,7 +23,7 @@ from symderiv.precision.moments.extrapolation import Steps, trajectory
 from symderiv.precision.moments.moment_system import (
     MomentSystem,
     Overlaps,
-    Rates,
+    RuleParameters,
     mapped,
     moment_module,
 )
@@ -75,7 +75,7 @@ class MomentTrajectory:
 
 def moment_trajectory(
     state: Overlaps,
-    rates: Rates,
+    rates: RuleParameters,
     times: Sequence[float] | np.ndarray,
     student: str = "erf",
     teacher: str | None = None,
@@ -148,7 +148,7 @@ _Curves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def _run(
     module: Any,
     state: Overlaps,
-    rates: Rates,
+    rates: RuleParameters,
     times: np.ndarray,
     digits: int,
     tolerance: float,

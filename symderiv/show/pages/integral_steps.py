@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from symderiv.formula import Activation
-    from symderiv.gaussian import Expectation
+    from symderiv.gaussian import DerivedExpectation
 
 
 def integral_sections(student: Activation, teacher: Activation) -> list[Section]:
@@ -48,7 +48,7 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
     return sections
 
 
-def expectation_steps(found: Expectation) -> tuple[tuple[Step, ...], str]:
+def expectation_steps(found: DerivedExpectation) -> tuple[tuple[Step, ...], str]:
     """The steps to an expectation and what they arrive at, as LaTeX to be shown."""
     result = f"{found.statement} = {_latex(found.value)}"
     for symbol, value in found.definitions:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from symderiv.analysis.plateau.linearised import LinearisedMatrices
     from symderiv.analysis.plateau.plateau_forms import PlateauForms
     from symderiv.formula import Activation
-    from symderiv.learning.derivation.learning_equations import Equations
+    from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _LETTERS = {
     "A_same": r"A_{ii}",
@@ -31,7 +31,7 @@ _LETTERS = {
 _LHS = {"Q": r"Q_{ii}", "C": r"Q_{ij}", "R": r"R_{in}"}
 
 
-def plateau_sections(activation: Activation, equations: Equations) -> list[Section]:
+def plateau_sections(activation: Activation, equations: LearningEquations) -> list[Section]:
     """Sections on the symmetric plateau of equal activations, for general M, T and D.
 
     An activation whose plateau cannot be derived with the present rules has one section that says
@@ -70,7 +70,7 @@ def _latex(value: Any, **names: str) -> str:
     return re.sub(r"\\operatorname\{a(sin|cos|tan)\}", r"\\arc\1", text)
 
 
-def _fixed_points(equations: Equations, forms: PlateauForms) -> Section:
+def _fixed_points(equations: LearningEquations, forms: PlateauForms) -> Section:
     from symderiv.analysis.symmetric import reduced_equations
 
     reduced = reduced_equations(equations, paired=False, noise=False)

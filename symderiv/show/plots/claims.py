@@ -21,7 +21,7 @@ _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
 
 
 @dataclass(frozen=True)
-class Claim:
+class Observation:
     """One sentence; ``holds`` is None for a plain observation or a claim that stays undecided."""
 
     text: str
@@ -117,27 +117,31 @@ def describe_agreement(found: Agreement) -> str:
     )
 
 
-def claims(found: Sequence[Findings]) -> list[Claim]:
+def claims(found: Sequence[Findings]) -> list[Observation]:
     """All sentences of a report: trends over the sweep first, then case by case."""
     sentences = list(_trends(found))
     several = len(found) > 1
     for one in found:
         label = f"{one.case.label}: " if several else ""
         if one.agreement is not None:
-            sentences.append(Claim(label + describe_agreement(one.agreement), one.agreement.agrees))
+            sentences.append(
+                Observation(label + describe_agreement(one.agreement), one.agreement.agrees)
+            )
     for one in found:
         label = f"{one.case.label}: " if several else ""
         if not one.case.curve.complete:
             last = number(float(one.case.curve.alpha[-1])) if one.case.curve.alpha.size else "0"
             reason = one.case.curve.end_reason
-            sentences.append(Claim(f"{label}the integration ended at α = {last}: {reason}", False))
-        sentences.append(Claim(label + describe_plateau(one.plateau)))
+            sentences.append(
+                Observation(f"{label}the integration ended at α = {last}: {reason}", False)
+            )
+        sentences.append(Observation(label + describe_plateau(one.plateau)))
         if one.decay is not None:
-            sentences.append(Claim(label + describe_decay(one.decay)))
+            sentences.append(Observation(label + describe_decay(one.decay)))
     return sentences
 
 
-def _trends(found: Sequence[Findings]) -> list[Claim]:
+def _trends(found: Sequence[Findings]) -> list[Observation]:
     """Claims on how plateau and final decay change along the only swept key, if it is a number."""
     keys = {key for one in found for key in one.case.settings}
     if len(found) < 2 or len(keys) != 1:
@@ -162,14 +166,16 @@ def _length_text(one: Findings) -> str:
     return f"{bound}{number(one.plateau.length)}"
 
 
-def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Claim:
+def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Observation:
     lengths = f"lengths in α: {_listing(key, found, _length_text)}"
     names = letter(key)
     if all(one.plateau is None or not one.plateau.exists for one in found):
-        return Claim(f"There is no plateau at any {names}; {lengths}.", False if expected else None)
+        return Observation(
+            f"There is no plateau at any {names}; {lengths}.", False if expected else None
+        )
     steps = [_compare(a.plateau, b.plateau) for a, b in itertools.pairwise(found)]
     if None in steps:
-        return Claim(
+        return Observation(
             f"How the plateau changes with {names} cannot be told before longer runs; {lengths}."
         )
     if all(step == 0 for step in steps):
@@ -180,7 +186,7 @@ def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Claim
         trend, holds = f"gets longer as {names} grows", False
     else:
         trend, holds = f"has no monotonic trend in {names}", False
-    return Claim(f"The plateau {trend}; {lengths}.", holds if expected else None)
+    return Observation(f"The plateau {trend}; {lengths}.", holds if expected else None)
 
 
 def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int | None:
@@ -193,7 +199,7 @@ def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int
     return (b > a) - (b < a)
 
 
-def _decay_trend(key: str, found: Sequence[Findings], expected: bool) -> list[Claim]:
+def _decay_trend(key: str, found: Sequence[Findings], expected: bool) -> list[Observation]:
     decays = [one.decay for one in found]
     if any(decay is None for decay in decays):
         return []
@@ -211,4 +217,4 @@ def _decay_trend(key: str, found: Sequence[Findings], expected: bool) -> list[Cl
         trend = f"gets faster as {names} grows"
     else:
         trend = f"has no monotonic trend in {names}"
-    return [Claim(f"The final decay {trend}; {measured}.", falling if expected else None)]
+    return [Observation(f"The final decay {trend}; {measured}.", falling if expected else None)]

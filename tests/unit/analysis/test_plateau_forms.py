@@ -12,14 +12,14 @@ import sympy as sp
 from symderiv.analysis.plateau.linearised import linearised_matrices
 from symderiv.analysis.plateau.plateau_forms import TEACHER, M, PlateauForms, c, plateau_forms
 from symderiv.analysis.symmetric import D, reduced_equations
-from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 
 UNITS, T1, D1 = 3, 1.3, 0.2
 
 
 @cache
-def derived(name: str) -> tuple[Equations, PlateauForms]:
+def derived(name: str) -> tuple[LearningEquations, PlateauForms]:
     equations = derive_equations(learning_problem(name))
     return equations, plateau_forms(equations)
 

@@ -16,7 +16,7 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.gaussian.functions import ShiftedSigns
 from symderiv.learning.derivation import example_noise
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.derivation.moment_hierarchy import spectral_moment
 from symderiv.learning.narration import narrator
 from symderiv.learning.rule.learning_problem import learning_problem
@@ -104,12 +104,12 @@ ALL = LearningRule(
 
 
 @pytest.fixture(scope="module")
-def everything() -> Equations:
+def everything() -> LearningEquations:
     return derive_equations(learning_problem("linear", rule=ALL))
 
 
 @pytest.mark.turns(6)
-def test_every_feature_is_in_the_equations_and_is_told(everything: Equations) -> None:
+def test_every_feature_is_in_the_equations_and_is_told(everything: LearningEquations) -> None:
     force = everything.mean_force
     for symbol in (s.keep, s.mean_flip):
         assert force.has(symbol)

@@ -15,7 +15,7 @@ from symderiv.checking.recipes import unchecked
 from symderiv.foundation.packing import Packing
 from symderiv.learning.derivation import steps
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import Equations, derive_equations
+from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.narration import narrator
 from symderiv.learning.narration.shown_steps import steps_of
 from symderiv.learning.rule.learning_problem import learning_problem
@@ -128,7 +128,7 @@ def _shown(rule: LearningRule, section: str) -> list[steps.LearningStep]:
     return list(steps_of(_derived(rule))[section])
 
 
-def _derived(rule: LearningRule) -> Equations:
+def _derived(rule: LearningRule) -> LearningEquations:
     return derive_equations(learning_problem("erf", None, rule))
 
 

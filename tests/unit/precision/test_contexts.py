@@ -14,11 +14,11 @@ from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.precision import numbers
-from symderiv.precision.moments.moment_system import MomentSystem, Rates, moment_module
+from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters, moment_module
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 
-RATES = Rates(0.7, 0.3, 0.1, 0.05, 0.2)
+RATES = RuleParameters(0.7, 0.3, 0.1, 0.05, 0.2)
 
 
 def state_of(students: int, teachers: int, L: int = 4) -> Any:

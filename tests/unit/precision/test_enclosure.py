@@ -9,7 +9,7 @@ import sympy as sp
 
 from symderiv.formula import activation, parse_formula
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.gaussian import Expectation, Value, expectation, i2, i4
+from symderiv.gaussian import DerivedExpectation, Value, expectation, i2, i4
 from symderiv.precision import certified, certified_value
 
 R = sp.Rational
@@ -82,7 +82,7 @@ def test_symbols_and_digits_are_checked() -> None:
 def test_what_has_no_enclosure_is_not_certified_and_says_why() -> None:
     with pytest.raises(NotYetError):
         certified_value(sp.zeta(3), 10, "m")
-    value = certified(Expectation("", sp.zeta(3), (), 0, "closed-form", ()), 10)
+    value = certified(DerivedExpectation("", sp.zeta(3), (), 0, "closed-form", ()), 10)
     assert not value.certified
     assert value.method == "closed-form (not certified: no enclosure of zeta)"
     assert value.value == "1.202056903"

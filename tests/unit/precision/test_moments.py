@@ -8,7 +8,7 @@ from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.rules.any_rule import solve
-from symderiv.precision import Rates, moment_trajectory
+from symderiv.precision import RuleParameters, moment_trajectory
 from symderiv.precision.moments import moment_trajectory as moments
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
@@ -40,7 +40,9 @@ def test_moments_give_the_curves_of_the_spectral_solver(monkeypatch: pytest.Monk
     monkeypatch.setattr(moments, "_run", watched)
     study = parse_study(STUDY)
     state = initial(study).state
-    found = moment_trajectory(state, Rates(0.5, 0.2, 0.02, 0.01, 0.3, True), study.alpha, digits=8)
+    found = moment_trajectory(
+        state, RuleParameters(0.5, 0.2, 0.02, 0.01, 0.3, True), study.alpha, digits=8
+    )
     exact = solve(study)
     for name in ("Q", "R", "v", "generalization_error"):
         values, wanted = getattr(found, name).astype(float), np.asarray(getattr(exact, name))
@@ -55,9 +57,9 @@ def test_moments_give_the_curves_of_the_spectral_solver(monkeypatch: pytest.Monk
     assert found.plan.wanted == 8
     assert found.evaluations > 20
     with pytest.raises(InputError, match="between 1 and 50"):
-        moment_trajectory(state, Rates(0.5), study.alpha, digits=51)
+        moment_trajectory(state, RuleParameters(0.5), study.alpha, digits=51)
     with pytest.raises(InputError, match="at least one number"):
-        moment_trajectory(state, Rates(0.5), [])
+        moment_trajectory(state, RuleParameters(0.5), [])
 
 
 def test_missing_digits_are_asked_for_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +74,7 @@ def test_missing_digits_are_asked_for_the_next_time(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(moments, "_run", run)
     state = initial(parse_study(STUDY)).state
-    found = moment_trajectory(state, Rates(0.5), [1.0], digits=8)
+    found = moment_trajectory(state, RuleParameters(0.5), [1.0], digits=8)
     assert found.agreement == pytest.approx(1e-12, rel=1e-3)
     digits, tolerances = zip(*asked, strict=True)
     assert digits[1] >= digits[0] + 4
@@ -110,5 +112,5 @@ def test_digits_are_planned_for_the_last_time(monkeypatch: pytest.MonkeyPatch) -
     one = np.ones((2, 1, 1))
     monkeypatch.setattr(moments, "moment_digits", watched)
     monkeypatch.setattr(moments, "_run", lambda *_: (one, one, one[0], one[:, 0, 0]))
-    moment_trajectory(initial(parse_study(STUDY)).state, Rates(0.5), [0.0, 1.5], digits=8)
+    moment_trajectory(initial(parse_study(STUDY)).state, RuleParameters(0.5), [0.0, 1.5], digits=8)
     assert ends == [1.5]

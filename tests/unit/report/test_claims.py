@@ -8,13 +8,15 @@ from dataclasses import replace
 import pytest
 from unit.report.synthetic import broken_power_law, case, plateau_curve
 
-from symderiv.show.plots.claims import Claim, claims, findings, number
+from symderiv.show.plots.claims import Observation, claims, findings, number
 from symderiv.show.plots.curves import Curve, StudyCase
 
 KEY = "data.distinct_eigenvalues"
 
 
-def _claims(curves: Sequence[Curve], key: str = KEY, values: Sequence[object] = ()) -> list[Claim]:
+def _claims(
+    curves: Sequence[Curve], key: str = KEY, values: Sequence[object] = ()
+) -> list[Observation]:
     values = values or [4**k for k in range(len(curves))]
     cases = [
         case(f"L = {v}", {key: v}, c, compared=False) for v, c in zip(values, curves, strict=True)
@@ -22,7 +24,7 @@ def _claims(curves: Sequence[Curve], key: str = KEY, values: Sequence[object] = 
     return claims([findings(one) for one in cases])
 
 
-def _one(sentences: Sequence[Claim], start: str) -> Claim:
+def _one(sentences: Sequence[Observation], start: str) -> Observation:
     (found,) = (claim for claim in sentences if claim.text.startswith(start))
     return found
 

@@ -12,7 +12,7 @@ import sympy as sp
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.experiment.steps.step_chain import Chain, Space
+from symderiv.experiment.steps.step_chain import MarkovChain, Space
 from symderiv.experiment.steps.step_form import program_of
 from symderiv.foundation.errors import InputError
 from symderiv.system.system_sgd import gram_of, roots_of, space_of
@@ -74,7 +74,7 @@ def test_means_and_variances_of_all_overlaps_are_those_of_vectors(name: str) -> 
         assert _off(one[:, 1], other[:, 1]) < 4.5, key
 
 
-def _coordinates(whole: Chain, span: Chain, fixed: dict[int, np.ndarray]) -> np.ndarray:
+def _coordinates(whole: MarkovChain, span: MarkovChain, fixed: dict[int, np.ndarray]) -> np.ndarray:
     """Inputs drawn for vectors of all coordinates, in the basis of those in the span."""
     order, D = np.array(span.space.order), span.space.vectors
     found = np.zeros_like(span._inputs)
@@ -109,7 +109,7 @@ def test_with_the_coordinates_of_real_inputs_overlaps_are_those_of_the_vectors(
     roots = roots_of(program, layout.spectrum[1])
     space = space_of(program, counts)
     whole, span = (
-        Chain(
+        MarkovChain(
             program,
             each,
             (each.drawn_vectors(gram, random), scalars),
@@ -173,7 +173,7 @@ def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
     vectors = space.drawn_vectors(gram, random)
     np.testing.assert_allclose(space.overlaps(vectors), gram, rtol=1e-12)
     start = vectors, np.full(3, 1e-30)
-    chain = Chain(program, space, start, np.zeros((0, 0)), {"eta": 1e-30}, (1,), 30_000)
+    chain = MarkovChain(program, space, start, np.zeros((0, 0)), {"eta": 1e-30}, (1,), 30_000)
     assert chain.reach(30_000)
     np.testing.assert_allclose(space.overlaps(chain.vectors), gram, rtol=1e-11)
     np.testing.assert_array_equal(chain.vectors[3:], vectors[3:])

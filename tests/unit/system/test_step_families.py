@@ -11,7 +11,7 @@ import sympy as sp
 import symderiv as sd
 from symderiv.experiment.steps.alike_units import Place, Units
 from symderiv.experiment.steps.plain_reading import plain_step
-from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_chain import MarkovChain, space_of
 from symderiv.experiment.steps.step_form import form_of
 from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.experiment.studies.study_form import StudyForm
@@ -87,7 +87,7 @@ def test_families_of_units_move_as_units_written_out(name: str) -> None:
         )
     }
     space = space_of(program, np.array([N]))
-    chain = Chain(program, space, (vectors, scalars), np.zeros((0, 0)), parameters, (3,), 1)
+    chain = MarkovChain(program, space, (vectors, scalars), np.zeros((0, 0)), parameters, (3,), 1)
     chain.draw()
     drawn = random.normal(size=(1, len(given)))
     if given:

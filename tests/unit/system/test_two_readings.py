@@ -11,7 +11,7 @@ from unit.system import statements
 
 import symderiv as sd
 from symderiv.experiment.steps.plain_reading import plain_step
-from symderiv.experiment.steps.step_chain import Chain, space_of
+from symderiv.experiment.steps.step_chain import MarkovChain, space_of
 from symderiv.experiment.steps.step_form import program_of
 
 # SGD, compilation and quadrature: a part of them a day
@@ -51,7 +51,7 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     parameters = P.solver.layout.parameter_values({})
     before, kept = vectors.copy(), scalars.copy()
     space = space_of(program, np.array([N]))
-    chain = Chain(program, space, (vectors, scalars), np.zeros((0, 0)), parameters, (11,), 1)
+    chain = MarkovChain(program, space, (vectors, scalars), np.zeros((0, 0)), parameters, (11,), 1)
     chain.draw()
     z, latents = chain._inputs.copy(), chain._latents[0].copy()
     assert chain.learn(0, 1) == -1

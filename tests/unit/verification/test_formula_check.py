@@ -16,7 +16,7 @@ from symderiv.formula import activation
 from symderiv.formula.pasted import build_formula, read_definitions
 from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.gaussian import (
-    Expectation,
+    DerivedExpectation,
     OwenT,
     SignMean4,
     covariance_symbols,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.days(6)
 SIZES = {"i2": 2, "i3": 3, "i4": 4}
 
 
-def integral(which: str, name: str) -> Callable[[sp.Matrix], Expectation]:
+def integral(which: str, name: str) -> Callable[[sp.Matrix], DerivedExpectation]:
     g = activation(name).expression
     if which == "i4":
         return lambda matrix: i4(g, g, g, g, matrix)

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from symderiv_ledger.claims.claim import Claim, Point
 from symderiv_ledger.claims.mutations import mutants
-from symderiv_ledger.claims.statement import Statement, parse_statement
+from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.formulas.differences import places
 from symderiv_ledger.formulas.equivalence import are_equivalent
 from symderiv_ledger.papers.verify import verify_claim
@@ -174,7 +174,7 @@ def test_what_is_not_a_statement_is_refused(text: str) -> None:
     if text == "a == 10**40":
         text = f"a == {10**40}"
     with pytest.raises(FormulaError):
-        Statement(text)
+        Relation(text)
 
 
 def test_values_are_lazy_and_indices_bounded() -> None:
