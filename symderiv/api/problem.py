@@ -10,17 +10,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
 
-from symderiv.api.arguments.argument_names import (
-    STATED,
-    argument_of,
-    given,
-    key_of,
-    naming_arguments,
-)
+from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
+from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain
 from symderiv.problem.input_models import Isotropic
+from symderiv.problem.key_names import STATED, by_key, study_key
 from symderiv.problem.key_records import saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 from symderiv.problem.study_tables import TABLES, Time
@@ -141,7 +137,7 @@ class Problem(Shown):
             # a default is not given, so that a state file's weights need not agree with one
             if name in _NO_KEYS or value is None or plain(value) == _DEFAULTS.get(name):
                 continue
-            table, _, key = key_of(name).partition(".")
+            table, _, key = _own_key(name).partition(".")
             tables[table][key] = fspath(value) if isinstance(value, PathLike) else plain(value)
         if tasks:
             tables["task"] = [
@@ -221,8 +217,9 @@ class Problem(Shown):
         """The same problem with other values, checked anew.
 
         Args:
-            changes: arguments of :class:`Problem`; ``**{"inputs.exponent": 0.5}`` changes one
-                argument of the input model.
+            changes: arguments of :class:`Problem`, or keys of the study file with their tables or
+                without; ``exponent=0.5`` or ``**{"inputs.exponent": 0.5}`` changes one argument of
+                the input model.
 
         Raises:
             InputError: there is no such argument, or its value is not acceptable.
@@ -232,9 +229,9 @@ class Problem(Shown):
         >>> problem.replace(learning_rate=0.3).learning_rate
         0.3
         """
-        keys = {}
-        for name, value in changes.items():
-            keys[key_of(name)] = value if name == "inputs" else plain(value)
+        keys = {
+            key: value if key == "data" else plain(value) for key, value in by_key(changes).items()
+        }
         with naming_arguments():
             return self._of(self._study.changed(keys))
 
@@ -569,9 +566,9 @@ class Problem(Shown):
         keys widen it.
 
         Args:
-            over: values of keys of the study file ("training.learning_rate"), beside or instead of
-                those of its table [sweep]; a text "low:high:count" or "log:low:high:count" is a
-                range.
+            over: values of arguments or keys of the study file ("learning_rate",
+                "inputs.exponent", "time.end"), beside or instead of those of its table [sweep]; a
+                text "low:high:count" or "log:low:high:count" is a range.
             output: the store; NAME-sweep.zarr when left out.
             scheduler: the address of a Dask cluster that runs.
             workers: processes of this machine; 0 for this one alone, on all its processors. By the
@@ -832,6 +829,20 @@ class Problem(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         tables = self._study.model_dump(exclude_unset=True)
         return _restored, (tables, self._study.base)
+
+
+def _own_key(name: str) -> str:
+    """The key that an argument of the constructor is.
+
+    Raises:
+        InputError: it is none, or one of the inputs or of a call.
+    """
+    key = study_key(name)
+    table = key.partition(".")[0]
+    if table in STATED:
+        return key
+    place = "the input model: inputs=sd.Isotropic(…)" if table == "data" else f"{table}={{…}}"
+    raise InputError(f"is no argument of a Problem but of {place}", argument=name)
 
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv.problem.key_records import Key, saying
 from symderiv.problem.toml_text import short_text
 
@@ -207,8 +207,7 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
             return f'does not belong to model = "{where[1]}"'
     else:
         known = known_keys(where[:-1])
-    close = difflib.get_close_matches(name, known, n=1)
-    return "unknown key" + (f"; did you mean {close[0]}?" if close else "")
+    return "unknown key" + did_you_mean(name, known)
 
 
 def known_keys(where: Sequence[int | str]) -> list[str]:

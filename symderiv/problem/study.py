@@ -23,8 +23,9 @@ from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import progress_bar
 from symderiv.inputs.given import Given
-from symderiv.problem.checked import Table, known_keys
+from symderiv.problem.checked import Table
 from symderiv.problem.input_models import Data
+from symderiv.problem.key_names import study_key
 from symderiv.problem.rule_checks import check_rule
 from symderiv.problem.rule_pairs import check_pairs
 from symderiv.problem.study_tables import (
@@ -463,10 +464,10 @@ def _read_sweep(raw: Any, prefix: str = "") -> dict[str, list[Any]]:
             continue
         if not isinstance(value, list) or not value:
             raise InputError("must be a list of at least one value", argument=f"sweep.{name}")
-        parts = name.split(".")
-        if len(parts) != 2 or parts[1] not in known_keys(parts[:1]):
-            raise InputError(f'sweep."{name}": is not the name of a study\'s key (table.key)')
-        result[name] = list(value)
+        try:
+            result[study_key(name)] = list(value)
+        except InputError as error:
+            raise error.renamed(f'sweep."{name}"') from None
     if math.prod(len(values) for values in result.values()) > 100_000:
         raise InputError("more than 100000 combinations", argument="sweep")
     return result

@@ -16,6 +16,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import DetailedTask, Tell
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.problem.key_names import by_key
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
 from symderiv.sweeps.refinement import MapLattice, Refined, refined
@@ -228,6 +229,8 @@ def map_of(
         lattice = replace(lattice, change=0.0)
     if len(over) != 2:
         raise InputError("a map is over two keys, each with its two ends", argument="over")
+    if isinstance(study, Study):
+        over = by_key(over)
     first, second = over
     swept = SweptStudy(study) if isinstance(study, Study) else study
     places = tuple(_places(swept, key, over[key], lattice.resolution) for key in over)

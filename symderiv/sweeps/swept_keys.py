@@ -14,7 +14,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import plain
-from symderiv.problem.checked import known_keys
 from symderiv.problem.toml_text import short_text
 from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
@@ -27,7 +26,6 @@ __all__ = [
     "lists_of",
     "parse_over",
     "point_label",
-    "study_key",
     "values_at",
     "values_of",
 ]
@@ -118,14 +116,6 @@ def lists_of(
         if not found[key]:
             raise InputError("must be a list of at least one value", argument=name)
     return found
-
-
-def study_key(key: str) -> str:
-    """The key itself, if it is a study's."""
-    table, _, name = key.partition(".")
-    if not name or name not in known_keys([table]):
-        raise InputError(f"{key!r} is not the name of a study's key (table.key)", argument=key)
-    return key
 
 
 def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[Axis, ...]:

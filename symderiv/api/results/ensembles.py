@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from symderiv import __version__
-from symderiv.api.arguments.argument_names import key_of, naming_arguments
+from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.integrate.flows.trajectory import ESTIMATED
+from symderiv.problem.key_names import by_key
 from symderiv.problem.study import Study
 from symderiv.storage.run_files import NUMBERS, TIME, axes_of, labels_of
 
@@ -95,13 +96,13 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 
 def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:
     """The study of every combination, the last list varying fastest."""
-    keys = [key_of(name) for name in values]
+    keyed = by_key(values)
     plained = [
-        [one if name == "inputs" else plain(one) for one in each] for name, each in values.items()
+        [one if key == "data" else plain(one) for one in each] for key, each in keyed.items()
     ]
     with naming_arguments():
         return [
-            study.changed(dict(zip(keys, combination, strict=True)))
+            study.changed(dict(zip(keyed, combination, strict=True)))
             for combination in itertools.product(*plained)
         ]
 

@@ -10,11 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 import symderiv as sd
-from symderiv.api.arguments.argument_names import STATED, argument_of, key_of
+from symderiv.api.arguments.argument_names import argument_of
 from symderiv.api.problem import _NO_KEYS, Problem
 from symderiv.api.starting import study_schema
 from symderiv.problem.checked import NotNegative, Positive, Table
 from symderiv.problem.input_model import InputModel
+from symderiv.problem.key_names import STATED, key_of
 from symderiv.problem.key_records import Key, accepted
 from symderiv.problem.study_tables import TABLES, all_records
 from symderiv.problem.task_table import Task

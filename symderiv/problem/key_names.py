@@ -1,0 +1,111 @@
+"""The names by which keys of a study go: ``learning_rate`` is ``training.learning_rate``.
+
+One resolution for calls, sweeps, maps, files and commands. A name without its table is looked for
+among the arguments of a problem first, [network], [training] and [initial]; other tables follow,
+and a name that two of them have needs its table. ``inputs`` and ``tasks`` are what Python calls the
+tables ``data`` and ``task``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
+from symderiv.problem.checked import known_keys
+from symderiv.problem.input_models import Data
+from symderiv.problem.study_tables import TABLES
+
+__all__ = ["STATED", "by_key", "key_of", "study_key"]
+
+STATED: Final = ("network", "training", "initial")
+"""Tables whose keys are arguments of a Problem."""
+
+_CALLED: Final = {"inputs": "data", "tasks": "task"}
+_TABLES: Final = (*TABLES, "data")
+_WHOLE: Final = {
+    **_CALLED,
+    **{name: name for name in ("data", "task", "time", "simulation")},
+}
+# that of the equations; [simulation] end follows it
+_FIRST: Final = {"end": "time.end"}
+# its classes have said their keys when they were made
+assert Data
+
+
+@cache
+def _tables_with(name: str) -> tuple[str, ...]:
+    found = tuple(table for table in _TABLES if name in known_keys([table]))
+    stated = [table for table in found if table in STATED]
+    return (stated[0],) if stated else found
+
+
+@cache
+def _known_names() -> tuple[str, ...]:
+    """What may be meant: names without their tables where these are enough, else the keys."""
+    found = [
+        name if len(_tables_with(name)) == 1 or name in _FIRST else f"{table}.{name}"
+        for table in _TABLES
+        for name in known_keys([table])
+        if name != "model"
+    ]
+    return (*found, "inputs", "tasks")
+
+
+def study_key(name: str) -> str:
+    """The full key that a name stands for.
+
+    >>> study_key("learning_rate"), study_key("inputs.exponent"), study_key("time.end")
+    ('training.learning_rate', 'data.exponent', 'time.end')
+
+    Args:
+        name: With its table or without.
+
+    Raises:
+        InputError: No key goes by this name, or several do; the message offers the nearest.
+    """
+    if not isinstance(name, str):
+        raise InputError(
+            f"{name!r} is not the name of a key, which is a text such as 'learning_rate'",
+            argument="key",
+        )
+    table, dot, key = name.rpartition(".")
+    table = _CALLED.get(table, table)
+    if dot:
+        if key in known_keys([table]):
+            return f"{table}.{key}"
+    elif name in _FIRST:
+        return _FIRST[name]
+    else:
+        tables = _tables_with(name)
+        if len(tables) == 1:
+            return f"{tables[0]}.{name}"
+        if tables:
+            several = " and ".join(f"{each}.{name}" for each in tables)
+            raise InputError(f"may be {several}; write which", argument=name)
+    raise InputError(f"is not the name of a key{did_you_mean(name, _known_names())}", argument=name)
+
+
+def key_of(name: str) -> str:
+    """As :func:`study_key`; also a whole table, ``inputs``, ``tasks``, ``time``, ``simulation``."""
+    return _WHOLE[name] if name in _WHOLE else study_key(name)
+
+
+def by_key(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by their full keys.
+
+    Args:
+        named: Values by names of keys or of whole tables.
+
+    Raises:
+        InputError: See :func:`key_of`; or one key is there under two names.
+    """
+    found: dict[str, Any] = {}
+    for name, value in named.items():
+        key = key_of(name)
+        if key in found:
+            raise InputError(f"is given twice, also as {key}; remove one", argument=name)
+        found[key] = value
+    return found
