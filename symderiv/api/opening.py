@@ -164,6 +164,8 @@ def _common(path: Path, attributes: dict[str, Any]) -> dict[str, Any]:
         "wall_seconds": float(attributes["wall_seconds"]),
         "warnings": tuple(warnings.split("\n")) if warnings else (),
         "study_text": attributes["study"],
+        # files of versions before do not say it
+        "by_default": str(attributes.get("by_default", "")),
         "student_activation": attributes["student_activation"],
         "teacher_activation": attributes["teacher_activation"],
         "kernel_sha256": attributes["solver_module_sha256"],

@@ -15,7 +15,6 @@ from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain
-from symderiv.problem.input_models import Isotropic
 from symderiv.problem.key_names import STATED, by_key, study_key
 from symderiv.problem.key_records import saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
@@ -61,7 +60,7 @@ class Problem(Shown):
 
     Args:
         [network]
-        inputs: an input model; independent coordinates of variance 1 when left out.
+        inputs: an input model; 1000 independent coordinates of variance 1 when left out.
         [training]
         tasks: dictionaries with the keys of [[task]].
         [initial]
@@ -72,7 +71,14 @@ class Problem(Shown):
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
 
+    What is left out is what Saad and Solla start from: vectors are drawn at N = 1000 with seed 0,
+    students of length σ_J = 0.01 and overlaps of relative size 1/√N, and learn with η = 0.5, below
+    the rates at which plain networks diverge. ``by_default`` of a problem and of its results names
+    the values that nobody gave.
+
     >>> import symderiv as sd
+    >>> sd.Problem("erf", students=2, teachers=2).by_default
+    'learning_rate = 0.5, dimension = 1000, student_std = 0.01, seed = 0'
     >>> inputs = sd.Isotropic(1000)
     >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=inputs)
     >>> run = problem.solve(end=50)
@@ -93,7 +99,7 @@ class Problem(Shown):
         *,
         students: int,
         teachers: int,
-        learning_rate: float,
+        learning_rate: float | None = None,
         teacher_activation: str | None = None,
         student_weights: Weights = "1/sqrt(M)",
         teacher_weights: Weights = "1/sqrt(M)",
@@ -135,17 +141,18 @@ class Problem(Shown):
         tables: dict[str, Any] = {table: {} for table in STATED}
         for name, value in arguments.items():
             # a default is not given, so that a state file's weights need not agree with one
-            if name in _NO_KEYS or value is None or plain(value) == _DEFAULTS.get(name):
+            default = _DEFAULTS.get(name)
+            if name in _NO_KEYS or value is None:
+                continue
+            if default is not None and plain(value) == default:
                 continue
             table, _, key = _own_key(name).partition(".")
-            tables[table][key] = fspath(value) if isinstance(value, PathLike) else plain(value)
+            tables[table][key] = _python(value)
         if tasks:
             tables["task"] = [
                 {key: each if key == "data" else plain(each) for key, each in task.items()}
                 for task in tasks
             ]
-        if inputs is None and state is None:
-            inputs = Isotropic()
         if inputs is not None:
             tables["data"] = inputs
         for name, given_table in (("time", time), ("simulation", simulation)):
@@ -230,7 +237,8 @@ class Problem(Shown):
         0.3
         """
         keys = {
-            key: value if key == "data" else plain(value) for key, value in by_key(changes).items()
+            key: value if key == "data" else _python(value)
+            for key, value in by_key(changes).items()
         }
         with naming_arguments():
             return self._of(self._study.changed(keys))
@@ -260,6 +268,11 @@ class Problem(Shown):
     def name(self) -> str:
         """The name of its file without the ending, or "problem"."""
         return "problem" if self._path is None else self._path.stem
+
+    @property
+    def by_default(self) -> str:
+        """The learning rate, dimension and start that nobody gave, as one line; or nothing."""
+        return self._study.by_default()
 
     @property
     def equations(self) -> Equations:
@@ -373,6 +386,7 @@ class Problem(Shown):
             )
         if checkpoint is not None and checkpoint.stopped:
             found = replaced(found, cause="interrupted")
+        found = replaced(found, by_default=study.by_default(started=initial is not None))
         return found if output is None else found.save(output)
 
     def ensemble(
@@ -509,6 +523,7 @@ class Problem(Shown):
                 notice=notice,
                 checkpoint=checkpoint,
             )
+        found = replaced(found, by_default=study.by_default(started=initial is not None))
         return found if output is None else found.save(output)
 
     def study(
@@ -812,6 +827,8 @@ class Problem(Shown):
             table = getattr(study, name)
             if table.model_fields_set:
                 rows.append((name, repr(table).partition("(")[2][:-1]))
+        if self.by_default:
+            rows.append(("by default", self.by_default))
         if study.sweep:
             rows.append(("sweep", ", ".join(f"{k} ({len(v)})" for k, v in study.sweep.items())))
         return Summary("Problem", rows)
@@ -829,6 +846,11 @@ class Problem(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         tables = self._study.model_dump(exclude_unset=True)
         return _restored, (tables, self._study.base)
+
+
+def _python(value: Any) -> Any:
+    """A value as the text of a study can hold it."""
+    return fspath(value) if isinstance(value, PathLike) else plain(value)
 
 
 def _own_key(name: str) -> str:

@@ -24,7 +24,7 @@ from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import progress_bar
 from symderiv.inputs.given import Given
 from symderiv.problem.checked import Table
-from symderiv.problem.input_models import Data
+from symderiv.problem.input_models import Data, Isotropic
 from symderiv.problem.key_names import study_key
 from symderiv.problem.rule_checks import check_rule
 from symderiv.problem.rule_pairs import check_pairs
@@ -38,13 +38,17 @@ from symderiv.problem.study_tables import (
     Training,
 )
 from symderiv.problem.task_table import Task
-from symderiv.problem.toml_text import short_text, to_toml
+from symderiv.problem.toml_text import short_text, to_toml, value_to_toml
 
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel
 
 # Larger arrays stand in the text that results carry by their digest.
 _MOST_NUMBERS = 1000
+
+#: N of the independent coordinates that inputs are if nothing is said of them: vectors drawn there
+#: overlap by about 1/√N.
+DEFAULT_DIMENSION = 1000
 
 
 class Study(Table):
@@ -71,6 +75,9 @@ class Study(Table):
     def _whole(self, info: ValidationInfo) -> Self:
         context = info.context or {}
         self._base = Path(context.get("base", ""))
+        if self.data is None and self.initial.state is None:
+            # not among the fields that are set, so that a state may bring a spectrum of its own
+            self.__dict__["data"] = Isotropic(DEFAULT_DIMENSION)
         timed = context.get("timed", True)
         if timed and self.time.end is None and self.time.values is None:
             known = "time" in self.model_fields_set
@@ -113,6 +120,23 @@ class Study(Table):
                 tables[table] = given
             tables[table][name] = value
         return self.model_copy(update=tables)
+
+    def by_default(self, *, started: bool = False) -> str:
+        """The values that the numbers of a run depend on and that nobody gave, as one line.
+
+        Args:
+            started: a start was given, so that none is drawn.
+        """
+        found = {}
+        if "learning_rate" not in self.training.model_fields_set:
+            found["learning_rate"] = self.training.learning_rate
+        if "data" not in self.model_fields_set and self.data is not None:
+            found["dimension"] = DEFAULT_DIMENSION
+        if self.initial.state is None and not started:
+            for name in ("student_std", "seed"):
+                if name not in self.initial.model_fields_set:
+                    found[name] = getattr(self.initial, name)
+        return ", ".join(f"{name} = {value_to_toml(value)}" for name, value in found.items())
 
     @property
     def K(self) -> int:
@@ -326,8 +350,6 @@ class Study(Table):
                     f"{self.M} orthogonal teachers do not fit into data.{key} = {size}",
                     argument="initial.teacher",
                 )
-        if model is None and self.initial.state is None:
-            raise InputError("missing; give [data] or initial.state", argument="data")
         if self.rule_keys:
             check_pairs(self)
 

@@ -78,7 +78,9 @@ class Training(Table, table="training"):
         [training]
     """
 
-    learning_rate: Annotated[NotNegative, Key("of the first layer", "η", quick=True)]
+    learning_rate: Annotated[
+        NotNegative, Key("of the first layer; results say where it is the default", "η", quick=True)
+    ] = 0.5
     second_layer_learning_rate: Annotated[
         NotNegative | None, Key("η when left out", "η_v", quick=True)
     ] = None

@@ -35,6 +35,7 @@ class Curves(Shown):
         message: one line that says how the run ended.
         attributes: more attributes of the file that :meth:`save` writes.
         output: the file it was written to, if any.
+        by_default: the values that nobody gave, as :attr:`symderiv.Problem.by_default`.
         further: what a learning rule has beside, by name: ``b`` (P, K); ``P``, ``W`` (P, K, K),
             ``C`` (P, K, M) of velocities; ``heads`` (P, H, K); ``task_error`` (P, tasks);
             ``noisy_error``, ``mean_loss`` (P,). Each can be asked for as an attribute.
@@ -53,6 +54,7 @@ class Curves(Shown):
     kernel_name: str = ""
     attributes: dict[str, str | float] = field(default_factory=dict)
     output: str | None = None
+    by_default: str = ""
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     #: Of the file.
@@ -132,6 +134,7 @@ class Curves(Shown):
             "title": self.TITLE,
             "Conventions": "symderiv-1",
             "study": self.study_text,
+            "by_default": self.by_default,
             "student_activation": self.student_activation,
             "teacher_activation": self.teacher_activation,
             "solver_module": self.kernel_name,

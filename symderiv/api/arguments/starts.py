@@ -59,7 +59,8 @@ def _state(study: Study, order: Mapping[str, Any]) -> State:
     for name in ("Q", "R"):
         if name not in order:
             raise InputError("missing", argument=name)
-    if "T" not in order and study.initial.draw == "sampled" and data.dimension is None:
+    stated = data.dimension is not None and "data" in study.model_fields_set
+    if "T" not in order and study.initial.draw == "sampled" and not stated:
         raise InputError(
             "missing; the inputs have no dimension in which teachers could be drawn", argument="T"
         )

@@ -96,6 +96,8 @@ class Simulation(Curves):
         if mean.size:
             ends = f"{mean[0]:.6g} to {mean[-1]:.6g} ± {error[-1]:.2g}"
             rows.append(("generalization_error", f"{ends} (mean, standard error)"))
+        if self.by_default:
+            rows.append(("by default", self.by_default))
         return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
 
     def contents(self) -> Contents:

@@ -139,6 +139,8 @@ class Trajectory(Curves):
         reached = f"{self.tolerance_reached:.1e} of {self.relative_tolerance:g} asked for"
         rows.append(("tolerance", f"{reached} ({self.tolerance_method})"))
         rows.append(("work", f"{self.steps} steps, {self.wall_seconds:.3g} s, {self.method}"))
+        if self.by_default:
+            rows.append(("by default", self.by_default))
         notes = [f"warning: {warning}" for warning in self.warnings]
         return Summary("Trajectory", rows, notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,8 @@ def test_every_call_takes_short_and_full_names(tmp_path: Path) -> None:
     for name in ("learning_rate", "training.learning_rate"):
         grid = problem.grid(**{name: rates})
         assert [each.learning_rate for each in grid] == rates
-        runs = problem.ensemble(**{name: rates}, end=1, points=2)
+        lists: dict[str, Any] = {name: rates}
+        runs = problem.ensemble(**lists, end=1, points=2)
         assert runs.sizes[name] == 2
         swept = problem.replace(time={"end": 1.0, "points": 2}).sweep(
             {name: rates}, output=tmp_path / f"{name}.zarr", workers=0, progress=False

@@ -1,0 +1,69 @@
+"""What a problem takes where nothing is said, and who says that it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+
+
+def test_a_problem_of_activation_and_units_solves_and_its_run_names_the_defaults(
+    tmp_path: Path,
+) -> None:
+    problem = sd.Problem("erf", students=2, teachers=2)
+    run = problem.solve(end=20, points=5, progress=False, output=tmp_path / "run.nc")
+    stated = sd.Problem(
+        "erf",
+        students=2,
+        teachers=2,
+        learning_rate=0.5,
+        inputs=sd.Isotropic(1000),
+        student_std=0.01,
+        teacher="random",
+        seed=0,
+    )
+    assert not stated.by_default
+    same = stated.solve(end=20, points=5, progress=False)
+    assert np.array_equal(run.Q, same.Q)
+    assert np.array_equal(run.T, same.T)
+    # overlaps of the start are of relative size 1/sqrt(N)
+    relative = run.R[0] / np.sqrt(np.outer(np.diag(run.Q[0]), np.diag(run.T)))
+    assert 0.1 < np.sqrt(1000) * np.abs(relative).max() < 4.0
+    for name in ("learning_rate = 0.5", "dimension = 1000", "seed = 0"):
+        assert name in problem.by_default
+        assert name in repr(problem)
+        assert name in repr(run)
+        assert name in repr(sd.open(tmp_path / "run.nc"))
+    assert not same.by_default
+    assert "default" not in repr(same)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"learning_rate": 0.5}, "dimension = 1000, student_std"),
+        ({"inputs": sd.Isotropic(50)}, "learning_rate = 0.5, student_std"),
+        ({"seed": 3}, "student_std = 0.01"),
+    ],
+)
+def test_what_is_given_is_no_default(given: dict[str, object], left: str) -> None:
+    problem = sd.Problem("erf", students=2, teachers=2).replace(**given)
+    assert left in problem.by_default
+    assert next(iter(given)) not in problem.by_default.replace("inputs", "dimension")
+
+
+def test_a_start_that_is_given_is_not_called_a_default() -> None:
+    problem = sd.Problem("linear", students=1, teachers=1)
+    start = {"Q": [[0.1]], "R": [[0.0]], "T": [[1.0]]}
+    run = problem.solve(end=1, points=2, initial=start, progress=False)
+    assert run.by_default == "learning_rate = 0.5, dimension = 1000"
+
+
+def test_a_state_brings_its_own_spectrum_to_a_problem_of_default_inputs(tmp_path: Path) -> None:
+    law = sd.Problem("linear", students=1, teachers=1, inputs=sd.Spectrum([2.0, 0.5], dimension=40))
+    law.solve(end=1, points=2, progress=False).initial.save(tmp_path / "s.npz")
+    problem = sd.Problem("linear", students=1, teachers=1).replace(state=tmp_path / "s.npz")
+    assert problem.solve(end=1, points=2, progress=False).initial.L == 2
