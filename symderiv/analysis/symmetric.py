@@ -25,7 +25,8 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import slots
-from symderiv.lowering.means.mean_functions import Integral, Integrals
+from symderiv.lowering.means.closed_means import ClosedMean
+from symderiv.lowering.means.mean_functions import Integrals
 from symderiv.lowering.means.patterns import arrange, upper_triangle
 
 Q, C, R, S, T, D = sp.symbols("Q C R S T D", real=True)
@@ -148,7 +149,7 @@ class SymmetricState:
         arranged = arrange(list(groups.values()), self.equations.problem.same_activation)
         integral = self._integrals.integral(arranged.pattern)
         # Mixtures of activations occur only where their tables are given.
-        assert isinstance(integral, Integral)
+        assert isinstance(integral, ClosedMean)
         fields = [by_name[slot.index, slot.teacher] for slot in arranged.representatives]
         entries = [self.covariance(fields[a], fields[b]) for a, b in upper_triangle(len(fields))]
         known = dict(zip(integral.arguments, entries, strict=True))

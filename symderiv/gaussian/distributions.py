@@ -25,11 +25,13 @@ def variable_of(g: sp.Expr) -> sp.Symbol:
     return names[0] if names else X
 
 
-def derivative(g: sp.Expr) -> sp.Expr:
+def derivative(g: sp.Expr, order: int = 1) -> sp.Expr:
     """The derivative of ``g`` as a distribution, e.g. Heaviside(x) for x*Heaviside(x)."""
     g = sp.sympify(g)
-    x = variable_of(g)
-    return reduced(sp.diff(reduced(g, x), x), x)
+    for _ in range(order):
+        x = variable_of(g)
+        g = reduced(sp.diff(reduced(g, x), x), x)
+    return g
 
 
 def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:

@@ -22,7 +22,7 @@ from symderiv.gaussian import derivative, expectation
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import Slot, slots
-from symderiv.lowering.means.mean_functions import X
+from symderiv.lowering.means.closed_means import X, almost_everywhere
 
 LENGTH = sp.Symbol("length", positive=True)
 """The first student's field is this multiple of the others'."""
@@ -68,21 +68,15 @@ class CollinearState(SymmetricState):
                 for slot, unit in placed
             )
         )
-        # Almost everywhere: sign(x)² = 1; a field can disappear.
-        integrand = integrand.replace(
-            lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
-            lambda e: sp.Integer(1),
-        )
+        integrand = almost_everywhere(integrand)
         if integrand not in self._means:
             self._means[integrand] = self._expectation(integrand, fields)
         return self._means[integrand]
 
     def _factor(self, slot: Slot) -> sp.Expr:
         problem = self.equations.problem
-        result = (problem.teacher if slot.teacher else problem.student).expression
-        for _ in range(slot.order):
-            result = derivative(result)
-        return result
+        activation = problem.teacher if slot.teacher else problem.student
+        return derivative(activation.expression, slot.order)
 
     @staticmethod
     def _expectation(integrand: sp.Expr, fields: list[sp.Symbol]) -> sp.Expr:

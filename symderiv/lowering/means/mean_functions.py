@@ -12,20 +12,27 @@ case distinction over the indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import sympy as sp
-from symderiv_codegen import Function, ScalarFunction, TableSum
+from symderiv_codegen import Function, TableSum
 from sympy.core.function import AppliedUndef
 
 from symderiv.foundation.errors import DivergentError
-from symderiv.gaussian import covariance_symbols, derivative, expectation
+from symderiv.gaussian import covariance_symbols, derivative
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, terms
 from symderiv.learning.derivation.mean_factors import Slot, bias_of, index_symbol, slots
 from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.closed_means import (
+    ClosedMean,
+    X,
+    almost_everywhere,
+    bias_symbols,
+    closed_mean,
+    field_symbols,
+)
 from symderiv.lowering.means.mixture_integrals import (
-    Form,
     MixtureIntegral,
     Tables,
     mixture_integral,
@@ -41,31 +48,9 @@ from symderiv.lowering.means.patterns import (
 )
 from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.means.regularity import agrees, has_edge
-from symderiv.lowering.means.stable import stable
 
 CLOSED_SIGN_FACTORS = 3
 """Centred means with at most this many sign factors are closed; more need an integral."""
-
-
-@dataclass(frozen=True)
-class Integral:
-    """The mean of one pattern: a function of the covariances of its distinct fields."""
-
-    pattern: Pattern
-    arguments: tuple[sp.Symbol, ...]
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    value: sp.Expr
-    sign_factors: int
-
-    @property
-    def form(self) -> Form:
-        """Arguments, definitions and value."""
-        return self.arguments, self.definitions, self.value
-
-    @property
-    def constant(self) -> bool:
-        """Whether the value does not depend on the covariance."""
-        return not self.definitions and not self.value.free_symbols
 
 
 class Integrals:
@@ -88,7 +73,7 @@ class Integrals:
         self._biased = problem.rule.biases
         self._tables = tables or {}
         self._quadrature = quadrature
-        self._known: dict[Pattern, Integral | MixtureIntegral] = {}
+        self._known: dict[Pattern, ClosedMean | MixtureIntegral] = {}
         self._used: dict[str, Function] = {}
         self._cases: dict[tuple[Pattern, ...], bool] = {}
 
@@ -125,7 +110,7 @@ class Integrals:
             ) from error
         return sp.Add(*(_flat(term, calls) for term in terms(expression)))
 
-    def integral(self, pattern: Pattern) -> Integral | MixtureIntegral:
+    def integral(self, pattern: Pattern) -> ClosedMean | MixtureIntegral:
         """The mean of a pattern, derived on first use."""
         if pattern not in self._known:
             mixed = any(teacher in self._tables for teacher, _ in pattern.kinds)
@@ -139,12 +124,8 @@ class Integrals:
     def _biases_of(self, pattern: Pattern) -> tuple[sp.Symbol, ...]:
         return bias_symbols(len(pattern.fields)) if self._biased else ()
 
-    def _derived(self, pattern: Pattern) -> Integral:
-        size = len(pattern.fields)
-        fields = [sp.Symbol(f"z{number + 1}", real=True) for number in range(size)]
-        covariance = covariance_symbols(size)
-        biases = self._biases_of(pattern)
-        arguments = (*(covariance[a, b] for a, b in upper_triangle(size)), *biases)
+    def _derived(self, pattern: Pattern) -> ClosedMean:
+        fields = field_symbols(len(pattern.fields))
         integrand = sp.Mul(
             *(
                 self._factor(kind, field)
@@ -152,23 +133,7 @@ class Integrals:
                 for kind in group
             )
         )
-        # Almost everywhere; a field can disappear here, and with it part of the covariance.
-        integrand = integrand.replace(
-            lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
-            lambda e: sp.Integer(1),
-        )
-        left = [number for number, field in enumerate(fields) if integrand.has(field)]
-        if not left:
-            return Integral(pattern, arguments, (), integrand, 0)
-        # a bias is a mean: its entries go through the same eliminations as those of a covariance
-        mean = expectation(
-            integrand,
-            [fields[a] for a in left],
-            covariance.extract(left, left),
-            sp.Matrix([biases[a] for a in left]) if biases else None,
-            folded=True,
-        )
-        return Integral(pattern, arguments, mean.definitions, mean.value, mean.sign_factors)
+        return closed_mean(almost_everywhere(integrand), (self._biased,) * len(fields))
 
     def _continuous(self, pattern: Pattern) -> bool:
         """Whether the mean is continuous in the covariance, also where fields coincide.
@@ -181,10 +146,7 @@ class Integrals:
     def _factor(self, kind: Kind, field: sp.Expr) -> sp.Expr:
         teacher, order = kind
         activation = self._problem.teacher if teacher else self._problem.student
-        result = activation.expression
-        for _ in range(order):
-            result = derivative(result)
-        return result.xreplace({X: field})
+        return derivative(activation.expression, order).xreplace({X: field})
 
     def _call(self, factors: Sequence[Slot]) -> sp.Expr:
         same = self._problem.same_activation
@@ -234,42 +196,29 @@ class Integrals:
 
     def _applied(self, arrangement: Arrangement) -> sp.Expr:
         """The call of a pattern's function at the covariances of the given fields."""
-        integral = self.integral(arrangement.pattern)
-        factor = _price_factor(arrangement.pattern)
-        if isinstance(integral, Integral) and integral.constant:
+        pattern = arrangement.pattern
+        integral, factor = self.integral(pattern), _price_factor(pattern)
+        if isinstance(integral, ClosedMean) and integral.constant:
             return integral.value
-        return factor * _called(self._function(integral).name, arrangement)
+        return factor * _called(self._function(pattern, integral).name, arrangement)
 
-    def _function(self, integral: Integral | MixtureIntegral) -> Function:
-        name = self.name(integral.pattern)
-        if name not in self._used and isinstance(integral, MixtureIntegral):
-            self._used[name] = self._table_sum(name, integral)
-        elif name not in self._used:
-            assert isinstance(integral, Integral)
-            factor = _price_factor(integral.pattern)
-            self._used[name] = ScalarFunction(
-                name=name,
-                arguments=integral.arguments,
-                definitions=integral.definitions,
-                value=stable(integral.value) / factor,
-                doc=self.describe(integral.pattern),
-                guarded=has_edge(*integral.form, biased=self._biased),
-                symmetries=integral.pattern.symmetries(self._biased),
-                everywhere=self._continuous(integral.pattern),
-            )
+    def _function(self, pattern: Pattern, integral: ClosedMean | MixtureIntegral) -> Function:
+        name, doc, over = self.name(pattern), self.describe(pattern), _price_factor(pattern)
+        if name not in self._used:
+            symmetries = pattern.symmetries(self._biased)
+            if isinstance(integral, MixtureIntegral):
+                self._used[name] = TableSum(
+                    name=name,
+                    arguments=integral.arguments,
+                    terms=tuple(replace(term, value=term.value / over) for term in integral.terms),
+                    doc=f"{doc[:-1]}, summed over the mixture.",
+                    guarded=has_edge(*integral.form, biased=self._biased),
+                    symmetries=symmetries,
+                )
+            else:
+                everywhere = self._continuous(pattern)
+                self._used[name] = integral.function(name, doc, over, symmetries, everywhere)
         return self._used[name]
-
-    def _table_sum(self, name: str, integral: MixtureIntegral) -> TableSum:
-        factor = _price_factor(integral.pattern)
-        terms = (replace(term, value=term.value / factor) for term in integral.terms)
-        return TableSum(
-            name=name,
-            arguments=integral.arguments,
-            terms=tuple(terms),
-            doc=f"{self.describe(integral.pattern)[:-1]}, summed over the mixture.",
-            guarded=has_edge(*integral.form, biased=self._biased),
-            symmetries=integral.pattern.symmetries(self._biased),
-        )
 
     def name(self, pattern: Pattern) -> str:
         """The name of the scalar function of a pattern, e.g. ``i4_st_aabc``."""
@@ -306,11 +255,6 @@ def _called(name: str, arrangement: Arrangement) -> sp.Expr:
     return sp.Function(name)(*arguments, *biases)
 
 
-def bias_symbols(size: int) -> tuple[sp.Symbol, ...]:
-    """The biases of so many fields as arguments."""
-    return tuple(sp.Symbol(f"b{number + 1}", real=True) for number in range(size))
-
-
 def _flat(term: Term, calls: dict[sp.Expr, sp.Expr]) -> sp.Expr:
     """A term as one sum over all of its indices: nested ones would lose their case distinctions."""
     factor = term.factor.xreplace(calls)
@@ -329,7 +273,6 @@ _BASES: dict[tuple[int, ...], str] = {
     (1, 1, 0, 0): "i4",
 }
 _PRICE: dict[tuple[int, ...], str] = {(1, 1): " = dI2/dc12", (2, 0): " = dI2/dc11"}
-X = sp.Symbol("x", real=True)
 
 
 def _price_factor(pattern: Pattern) -> int:

@@ -15,12 +15,12 @@ from itertools import combinations
 import sympy as sp
 from symderiv_codegen import Row, TableTerm
 
-from symderiv.gaussian import covariance_symbols, derivative, expectation
+from symderiv.gaussian import covariance_symbols, derivative
 from symderiv.gaussian.erf_mixture import ErfMixture
+from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
 from symderiv.lowering.means.patterns import Kind, Pattern, upper_triangle
+from symderiv.lowering.means.regularity import Form
 from symderiv.lowering.means.stable import stable
-
-X = sp.Symbol("x", real=True)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,6 @@ class MixtureTables:
 
 Tables = Mapping[bool, MixtureTables]
 """The mixtures of the student (False) and of the teacher (True), where they have one."""
-
-Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def mixture_integral(
         biases: Of the fields, none without.
     """
     size = len(pattern.fields)
-    fields = [sp.Symbol(f"z{number + 1}", real=True) for number in range(size)]
+    fields = field_symbols(size)
     covariance = covariance_symbols(size)
     arguments = (*(covariance[a, b] for a, b in upper_triangle(size)), *biases)
     places = [field + (biases[n] if biases else 0) for n, field in enumerate(fields)]
@@ -101,12 +99,10 @@ def mixture_integral(
             for n in mixed:
                 ((teacher, order),) = pattern.fields[n]
                 part = sp.erf(X) if n in chosen else tables[teacher].mixture.form.rest
-                integrand *= _differentiated(part, order).xreplace({X: places[n]})
+                integrand *= derivative(part, order).xreplace({X: places[n]})
             if integrand == 0:
                 continue
-            left = [n for n, field in enumerate(fields) if integrand.has(field)]
-            at = [fields[n] for n in left]
-            mean = expectation(integrand, at, covariance.extract(left, left), folded=True)
+            mean = closed_mean(integrand, (False,) * size)
             signs = max(signs, mean.sign_factors)
             if mean.value != 0:
                 terms.append(_term(pattern, tables, chosen, (covariance, biases), mean))
@@ -118,18 +114,12 @@ def mixture_integral(
     return MixtureIntegral(pattern, arguments, tuple(terms), form, signs)
 
 
-def _differentiated(function: sp.Expr, order: int) -> sp.Expr:
-    for _ in range(order):
-        function = derivative(function)
-    return function
-
-
 def _term(
     pattern: Pattern,
     tables: Tables,
     chosen: tuple[int, ...],
     given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
-    mean: object,
+    mean: ClosedMean,
 ) -> TableTerm:
     """The closed form at scaled fields, weighted, as a sum over the rows of the chosen slots."""
     covariance, biases = given
@@ -150,6 +140,6 @@ def _term(
         for a, b in upper_triangle(covariance.rows)
     }
     scaled |= {bias: scales[n] * bias for n, bias in enumerate(biases)}
-    definitions = tuple((s, e.xreplace(scaled)) for s, e in mean.definitions)  # type: ignore[attr-defined]
-    value = weight * stable(mean.value).xreplace(scaled)  # type: ignore[attr-defined]
+    definitions = tuple((s, e.xreplace(scaled)) for s, e in mean.definitions)
+    value = weight * stable(mean.value).xreplace(scaled)
     return TableTerm(tuple(rows), definitions, value)

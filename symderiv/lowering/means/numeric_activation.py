@@ -61,9 +61,7 @@ class NumericActivation:
         Raises:
             NotYetError: It contains a delta function.
         """
-        found = self._stable
-        for _ in range(order):
-            found = derivative(found)
+        found = derivative(self._stable, order)
         if between_kinks:
             found = found.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
         if found.has(sp.DiracDelta):

@@ -13,7 +13,8 @@ from symderiv.learning.derivation.example_noise import MOMENTS
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.approximation import Approximation, Mixtures
-from symderiv.lowering.means.mean_functions import Integrals, X
+from symderiv.lowering.means.closed_means import X
+from symderiv.lowering.means.mean_functions import Integrals
 from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.solver_arrays import B_STATE

@@ -11,34 +11,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
+from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average
-from symderiv.system.means.joint_forms import directions, forms_of, in_terms_of
+from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
 from symderiv.system.means.polynomials import coefficients
+from symderiv.system.means.slot_means import SlotMeans
 
-__all__ = ["Averages", "FormSlot", "has_no_closed_form"]
-
-
-X = sp.Symbol("x", real=True)
-
-
-@dataclass(frozen=True)
-class FormSlot:
-    """One factor of a product: a function of x at an affine combination of fields.
-
-    Args:
-        function: In the symbol x, with further symbols of the statement as parameters.
-        form: The affine combination.
-    """
-
-    function: sp.Expr
-    form: sp.Expr
+__all__ = ["Averages", "has_no_closed_form"]
 
 
 class Averages:
@@ -46,10 +31,10 @@ class Averages:
 
     Args:
         law: The law of the fields.
-        functions: Gives the call that is the mean of a product of slots.
+        functions: Give the call that is the mean of a product of slots.
     """
 
-    def __init__(self, law: Law, functions: MeanTable) -> None:
+    def __init__(self, law: Law, functions: SlotMeans) -> None:
         self.law, self.functions = law, functions
         self._known: dict[sp.Expr, sp.Expr] = {}
         self._blocks: dict[sp.Symbol, tuple[str, int]] = {}
@@ -65,15 +50,11 @@ class Averages:
         for average in expression.atoms(Average):
             try:
                 found[average] = self.mean(average.args[0])
-            except DivergentError as error:
+            except (DivergentError, NotYetError) as error:
+                missing = isinstance(error, DivergentError)
+                why = "does not exist" if missing else "is not to be had"
                 raise NotClosed(
-                    f"the mean {_told(average)} does not exist: {error}",
-                    average=_told(average),
-                    statement=statement,
-                ) from error
-            except NotYetError as error:
-                raise NotClosed(
-                    f"the mean {_told(average)} is not to be had: {error}",
+                    f"the mean {_told(average)} {why}: {error}",
                     average=_told(average),
                     statement=statement,
                 ) from error
@@ -179,14 +160,14 @@ class Averages:
         if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
             return None
         forms = [*nonlinear, *linear]
-        fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(len(forms))]
+        fields = field_symbols(len(forms))
         written = in_terms_of(expression, forms, fields, self.law)
         constants = sorted(written.free_symbols - set(fields), key=str)
         if constants and coefficients(written, constants) is None:
             return None
         if len(constants) > MOST_CONSTANTS:
             return None
-        return outside * self.functions.joint(written, len(nonlinear), forms, self.law)
+        return outside * self.functions.joints.joint(written, len(nonlinear), forms, self.law)
 
     def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return the powers of parameters that all terms of an expression share, and the rest."""
@@ -272,20 +253,6 @@ def has_no_closed_form(expression: sp.Expr) -> bool:
         not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
         for e in expression.atoms(sp.Pow)
     )
-
-
-class MeanTable:
-    """What turns products of slots into calls; see :mod:`symderiv.system.means.slot_means`."""
-
-    def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
-        """Return the call that is the mean of the product."""
-        raise NotImplementedError
-
-    def joint(
-        self, function: sp.Expr, nonlinear: int, forms: Sequence[sp.Expr], law: Law
-    ) -> sp.Expr:
-        """Return the call that is the mean of a function of z1, z2, … at these forms."""
-        raise NotImplementedError
 
 
 def _gathered(expression: sp.Expr) -> sp.Expr:

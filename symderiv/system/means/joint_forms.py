@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import sympy as sp
 
 from symderiv.statement.field_law import Law
 
-__all__ = ["directions", "forms_of", "in_terms_of"]
+__all__ = ["FormSlot", "directions", "forms_of", "in_terms_of"]
+
+
+@dataclass(frozen=True)
+class FormSlot:
+    """One factor of a product: a function of x at an affine combination of fields.
+
+    Args:
+        function: In the symbol x, with further symbols of the statement as parameters.
+        form: The affine combination.
+    """
+
+    function: sp.Expr
+    form: sp.Expr
 
 
 def directions(expression: sp.Expr, law: Law) -> tuple[list[sp.Expr], list[sp.Expr]]:

@@ -17,9 +17,12 @@ from symderiv_codegen import ScalarFunction, TemplateFunction
 
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
+from symderiv.gaussian import covariance_symbols
+from symderiv.lowering.means.closed_means import X, bias_symbols, field_symbols
+from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
 from symderiv.statement.field_law import Law
-from symderiv.system.means.averages import FormSlot, X
+from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.polynomials import mean_over
 
 __all__ = ["LARGEST_VARIANCE", "MOST_NONLINEAR", "Joint", "JointMeans", "rule_for"]
@@ -50,7 +53,7 @@ class Joint:
     @property
     def fields(self) -> tuple[sp.Symbol, ...]:
         """z1, z2, …"""
-        return tuple(sp.Symbol(f"z{n + 1}", real=True) for n in range(self.size))
+        return field_symbols(self.size)
 
     @property
     def left(self) -> dict[tuple[int, int], sp.Symbol]:
@@ -161,9 +164,11 @@ class JointMeans:
             key=lambda n: (_is_polynomial(functions[n]), str(functions[n]), str(covariance[n][n])),
         )
         size = len(order)
-        fields = [sp.Symbol(f"z{n + 1}", real=True) for n in range(size)]
         integrand = sp.Mul(
-            *(functions[n].xreplace({X: z}) for n, z in zip(order, fields, strict=True))
+            *(
+                f.xreplace({X: z})
+                for f, z in zip((functions[n] for n in order), field_symbols(size), strict=True)
+            )
         )
         nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
         ordered = [[covariance[i][j] for j in order] for i in order]
@@ -189,8 +194,7 @@ class JointMeans:
             NotYetError: As for ``mean``.
         """
         size = len(forms)
-        fields = {sp.Symbol(f"z{n + 1}", real=True) for n in range(size)}
-        constants = tuple(sorted(function.free_symbols - fields, key=str))
+        constants = tuple(sorted(function.free_symbols - set(field_symbols(size)), key=str))
         return self._call(Joint(function, nonlinear, size, constants), *law.moments(forms))
 
     def _named(self, joint: Joint) -> str:
@@ -209,13 +213,9 @@ class JointMeans:
             number = len(self.names) + 1
             name = f"joint_{number}"
             self.names[joint] = name
-            arguments = tuple(
-                sp.Symbol(f"c{i + 1}{j + 1}", real=True)
-                for i in range(joint.size)
-                for j in range(i, joint.size)
-            )
-            arguments += tuple(sp.Symbol(f"b{i + 1}", real=True) for i in range(joint.size))
-            arguments += joint.constants
+            covariance = covariance_symbols(joint.size)
+            arguments = tuple(covariance[place] for place in upper_triangle(joint.size))
+            arguments += bias_symbols(joint.size) + joint.constants
             self.functions[f"integrand_{number}"] = ScalarFunction(
                 f"integrand_{number}",
                 joint.arguments,

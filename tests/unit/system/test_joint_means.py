@@ -11,9 +11,10 @@ from scipy import integrate
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
+from symderiv.lowering.means.closed_means import X
 from symderiv.statement.field_law import Law
 from symderiv.system.means import joint_means
-from symderiv.system.means.averages import FormSlot, X
+from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.means.slot_means import MOST_FIELDS, SlotMeans
 

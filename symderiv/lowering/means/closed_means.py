@@ -1,0 +1,135 @@
+"""Means in closed form as functions of modules: the one way from E[∏ f_a(z_a)] to code.
+
+Learning rules ask for means of patterns of activations (``mean_functions``), stated systems for
+those of functions of affine combinations of fields (``symderiv.system.means.slot_means``); mixtures
+for those of their error functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import sympy as sp
+from symderiv_codegen import ScalarFunction
+
+from symderiv.gaussian import covariance_symbols, expectation
+from symderiv.lowering.means.patterns import upper_triangle
+from symderiv.lowering.means.regularity import Form, has_edge
+from symderiv.lowering.means.stable import stable
+
+__all__ = ["ClosedMean", "X", "almost_everywhere", "bias_symbols", "closed_mean", "field_symbols"]
+
+X = sp.Symbol("x", real=True)
+"""What functions of one field are functions of."""
+
+
+@dataclass(frozen=True)
+class ClosedMean:
+    """The mean of a function of Gaussian fields as a function of their moments.
+
+    Attributes:
+        arguments: The covariances of the fields, row by row from the diagonal on; the means of
+            those fields that have one; what else the function depends on.
+        definitions: Named parts of the value, in order.
+        value: In terms of the arguments and the definitions.
+        sign_factors: The most that are left in a term.
+        domain: Covariances, and means of all fields where any has one.
+        guarded: Whether the value reaches the edge of its domain for some covariance, or may
+            because there are further arguments.
+    """
+
+    arguments: tuple[sp.Symbol, ...]
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    value: sp.Expr
+    sign_factors: int
+    domain: tuple[sp.Symbol, ...]
+
+    @property
+    def form(self) -> Form:
+        """Domain, definitions and value."""
+        return self.domain, self.definitions, self.value
+
+    @property
+    def constant(self) -> bool:
+        """Whether the value does not depend on the covariance."""
+        return not self.definitions and not self.value.free_symbols
+
+    @cached_property
+    def guarded(self) -> bool:
+        own = set(self.arguments) - set(self.domain)
+        biased = any(symbol.name.startswith("b") for symbol in self.domain)
+        return bool(own) or has_edge(*self.form, biased=biased)
+
+    def function(
+        self,
+        name: str,
+        doc: str,
+        over: int = 1,
+        symmetries: tuple[tuple[int, ...], ...] = (),
+        everywhere: bool = False,
+    ) -> ScalarFunction:
+        """Return the function of a module that is this mean divided by a number."""
+        return ScalarFunction(
+            name=name,
+            arguments=self.arguments,
+            definitions=self.definitions,
+            value=stable(self.value) / over,
+            doc=doc,
+            guarded=self.guarded,
+            symmetries=symmetries,
+            everywhere=everywhere,
+        )
+
+
+@lru_cache(maxsize=4096)
+def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
+    """Return the mean of a function of fields by the Gaussian calculus.
+
+    Args:
+        integrand: Of :func:`field_symbols`; it need not depend on all of them.
+        shifted: For every field whether it has a mean of its own.
+
+    Raises:
+        NotYetError: No closed form is known.
+        DivergentError: The mean does not exist.
+    """
+    size = len(shifted)
+    fields, covariance, biases = field_symbols(size), covariance_symbols(size), bias_symbols(size)
+    triangle = tuple(covariance[a, b] for a, b in upper_triangle(size))
+    present = tuple(bias for bias, has in zip(biases, shifted, strict=True) if has)
+    domain = (*triangle, *biases) if present else triangle
+    known = {*fields, *triangle, *present}
+    rest = sorted((symbol for symbol in integrand.free_symbols if symbol not in known), key=str)
+    arguments = (*triangle, *present, *rest)
+    left = [number for number, field in enumerate(fields) if integrand.has(field)]
+    if not left:
+        return ClosedMean(arguments, (), integrand, 0, domain)
+    # a bias is a mean: its entries go through the same eliminations as those of a covariance
+    means = [biases[n] if shifted[n] else sp.S.Zero for n in left]
+    found = expectation(
+        integrand,
+        [fields[n] for n in left],
+        covariance.extract(left, left),
+        sp.Matrix(means) if present else None,
+        folded=True,
+    )
+    return ClosedMean(arguments, found.definitions, found.value, found.sign_factors, domain)
+
+
+def field_symbols(size: int) -> tuple[sp.Symbol, ...]:
+    """Return the fields z1, z2, … that means are over."""
+    return tuple(sp.Symbol(f"z{number + 1}", real=True) for number in range(size))
+
+
+def bias_symbols(size: int) -> tuple[sp.Symbol, ...]:
+    """Return the means b1, b2, … of so many fields as arguments."""
+    return tuple(sp.Symbol(f"b{number + 1}", real=True) for number in range(size))
+
+
+def almost_everywhere(integrand: sp.Expr) -> sp.Expr:
+    """Return an integrand with even powers of signs as ones; a field can disappear with them."""
+    return integrand.replace(
+        lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
+        lambda e: sp.Integer(1),
+    )
