@@ -15,7 +15,7 @@ import sympy as sp
 from symderiv_codegen import Constant
 
 from symderiv.formula.as_function import as_function
-from symderiv.foundation.errors import DivergentError, NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.numeric_loss import NumericLoss
@@ -45,12 +45,7 @@ class ForceFields:
     problem: LearningProblem
 
     def __post_init__(self) -> None:
-        if self.student.jumps:
-            raise DivergentError(
-                f"Γ_ii, the noise of the update, diverges for the student activation "
-                f"{self.problem.student.text!r}: it jumps, and the square of its derivative has no "
-                "mean; choose a continuous one"
-            )
+        self.student.refuse_jumps()
         both = (self.student, self.teacher)
         g, h = (as_function(X, each.derivative(0), "mpmath") for each in both)
         self.loss.refuse_growth(g, h, self.sign_target)

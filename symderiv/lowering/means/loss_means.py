@@ -24,12 +24,12 @@ from symderiv_codegen import (
 )
 
 from symderiv.formula.as_function import as_function
-from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.lowering.means import force_error
 from symderiv.lowering.means.force_fields import ForceFields
 from symderiv.lowering.means.numeric_activation import X
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
+from symderiv.lowering.means.quadrature_rules import coarsest, stated_error
 from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.lowering.solver_arrays import (
     B_STUDENT,
@@ -258,24 +258,13 @@ class LossMeans:
             for step, panel in zip(STEPS, PANELS, strict=True)
             if not self.fields.kinked or panel in KINKED_PANELS
         ]
-        error = math.inf
-        for rule in rules:
-            error = force_error.found(self.trial, rule, self.tolerance / SAFETY, self.fields.flags)
-            error = float(f"{1.05 * SAFETY * error + 1e-14:.1e}") if math.isfinite(error) else error
-            if error <= self.tolerance:
-                return rule, error
-            if not math.isfinite(error):
-                raise NotYetError(
-                    f"not yet: a mean of the loss {self.problem.loss.name!r} is not finite in "
-                    "double precision",
-                    argument="loss",
-                )
-        if limited:
-            return rules[-1], error
-        raise ToleranceError(
-            f"tolerance {self.tolerance:g}: the best affordable quadrature for the loss "
-            f"{self.problem.loss.name!r} reaches {error:.1e}; ask for that or more"
-        )
+
+        def error_of(rule: ForceRule, enough: float) -> float:
+            error = force_error.found(self.trial, rule, enough / SAFETY, self.fields.flags)
+            return stated_error(SAFETY * error, 1e-14)
+
+        what = f"the loss {self.problem.loss.name!r}"
+        return coarsest(rules, error_of, self.tolerance, what, limited, "loss")
 
     @cached_property
     def trial(self) -> force_error.ForceTrial:

@@ -76,6 +76,19 @@ class NumericActivation:
         """Whether the activation itself is discontinuous."""
         return bool(derivative(self._stable).has(sp.DiracDelta))
 
+    @property
+    def noise_diverges(self) -> str:
+        """How refusals of this activation of students begin."""
+        return f"Γ_ii, the noise of the update, diverges for the student activation {self.text!r}"
+
+    def refuse_jumps(self) -> None:
+        """Refuse an activation of students that is discontinuous, with a ``DivergentError``."""
+        if self.jumps:
+            raise DivergentError(
+                f"{self.noise_diverges}: it jumps, and the square of its derivative has no mean; "
+                "choose a continuous one"
+            )
+
     @cached_property
     def slope_jumps(self) -> bool:
         """Whether its derivative is discontinuous."""
@@ -149,10 +162,7 @@ class NumericActivation:
 
 def _without_overflow(g: sp.Expr) -> sp.Expr:
     """Softplus and rational functions of exponentials in forms without large numbers."""
-    g = g.replace(
-        lambda e: isinstance(e, sp.log) and _exponent_of_softplus(e.args[0]) is not None,
-        lambda e: SoftPlus(_exponent_of_softplus(e.args[0])),
-    )
+    g = with_softplus(g)
     exponentials = [e for e in g.atoms(sp.exp) if not e.args[0].has(*ROUGH)]
     rates = {e: e.args[0] / X for e in exponentials}
     if not rates or any(rate.has(X) or not rate.is_real for rate in rates.values()):
@@ -167,6 +177,14 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
     if rational.is_rational_function(tau) and not sp.denom(rational).has(tau):
         return reduced(rational.xreplace({tau: sp.tanh(base * X / 2)}), X)
     return reduced(g, X)
+
+
+def with_softplus(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with log(1 + exp(u)) in a form without overflow."""
+    return expression.replace(
+        lambda e: isinstance(e, sp.log) and _exponent_of_softplus(e.args[0]) is not None,
+        lambda e: SoftPlus(_exponent_of_softplus(e.args[0])),
+    )
 
 
 def _exponent_of_softplus(inside: sp.Expr) -> sp.Expr | None:

@@ -14,7 +14,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import Loss
-from symderiv.lowering.means.numeric_activation import SoftPlus
+from symderiv.lowering.means.numeric_activation import SoftPlus, with_softplus
 from symderiv.statement.slopes import ROUGH, gaps_of
 
 _NUMBER = sp.Symbol("number", real=True)
@@ -41,10 +41,7 @@ class NumericLoss:
     @cached_property
     def value(self) -> sp.Expr:
         """ℓ, with log(1 + exp(u)) in a form without overflow."""
-        return self.loss.expression.replace(
-            lambda e: isinstance(e, sp.log) and _exponent(e.args[0]) is not None,
-            lambda e: SoftPlus(_exponent(e.args[0])),
-        )
+        return with_softplus(self.loss.expression)
 
     @cached_property
     def slope(self) -> sp.Expr:
@@ -118,9 +115,3 @@ class NumericLoss:
                         f"the mean force of the loss {self.loss.name!r} diverges: it grows like a "
                         'Gaussian falls; choose bounded activations, or target = "sign"'
                     )
-
-
-def _exponent(inside: sp.Expr) -> sp.Expr | None:
-    """u where the expression is 1 + exp(u)."""
-    rest = inside - 1
-    return rest.args[0] if isinstance(rest, sp.exp) else None

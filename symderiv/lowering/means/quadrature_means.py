@@ -21,7 +21,7 @@ from symderiv_codegen import (
     print_numba,
 )
 
-from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
+from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.foundation.kept import kept
 from symderiv.gaussian import existence
 from symderiv.learning.derivation import symbols as s
@@ -37,8 +37,10 @@ from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
     MeanRule,
+    coarsest,
     kinked_rule,
     smooth_rule,
+    stated_error,
 )
 from symderiv.numerics import GAUSSIAN
 
@@ -285,24 +287,12 @@ class Quadrature:
             rules = [kinked_rule(panel, tolerance, tail, slope_jumps) for panel in KINKED_PANELS]
         else:
             rules = [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
-        error = math.inf
-        for rule in rules:
-            error = _stated(search.error(rule, self.tolerance))
-            if error <= self.tolerance:
-                return rule, error
-            if not math.isfinite(error):
-                raise NotYetError(
-                    f"not yet: a mean of the activations {self.problem.student.text!r} and "
-                    f"{self.problem.teacher.text!r} is not finite in double precision"
-                )
-        # what the finest one does, all of the search
-        error = _stated(search.error(rules[-1], math.inf))
-        if limited:
-            return rules[-1], error
-        raise ToleranceError(
-            f"tolerance {self.tolerance:g}: the best affordable quadrature for "
-            f"{self.problem.student.text!r} reaches {error:.1e}; ask for that or more"
-        )
+        both = f"the activations {self.problem.student.text!r} and {self.problem.teacher.text!r}"
+
+        def error_of(rule: MeanRule, enough: float) -> float:
+            return _stated(search.error(rule, enough))
+
+        return coarsest(rules, error_of, self.tolerance, both, limited)
 
     @cached_property
     def search(self) -> Search:
@@ -346,8 +336,7 @@ class Quadrature:
 
 
 def _stated(error: float) -> float:
-    """Two digits, rounded up, and never less than rounding leaves."""
-    return float(f"{1.05 * error + 1e-13:.1e}") if math.isfinite(error) else error
+    return stated_error(error, 1e-13)
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
@@ -364,19 +353,11 @@ def _refuse_divergence(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> None:
     """Student activations for which the noise of the update does not exist."""
-    where = (
-        "Γ_ii, the noise of the update, diverges for the student activation "
-        f"{problem.student.text!r}"
-    )
-    if student.jumps:
-        raise DivergentError(
-            f"{where}: it jumps, and the square of its derivative has no mean; choose a "
-            "continuous one"
-        )
+    student.refuse_jumps()
     for found in (student, teacher):
         limit = existence((found.expression) ** 2, X)
         if limit.variance_limit != sp.oo:
             raise DivergentError(
-                f"{where} (teacher {problem.teacher.text!r}): {limit.reason}; choose a slower "
-                "growing activation"
+                f"{student.noise_diverges} (teacher {problem.teacher.text!r}): {limit.reason}; "
+                "choose a slower growing activation"
             )

@@ -6,10 +6,60 @@ What the numbers mean is said in ``symderiv.numerics.tensor_mean`` and ``kinked_
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+from symderiv.foundation.errors import NotYetError, ToleranceError
+
+AnyRule = TypeVar("AnyRule")
 
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.65, 0.55, 0.47, 0.4, 0.34, 0.28)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
+
+
+def coarsest(
+    rules: Sequence[AnyRule],
+    error_of: Callable[[AnyRule, float], float],
+    tolerance: float,
+    of_what: str,
+    limited: bool,
+    argument: str | None = None,
+) -> tuple[AnyRule, float]:
+    """Return the coarsest rule that keeps a tolerance, and its error.
+
+    Args:
+        rules: From coarse to fine.
+        error_of: The largest error that a search finds of a rule; it may end above a number.
+        tolerance: Bound on the error.
+        of_what: What means are of, for messages.
+        limited: Take the finest rule where none does.
+        argument: What is to blame for means that are not finite.
+
+    Raises:
+        NotYetError: A mean is not finite in double precision.
+        ToleranceError: No rule keeps the tolerance.
+    """
+    for rule in rules:
+        error = error_of(rule, tolerance)
+        if error <= tolerance:
+            return rule, error
+        if not math.isfinite(error):
+            message = f"not yet: a mean of {of_what} is not finite in double precision"
+            raise NotYetError(message, argument=argument)
+    # what the finest one does, all of the search
+    error = error_of(rules[-1], math.inf)
+    if limited:
+        return rules[-1], error
+    raise ToleranceError(
+        f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
+        f"{error:.1e}; ask for that or more"
+    )
+
+
+def stated_error(found: float, rounding: float) -> float:
+    """Return an error in two digits, rounded up, and never less than rounding leaves."""
+    return float(f"{1.05 * found + rounding:.1e}") if math.isfinite(found) else found
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
     MeanRule,
+    coarsest,
     finer,
     kinked_rule,
     smooth_rule,
@@ -400,3 +401,18 @@ def test_mixtures_of_two_activations_state_the_larger_error() -> None:
     assert f"|h - h_n| <= {teacher.error:.1e}" in said
     shared = mixtures(learning_problem("tanh"), 1e-1)
     assert list(shared.tables) == [False]
+
+
+def test_what_the_finest_rule_is_stated_to_do_is_the_largest_error_of_a_whole_search() -> None:
+    """A search that may end early finds less than a whole one."""
+    found = {"coarse": (0.3, 0.5), "fine": (0.02, 0.05)}
+
+    def error_of(rule: str, enough: float) -> float:
+        early, whole = found[rule]
+        return early if early > enough else whole
+
+    rules = ["coarse", "fine"]
+    assert coarsest(rules, error_of, 1e-3, "this", True) == ("fine", 0.05)
+    assert coarsest(rules, error_of, 0.1, "this", False) == ("fine", 0.05)
+    with pytest.raises(ToleranceError, match=r"for this reaches 5\.0e-02"):
+        coarsest(rules, error_of, 1e-3, "this", False)
