@@ -358,8 +358,10 @@ class Problem(Shown):
         where it got; see ``cause`` and ``warnings``.
 
         Args:
-            initial: a state, a file with one, or a dictionary of Q (K, K), R (K, M) and, if they
-                are not the problem's own, T (M, M), v (K) for isotropic inputs.
+            initial: a state, a file with one, or a dictionary: of weights J (K, N), B (M, N) in
+                the coordinates of any inputs, as arrays or tensors of PyTorch; or of Q (K, K),
+                R (K, M) and T (M, M) for isotropic inputs; and of v (K), if it is not the
+                problem's own. Fields are J·ξ/√N: a network's first layer W is J = √N W.
             [time]
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.

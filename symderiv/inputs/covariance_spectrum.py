@@ -145,7 +145,7 @@ def read_spectrum(
 
 
 def read_covariance(
-    path: str | os.PathLike[str], array: str | None = None, *, name: str | None = None
+    path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
 ) -> np.ndarray:
     """The covariance in a file as a matrix, in the coordinates of the file.
 
@@ -160,7 +160,8 @@ def read_covariance(
     Raises:
         InputError: the file cannot be used; the message starts with ``file`` or ``array``.
     """
-    path = Path(path)
+    if not isinstance(path, Given):
+        path = Path(path)
     found = _matrix_in(path, array, printable(name or path.name, 200))
     eigenvalues_of(found.matrix, found.where)
     with np.errstate(over="ignore", under="ignore"):

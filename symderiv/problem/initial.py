@@ -144,7 +144,7 @@ def _made(study: Study, data: DataModel) -> Initial:
         return Initial(_mean_state(study, data), None, data, data.remarks)
     if data.latent is not None:
         latent = _draw_latent(study, data, data.latent)
-        return Initial(_state_of_latent(latent, study, data), latent, data, data.remarks)
+        return Initial(state_of_latent(latent, study, data), latent, data, data.remarks)
     if study.simulation.method != "vectors":
         dimension = int(data.multiplicities().sum())
         if dimension * (study.K + study.M) > _MOST_NUMBERS:
@@ -161,12 +161,17 @@ def _draw(study: Study, data: DataModel) -> Vectors:
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
+    return vectors_in_eigenbasis(student, teacher, data)
+
+
+def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataModel) -> Vectors:
+    """Vectors whose coordinates stand in the order of the eigenvalues of the inputs."""
+    counts = data.multiplicities()
     variance = np.repeat(data.average().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
 
 
 def _draw_latent(study: Study, data: DataModel, latent: LatentTeacher) -> LatentVectors:
-    assert latent.axes is not None
     assert latent.cross is not None
     counts, seed = data.multiplicities(), study.initial.seed
     N = int(counts.sum())
@@ -174,12 +179,22 @@ def _draw_latent(study: Study, data: DataModel, latent: LatentTeacher) -> Latent
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
     student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    variance = np.repeat(data.average().eigenvalue, counts)
+    return latent_vectors(student, teacher, data, latent)
+
+
+def latent_vectors(
+    student: np.ndarray, teacher: np.ndarray, data: DataModel, latent: LatentTeacher
+) -> LatentVectors:
+    """Vectors of inputs and of what these are made from, with their parts on the eigenbasis."""
+    assert latent.axes is not None
+    assert latent.cross is not None
+    variance = np.repeat(data.average().eigenvalue, data.multiplicities())
     J, phi = student @ latent.axes, teacher @ latent.cross.T
     return LatentVectors(student, teacher, J, phi, variance, latent)
 
 
-def _state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
+def state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
+    """The overlaps of given vectors, for a teacher of what the inputs are made from."""
     component = data.average()
     counts = data.multiplicities()
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))

@@ -7,9 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from symderiv.foundation.errors import InputError, ShapeError
+from symderiv.foundation.errors import InputError
+from symderiv.problem.given_weights import WEIGHTS, real_array, start_of_weights
 from symderiv.problem.initial import Initial, initial, start_from
 from symderiv.problem.state import State, load_state
 from symderiv.problem.study import Study
@@ -31,11 +30,17 @@ def start_of(
         return initial(study)
     if isinstance(given, str | PathLike):
         given = load_state(Path(given))
+    if isinstance(given, Mapping) and {"J", "B"} & set(given):
+        for name in given:
+            if name not in WEIGHTS:
+                raise InputError(f"is not one of {', '.join(WEIGHTS)}", argument=str(name))
+        return start_of_weights(study, given)
     if isinstance(given, Mapping):
         given = _state(study, given)
     if not isinstance(given, State):
         raise InputError(
-            f"{type(given).__name__} is neither a State, a file, nor a dictionary of Q and R",
+            f"{type(given).__name__} is neither a State, a file, nor a dictionary of Q and R or of "
+            "J and B",
             argument="initial",
         )
     return start_from(study, given)
@@ -67,7 +72,7 @@ def _state(study: Study, order: Mapping[str, Any]) -> State:
     T = order["T"] if "T" in order else initial(study).state.T
     v = order.get("v", study.student_weights)
     arrays = {
-        name: _array(name, values, shape)
+        name: real_array(name, values, shape)
         for name, values, shape in (
             ("Q", order["Q"], (K, K)),
             ("R", order["R"], (K, M)),
@@ -98,13 +103,3 @@ _OF_STATE = {
     "teacher_covariance": "T",
     "student_weights": "v",
 }
-
-
-def _array(name: str, values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("does not hold real numbers", argument=name) from None
-    if array.shape != shape:
-        raise ShapeError(f"has shape {array.shape}, expected {shape}", argument=name)
-    return array
