@@ -13,8 +13,9 @@ import ast
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -177,6 +178,113 @@ def row_of_steppers() -> Row:
     return Row("compiled steppers", str(len(names)), "1", names)
 
 
+#: How learning rates and fresh examples are called where a step is computed.
+_LEARNING_RATES: Final = frozenset(
+    {"eta", "learning_rate", "lr", "second_layer_learning_rate", "bias_learning_rate"}
+)
+_EXAMPLES: Final = frozenset({"x", "xi", "inputs", "example", "examples", "batch", "sample"})
+
+
+def _names(node: ast.AST) -> set[str]:
+    inside = list(ast.walk(node))
+    names = {each.id for each in inside if isinstance(each, ast.Name)}
+    return names | {each.attr for each in inside if isinstance(each, ast.Attribute)}
+
+
+def sgd_steps(tree: ast.Module) -> Iterator[str]:
+    """Yield the functions that say what a step of SGD is.
+
+    They state a descent in the language of statements; or, in a loop over examples, something is
+    moved by what a learning rate multiplies. What only reads a statement does neither.
+    """
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        calls = [each.func for each in ast.walk(function) if isinstance(each, ast.Call)]
+        told = {
+            each.attr: ast.unparse(each.value) for each in calls if isinstance(each, ast.Attribute)
+        }
+        # the language itself calls its own
+        states = any(told.get(name, "self") != "self" for name in ("descend", "ascend"))
+        if states or _moves_by_examples(function):
+            yield function.name
+
+
+def _moves_by_examples(function: ast.FunctionDef) -> bool:
+    rates = set(_LEARNING_RATES)
+    moved = False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and _names(node.value) & rates:
+            rates |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+    for loop in ast.walk(function):
+        if not isinstance(loop, ast.For | ast.While) or not _names(loop) & _EXAMPLES:
+            continue
+        for node in ast.walk(loop):
+            if isinstance(node, ast.AugAssign):
+                target, value, operation = node.target, node.value, node.op
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+                target, value, operation = node.targets[0], node.value.right, node.value.op
+                if ast.dump(target).replace("Store", "Load") != ast.dump(node.value.left):
+                    continue
+            else:
+                continue
+            by_rate = _names(value) & (rates - _names(target))
+            moved |= isinstance(operation, ast.Add | ast.Sub) and bool(by_rate)
+    return moved
+
+
+def key_tables(tree: ast.Module, keys: Collection[str]) -> Iterator[str]:
+    """Yield the classes, signatures and dictionaries that go through a third of keys or more."""
+    for node in ast.walk(tree):
+        name, given = "", set()
+        if isinstance(node, ast.ClassDef):
+            lines = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+            name, given = node.name, {each.id for each in lines if isinstance(each, ast.Name)}
+        elif isinstance(node, ast.FunctionDef):
+            name, given = node.name, {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+        elif isinstance(node, ast.Dict):
+            constants = [each.value for each in node.keys if isinstance(each, ast.Constant)]
+            name = f"a dictionary in line {node.lineno}"
+            given = {str(each).rpartition(".")[2] for each in constants}
+        if 3 * len(given & set(keys)) >= len(keys):
+            yield name
+
+
+#: Words that say nothing of what they name.
+SILENT: Final = frozenset(
+    {
+        *("found", "kept", "walk", "agitation", "whichever", "any_rule", "last_resort"),
+        *("behind", "outside_cone", "room"),
+    }
+)
+
+
+def silent_names(tree: ast.Module) -> Counter[str]:
+    """Return how often each silent name is given to something: a value, a function, a class."""
+    given: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            given[node.id if isinstance(node, ast.Name) else node.attr] += 1
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            given[node.name] += 1
+    return Counter({name: count for name, count in given.items() if name in SILENT})
+
+
+def rows_of_words() -> Iterator[Row]:
+    """What is said in several places, and names that say nothing."""
+    from symderiv.problem.study_tables import TABLES
+
+    own = [(str(path.relative_to(ROOT)), parsed(path)) for path in files("symderiv")]
+    keys = set(TABLES["training"].model_fields)
+    for what, stated in (
+        ("definitions of an SGD step", sgd_steps),
+        ("key tables", partial(key_tables, keys=keys)),
+    ):
+        names = tuple(f"{path}: {name}" for path, tree in own for name in stated(tree))
+        yield Row(what, str(len(names)), "1", names)
+    words: Counter[str] = sum((silent_names(tree) for _, tree in own), Counter())
+    told = tuple(f"{name}, {count} times" for name, count in words.most_common())
+    yield Row("assignments to names that say nothing", str(words.total()), "", told)
+
+
 def rows_of_imports() -> Iterator[Row]:
     """Circles of imports, and imports of what is not below."""
     up = [each for path in files("symderiv") for each in upward(path)]
@@ -288,6 +396,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows_of_lines(),
         rows_of_functions(),
         rows_of_roads(),
+        rows_of_words(),
         rows_of_imports(),
         rows_of_mathematics(),
         rows_of_additions(asked.quick, asked.tests),

@@ -15,9 +15,12 @@ from benchmarks.house import (
     compiled_steppers,
     evaluates,
     functions,
+    key_tables,
     main,
     row_of,
     rows_of_mathematics,
+    sgd_steps,
+    silent_names,
     sums_over_poles,
 )
 from benchmarks.import_arrows import ROOT
@@ -198,3 +201,60 @@ def interpreted(rhs, y, end):
 
 def test_a_stepper_is_a_compiled_loop_over_a_right_hand_side_without_known_end() -> None:
     assert list(compiled_steppers(ast.parse(STEPPERS))) == ["advance"]
+
+
+STEPS = """
+def stated(P, loss, J, eta):
+    P.descend(loss, {J: eta})
+
+def on_arrays(J, B, eta, rng):
+    for _ in range(9):
+        xi = rng.normal(size=J.shape[1])
+        J -= eta / len(xi) * np.outer((J - B) @ xi, xi)
+
+def by_a_force(self, weights):
+    for _ in range(9):
+        x, y = self.drawn()
+        force = self.learning_rate * (y - weights @ x)
+        weights = weights + np.outer(force, x)
+
+class Language:
+    def ascend(self, gain, rates):
+        self.descend(-gain, rates)
+
+def drift(J, B, eta, rates):
+    for mean in rates:
+        J -= eta * (mean @ J - mean @ B)
+
+def error(J, B, inputs):
+    total = 0.0
+    for xi in inputs:
+        total += ((J - B) @ xi) ** 2
+"""
+
+
+def test_a_step_of_sgd_is_stated_or_moves_something_by_examples_times_a_rate() -> None:
+    assert list(sgd_steps(ast.parse(STEPS))) == ["stated", "on_arrays", "by_a_force"]
+
+
+TABLE_OF_KEYS = """
+class Rates:
+    momentum: float = 0.0
+    batch: int = 1
+
+def solve(momentum, *, batch, end): ...
+
+LETTERS = {"training.momentum": "β", "batch": "b"}
+PLAIN = {"loss": "squared", "end": 1}
+"""
+
+
+def test_a_table_of_keys_goes_through_a_third_of_them_in_whatever_form() -> None:
+    keys = ("momentum", "batch", "loss", "keep", "target", "order")
+    stated = list(key_tables(ast.parse(TABLE_OF_KEYS), keys))
+    assert stated == ["Rates", "solve", "a dictionary in line 8"]
+
+
+def test_names_that_say_nothing_are_counted_where_something_is_called_so() -> None:
+    text = "found = 1\nfor kept in found: self.room = kept\ndef walk(behind): return found"
+    assert silent_names(ast.parse(text)) == {"found": 1, "kept": 1, "room": 1, "walk": 1}
