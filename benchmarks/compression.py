@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.study import Study, parse_study
 

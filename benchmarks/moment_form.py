@@ -14,7 +14,7 @@ import numpy as np
 
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.flows.moment_check import solve_moments
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.precision import RuleParameters, moment_digits, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module

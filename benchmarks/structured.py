@@ -18,7 +18,7 @@ from numba import njit
 
 from benchmarks.kernel_limits import _repeat, aligned, seconds_per_call
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
 from symderiv.problem.initial import Initial, initial
 from symderiv.problem.study import Study, parse_study

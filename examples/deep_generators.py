@@ -136,7 +136,7 @@ values = [0, 1, 10, 100, 1000]
 
 def made_up(arrays: dict[str, np.ndarray], noise: float) -> None:
     """The equations for Ω = Φ Φᵀ + noise · I, with every line labelled."""
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.problem.study import parse_study
 
     phi = arrays["phi"]

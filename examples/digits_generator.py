@@ -146,7 +146,7 @@ def compare(runs: int) -> None:
     """The equations, SGD on their Gaussian inputs, SGD on the generator's outputs."""
     from symderiv.experiment.studies.simulating import simulate, with_sampler
     from symderiv.inputs import gaussianity, generator_sampler
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.problem.initial import initial
     from symderiv.problem.study import load_study
 

@@ -27,7 +27,7 @@ from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs.spectra import isotropic
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.problem.initial import drawn_state

@@ -128,7 +128,7 @@ _FORMER = {
     "load_study": ("symderiv.problem.study", "Problem.from_toml"),
     "parse_formula": ("symderiv.formula", "formulas as texts"),
     "simulate": ("symderiv.experiment.studies.simulating", "Problem(...).simulate"),
-    "solve": ("symderiv.integrate.rules.any_rule", "Problem(...).solve"),
+    "solve": ("symderiv.integrate.rules.solving", "Problem(...).solve"),
 }
 
 # What a name is called at home, where it would hide one of Python's own.

@@ -7,9 +7,9 @@ import pytest
 from support.room_times import RoomTimes
 from support.rotating import DAY, of_other_days
 
-from symderiv.foundation import kept, progress
+from symderiv.foundation import derivation_cache, progress
 
-kept.enabled = False
+derivation_cache.enabled = False
 # a slow machine shall not change what commands write
 progress.FIRST_LINE = 1e6
 

@@ -14,7 +14,7 @@ from mixture_laws import Law
 from scipy.special import erf
 
 from symderiv.experiment.studies.simulating import recorded_chain
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import LatentVectors, initial
 from symderiv.problem.study import parse_study
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots import features

@@ -12,7 +12,7 @@ from symderiv.analysis.plateau.plateau_report import PlateauReport, plateau_repo
 from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.formula import activation
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.state import State
 from symderiv.problem.study import Study, study_from_mapping
 

@@ -137,27 +137,7 @@ class Problem(Shown):
         simulation: Mapping[str, Any] | None = None,
         **rule: Any,
     ) -> None:
-        arguments = {**locals(), **rule}
-        tables: dict[str, Any] = {table: {} for table in STATED}
-        for name, value in arguments.items():
-            # a default is not given, so that a state file's weights need not agree with one
-            default = _DEFAULTS.get(name)
-            if name in _NO_KEYS or value is None:
-                continue
-            if default is not None and plain(value) == default:
-                continue
-            table, _, key = _own_key(name).partition(".")
-            tables[table][key] = _python(value)
-        if tasks:
-            tables["task"] = [
-                {key: each if key == "data" else plain(each) for key, each in task.items()}
-                for task in tasks
-            ]
-        if inputs is not None:
-            tables["data"] = inputs
-        for name, given_table in (("time", time), ("simulation", simulation)):
-            if given_table is not None:
-                tables[name] = plain(dict(given_table))
+        tables = _tables_of({**locals(), **rule})
         with naming_arguments():
             study = study_from_mapping(tables, Path().absolute(), timed=False)
         object.__setattr__(self, "_study", study)
@@ -375,7 +355,7 @@ class Problem(Shown):
         """
         study = self._timed(locals())
         from symderiv.api.arguments.starts import start_of
-        from symderiv.integrate.rules.any_rule import solve
+        from symderiv.integrate.rules.solving import solve
 
         with naming_arguments(), progress_bar(progress) as update:
             last = float(study.alpha[-1]) or 1.0
@@ -447,15 +427,8 @@ class Problem(Shown):
 
         with naming_arguments(), progress_bar(progress) as update:
             _ = study.alpha  # the times are there
-            return ensemble_of(
-                study,
-                lists,
-                threads=threads,
-                max_steps=max_steps,
-                update=update,
-                notice=notice,
-                check=check,
-            )
+            how: dict[str, Any] = {"threads": threads, "max_steps": max_steps, "check": check}
+            return ensemble_of(study, lists, update=update, notice=notice, **how)
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
         """The study at the times that arguments of a call ask for."""
@@ -871,6 +844,29 @@ def _own_key(name: str) -> str:
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:
     return Problem._of(study_from_mapping(tables, base, timed=False))
+
+
+def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of the study that arguments of the constructor state."""
+    tables: dict[str, Any] = {table: {} for table in STATED}
+    for name, value in arguments.items():
+        # a default is not given, so that a state file's weights need not agree with one
+        default = _DEFAULTS.get(name)
+        if name in _NO_KEYS or value is None:
+            continue
+        if default is not None and plain(value) == default:
+            continue
+        table, _, key = _own_key(name).partition(".")
+        tables[table][key] = _python(value)
+    if arguments["tasks"]:
+        tables["task"] = [
+            {key: each if key == "data" else plain(each) for key, each in task.items()}
+            for task in arguments["tasks"]
+        ]
+    if arguments["inputs"] is not None:
+        tables["data"] = arguments["inputs"]
+    given_tables = ((name, arguments[name]) for name in ("time", "simulation"))
+    return tables | {name: plain(dict(keys)) for name, keys in given_tables if keys is not None}
 
 
 _NO_KEYS = frozenset({"self", "rule", "inputs", "tasks", "time", "simulation"})

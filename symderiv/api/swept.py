@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output, check_apart
-from symderiv.foundation.progress import Progress
 from symderiv.sweeps.swept_keys import parse_over
 
 if TYPE_CHECKING:
@@ -24,17 +23,12 @@ def swept(
     problem: Problem,
     over: Sequence[str],
     *,
-    output: Path | None,
-    scheduler: str | None,
-    workers: int | None,
     page: Path | None,
     netcdf: Path | None,
     files: bool,
-    checkpoint_every: float,
-    fresh: bool,
     force: bool,
-    progress: Progress,
     notice: Callable[[str], None],
+    **how: Any,
 ) -> Sweep | GridResult:
     """:meth:`Problem.sweep` of texts ``key=values``, with a page and a netCDF file of it.
 
@@ -43,8 +37,7 @@ def swept(
         over: ``key=v1,v2`` or ``key=low:high:count``.
         page, netcdf: also written.
         files: a folder of RUN files instead of a store.
-        output, scheduler, workers, checkpoint_every, fresh, force, progress, notice: see
-            :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
+        force, notice, how: see :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
 
     Raises:
         InputError: a text is no key with values, or nothing may be written there.
@@ -63,27 +56,13 @@ def swept(
         )
     if files:
         notice("--files is deprecated: without it the sweep is one store, which --netcdf exports")
-        return problem.sweep_files(
-            grid,
-            output=output,
-            checkpoint_every=checkpoint_every,
-            fresh=fresh,
-            force=force,
-            progress=progress,
-            notice=notice,
-        )
-    found = problem.sweep(
-        grid,
-        output=output,
-        scheduler=scheduler,
-        workers=workers,
-        fresh=fresh,
-        force=force,
-        progress=progress,
-        notice=notice,
-    )
-    for path, write in ((page, found.page), (netcdf, found.to_netcdf)):
+        for cluster in ("scheduler", "workers"):
+            how.pop(cluster, None)
+        return problem.sweep_files(grid, force=force, notice=notice, **how)
+    how.pop("checkpoint_every", None)
+    sweep = problem.sweep(grid, force=force, notice=notice, **how)
+    for path, write in ((page, sweep.page), (netcdf, sweep.to_netcdf)):
         if path is not None:
             write(os.fspath(path), force=force)
             notice(f"wrote {path}")
-    return found
+    return sweep

@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from symderiv.foundation import kept
+from symderiv.foundation import derivation_cache
 from symderiv.foundation.seals import is_sealed
 
 __all__ = ["CALLED", "UNUSED", "MachineCode", "code_path", "is_possible", "load"]
@@ -138,7 +138,7 @@ class _Argument:
 
 def is_possible() -> bool:
     """Whether code is kept and read on this system, as things are set."""
-    return sys.platform == "linux" and sys.maxsize > 2**32 and kept.is_on()
+    return sys.platform == "linux" and sys.maxsize > 2**32 and derivation_cache.is_on()
 
 
 def code_path(name: str, sources: Iterable[str]) -> Path:
@@ -152,7 +152,7 @@ def code_path(name: str, sources: Iterable[str]) -> Path:
     for part in (name, *sources, *_surroundings()):
         digest.update(part.encode())
         digest.update(b"\0")
-    return kept.cache_folder() / "code" / f"code_{digest.hexdigest()[:32]}.bin"
+    return derivation_cache.cache_folder() / "code" / f"code_{digest.hexdigest()[:32]}.bin"
 
 
 @cache

@@ -24,7 +24,7 @@ from symderiv import __version__
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["cache_folder", "is_on", "kept", "sources_digest"]
+__all__ = ["cache_folder", "derived_once", "is_on", "sources_digest"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,7 +67,9 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     return digest.hexdigest()
 
 
-def kept(*rooms: str, also: tuple[Path, ...] = ()) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def derived_once(
+    *rooms: str, also: tuple[Path, ...] = ()
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep what a function returns, in this process and on disk.
 
     Args:

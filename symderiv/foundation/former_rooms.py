@@ -22,7 +22,7 @@ FORMER_ROOMS = {
     "symderiv.dynamics": (
         "symderiv.integrate.flows.moment_check",
         "symderiv.integrate.flows.trajectory",
-        "symderiv.integrate.rules.any_rule",
+        "symderiv.integrate.rules.solving",
         "symderiv.experiment.studies.simulating",
         "symderiv.experiment.studies.simulation",
         "symderiv.problem.state",

@@ -19,8 +19,8 @@ import sympy as sp
 from scipy.special import erf
 
 from symderiv.formula.as_function import as_function
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.kept import kept
 from symderiv.gaussian import expectation
 from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
@@ -280,7 +280,7 @@ def _index(label: int) -> int:
     return 1 - label
 
 
-@kept("gaussian")
+@derived_once("gaussian")
 def _two_error_functions() -> sp.Expr:
     """E[erf(u/√2) erf(v/√2)] for variances s and covariance s c."""
     u, v = sp.symbols("u v", real=True)

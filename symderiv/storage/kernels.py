@@ -25,7 +25,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv import __version__
 from symderiv.formula import activation
-from symderiv.foundation import kept
+from symderiv.foundation import derivation_cache
 from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.files import replace_file, write_whole
 from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
@@ -248,8 +248,8 @@ def lanes_path(path: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where derived modules are kept; see :func:`symderiv.foundation.kept.cache_folder`."""
-    return kept.cache_folder() / "kernels"
+    """Where derived modules are kept; see ``derivation_cache.cache_folder``."""
+    return derivation_cache.cache_folder() / "kernels"
 
 
 def _tree(formula: str) -> str:
@@ -302,7 +302,7 @@ def _engine_digest() -> str:
     fast = importlib.util.find_spec(_FAST)
     found = [each.submodule_search_locations or [] for each in (codegen, fast) if each is not None]
     places = tuple(Path(place) for folders in found for place in folders)
-    return kept.sources_digest(*_SOURCES, also=places)
+    return derivation_cache.sources_digest(*_SOURCES, also=places)
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.kept import sources_digest
+from symderiv.foundation.derivation_cache import sources_digest
 from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps.box_results import INTERRUPTED
 from symderiv.sweeps.run_grid import Swept

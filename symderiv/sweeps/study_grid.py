@@ -140,7 +140,7 @@ class Grid(RunGrid):
 
     def derive(self, tell: Tell) -> None:
         """Derive every solver module once."""
-        from symderiv.integrate.rules.any_rule import solver_module
+        from symderiv.integrate.rules.solving import solver_module
 
         studies = [study for _, study in self.combinations()]
         for group in group_points(studies):

@@ -21,11 +21,11 @@ from symderiv.compiled_code.code_cache import _CheckedFiles
 from symderiv.compiled_code.machine_code import load
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.experiment.studies.simulation import write_simulation
+from symderiv.foundation.derivation_cache import cache_folder, derived_once, is_on
 from symderiv.foundation.errors import SymderivError
-from symderiv.foundation.kept import cache_folder, is_on, kept
 from symderiv.foundation.seals import sealed
 from symderiv.integrate.flows.trajectory import write_run
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.state import load_state
 from symderiv.problem.study import parse_study
@@ -119,13 +119,13 @@ def _derived(folder: Path) -> tuple[Path, Reader]:
     own = folder / "cache"
     with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
         for number in (1, 2):
-            kept()(result)(number)
+            derived_once()(result)(number)
         first, second = sorted(own.rglob("*.pickle"), key=lambda path: path.stat().st_mtime_ns)
     second.rename(other_of(first))
 
     def read(_: Path) -> Any:
         with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
-            return kept()(result)(1)
+            return derived_once()(result)(1)
 
     return first, read
 

@@ -76,7 +76,7 @@ def warm_up() -> None:
     import h5netcdf  # noqa: F401
 
     from symderiv.experiment.studies.simulating import simulate
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.problem.study import parse_study
     from symderiv.show.pages import grid, job  # noqa: F401
     from symderiv.storage.kernels import load_kernel

@@ -17,7 +17,7 @@ import sys
 from symderiv_ledger.papers.known_papers import names
 
 from foundations.table import Rows, computed, counts, defects, read, tried, written
-from symderiv.foundation import kept
+from symderiv.foundation import derivation_cache
 
 
 def main() -> int:
@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--paper", help="only this paper")
     parser.add_argument("--unnamed", action="store_true", help="only claims that name nothing")
     options = parser.parse_args()
-    kept.enabled = False  # what a changed engine derives is nobody else's
+    derivation_cache.enabled = False  # what a changed engine derives is nobody else's
     stored = {} if options.anew else read()
 
     def keep(words: str, rows: Rows) -> None:

@@ -52,7 +52,7 @@ def warm_up() -> None:
     from symderiv.analysis.plateau import plateau_report as report  # noqa: F401
     from symderiv.cli import build_app
     from symderiv.experiment.studies.simulating import simulate
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.problem.study import parse_study
     from symderiv.show.pages import grid, job  # noqa: F401
     from symderiv.show.plots import linear_plots, plateau_plots  # noqa: F401

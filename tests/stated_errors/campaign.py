@@ -16,7 +16,7 @@ from stated_errors.long_double import LONG, NoReferenceError, long_results
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble import integrate_chunk
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.any_rule import flow_of, solve
+from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.problem.flat_layout import fields_of
 
 #: Of a step of the reference, and of the run that says what the reference knows.

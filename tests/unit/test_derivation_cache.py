@@ -9,7 +9,7 @@ import sympy as sp
 from support.commands import python
 
 from symderiv.analysis.late.perfect_learning import perfect_learning
-from symderiv.foundation import kept
+from symderiv.foundation import derivation_cache
 
 calls: list[tuple[object, ...]] = []
 
@@ -22,7 +22,7 @@ def _noted(*args: object) -> tuple[object, ...]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(kept, "enabled", True)
+    monkeypatch.setattr(derivation_cache, "enabled", True)
     monkeypatch.delenv("SYMDERIV_CACHE", raising=False)
     calls.clear()
     return tmp_path / "symderiv" / "derived"
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _anew():
     """The function as a new process has it."""
-    return kept.kept("formula")(_noted)
+    return derivation_cache.derived_once("formula")(_noted)
 
 
 def test_what_was_derived_is_read_by_the_next_process(folder):
@@ -55,12 +55,12 @@ def test_changed_sources_are_derived_anew(folder, monkeypatch, tmp_path):
     room = tmp_path / "room"
     room.mkdir()
     (room / "rule.py").write_text("RULE = 1\n")
-    monkeypatch.setattr(kept, "_ENGINE", tmp_path)
+    monkeypatch.setattr(derivation_cache, "_ENGINE", tmp_path)
     for text in ("RULE = 1\n", "RULE = 2\n", "RULE = 2\n"):
         (room / "rule.py").write_text(text)
-        kept.sources_digest.cache_clear()
-        kept.kept("room")(_noted)("erf")
-    kept.sources_digest.cache_clear()
+        derivation_cache.sources_digest.cache_clear()
+        derivation_cache.derived_once("room")(_noted)("erf")
+    derivation_cache.sources_digest.cache_clear()
     assert len(calls) == 2
 
 
@@ -72,7 +72,7 @@ def test_what_another_text_of_its_own_module_derived_is_not_read(folder, tmp_pat
         path.write_text(text.format(parts=parts))
         names: dict[str, object] = {"__name__": "derivation"}
         exec(compile(path.read_text(), str(path), "exec"), names)
-        found.append(kept.kept("formula")(names["derived"])("erf"))
+        found.append(derivation_cache.derived_once("formula")(names["derived"])("erf"))
     assert found == [("erf", 4), ("erf", 5), ("erf", 5)]
     assert len(list(folder.iterdir())) == 2
 

@@ -57,7 +57,7 @@ def test_the_training_follows_the_gradient(example: Any) -> None:
 
 
 def test_measured_errors_are_those_of_the_equations_for_gaussian_inputs(example: Any) -> None:
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.problem.initial import initial
     from symderiv.problem.study import parse_study
 

@@ -11,7 +11,7 @@ import pytest
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.integrate.flows.moment_check import solve_moments
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.precision import RuleParameters, moment_trajectory, numbers
 from symderiv.precision.moments.extrapolation import trajectory
 from symderiv.precision.moments.moment_system import MomentSystem, moment_module

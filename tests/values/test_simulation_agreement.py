@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from symderiv.experiment.studies.simulating import simulate
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 

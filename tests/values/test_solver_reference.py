@@ -12,7 +12,7 @@ import pytest
 from scipy.special import erf
 from support import reference_dynamics as reference
 
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 

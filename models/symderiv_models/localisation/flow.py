@@ -23,8 +23,8 @@ import sympy as sp
 
 from symderiv.formula import activation as read_activation
 from symderiv.formula.as_function import as_function
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, SymderivError, ToleranceError
-from symderiv.foundation.kept import kept
 from symderiv.gaussian import derivative, expectation
 from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
@@ -42,7 +42,7 @@ _Q, _P = sp.symbols("q p", positive=True)
 _THETA = sp.Symbol("theta", positive=True)
 
 
-@kept("gaussian", "formula")
+@derived_once("gaussian", "formula")
 def _means(activation: str) -> tuple[sp.Expr, ...]:
     """E[g''(u)], E[g''(u) g(v)], E[g'(u) g'(v)], E[g(u) g(v)] and E[g(u)].
 

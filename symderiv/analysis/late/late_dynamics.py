@@ -133,7 +133,9 @@ class LateDynamics:
         self.coefficients: Coefficients = self.theory.coefficients(units, *exact)
         self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
         self.response = np.array([[float(h) for h in row] for row in self.coefficients.response])
-        self.agitation = np.array([[float(h) for h in row] for row in self.coefficients.agitation])
+        self.noise_slope = np.array(
+            [[float(h) for h in row] for row in self.coefficients.noise_slope]
+        )
         noise = np.array([float(each) for each in self.coefficients.label_noise])
         self.source = float(label_noise) ** 2 * noise
         self.multiplicity = np.array([1.0, units - 1.0])
@@ -167,7 +169,7 @@ class LateDynamics:
         """
         self._require_stable()
         eta, mass = self.learning_rate, self.mean_eigenvalue
-        drift = 2.0 * np.diag(self.stiffness) - eta * mass * self.agitation
+        drift = 2.0 * np.diag(self.stiffness) - eta * mass * self.noise_slope
         return np.asarray(eta * np.linalg.solve(drift, self.source))
 
     @property
@@ -192,7 +194,7 @@ class LateDynamics:
     def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
         """Of the distance to the teachers with the η² terms, y = √(μ w) D."""
         strength = np.tile(np.sqrt(self.weight) * self.eigenvalue, (2, 1))
-        return self._spectrum(2.0, strength, -self.learning_rate * self.agitation, vectors)
+        return self._spectrum(2.0, strength, -self.learning_rate * self.noise_slope, vectors)
 
     def _spectrum(
         self, drift: float, strength: Floats, coupling: Floats, vectors: Sequence[Floats]
@@ -327,7 +329,7 @@ class LateDynamics:
         def rates(_: float, flat: Floats) -> Floats:
             r, D = flat.reshape(2, 2, L)
             X = r @ mass
-            noise = self.source + self.agitation @ ((D + r * r / teacher) @ mass)
+            noise = self.source + self.noise_slope @ ((D + r * r / teacher) @ mass)
             noise = noise + 0.5 * np.einsum("abc,b,c->a", curvature, X, X)
             dr = -eta * rho * (stiffness * r + teacher * (self.response @ X)[:, None])
             dD = -2.0 * eta * rho * stiffness * D + eta**2 * rho * noise[:, None]

@@ -15,7 +15,7 @@ on equal units, and a - b, on units that differ. In it three small objects hold 
 
 * ``stiffness``, A at the fixed point (there B = -A: the gradient vanishes);
 * ``response``, the change of A + B when every student moves along the teachers, q = 2r;
-* ``agitation``, the change of Γ with the squared distance q - 2r.
+* ``noise_slope``, the change of Γ with the squared distance q - 2r.
 
 They suffice because ε_g and Γ vanish with the distance to the teacher like its square: d = q - 2r
 (and c - 2s), which is J·J - 2 J·B + B·B, obeys equations of its own, and only F acts on it.
@@ -48,8 +48,8 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.kept import kept
 from symderiv.gaussian.forms.evaluate import number
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -73,14 +73,14 @@ class Coefficients:
     Attributes:
         stiffness: eigenvalues of A, (2,).
         response: (2, 2); rows: the component of A + B that changes.
-        agitation: (2, 2); rows: the component of Γ.
+        noise_slope: (2, 2); rows: the component of Γ.
         label_noise: what label noise of variance 1 adds to Γ at Q = R = T.
         critical_learning_rate: largest stable η times the mean eigenvalue of the inputs.
     """
 
     stiffness: tuple[Any, Any]
     response: tuple[tuple[Any, Any], tuple[Any, Any]]
-    agitation: tuple[tuple[Any, Any], tuple[Any, Any]]
+    noise_slope: tuple[tuple[Any, Any], tuple[Any, Any]]
     label_noise: tuple[Any, Any]
     critical_learning_rate: Any
 
@@ -94,7 +94,7 @@ class PerfectLearning:
     Attributes:
         activation: the formula of the activation of student and teacher.
         stiffness: A in the basis (uniform, differing), shape (2, 1).
-        response, agitation: shape (2, 2), same basis; see the module.
+        response, noise_slope: shape (2, 2), same basis; see the module.
         label_noise: what label noise of variance 1 adds to Γ there, same basis, shape (2, 1).
         G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
             given for an eigenspace whose teacher overlaps are T and D.
@@ -107,7 +107,7 @@ class PerfectLearning:
     activation: str
     stiffness: sp.Matrix
     response: sp.Matrix
-    agitation: sp.Matrix
+    noise_slope: sp.Matrix
     label_noise: sp.Matrix
     G: sp.Matrix
     H: sp.Matrix
@@ -157,17 +157,17 @@ class PerfectLearning:
                 "does not change when they are mixed), so it has no isolated solution",
                 argument="activation",
             )
-        agitation = table(self.agitation)
+        noise_slope = table(self.noise_slope)
         context = mpmath.MPContext()
         context.dps = digits
         # Γ raises dᵢ by η² ρ Φ d, the drift lowers it by 2 η ρ A d: the largest η for which the sum
         # over eigenspaces does not grow (Σ w ρ = mean eigenvalue).
         (a, b), (c, d) = (
-            tuple(entry / (2 * stiffness[row]) for entry in agitation[row]) for row in range(2)
+            tuple(entry / (2 * stiffness[row]) for entry in noise_slope[row]) for row in range(2)
         )
         largest = (a + d + context.sqrt((a - d) ** 2 + 4 * b * c)) / 2
         noise = tuple(row[0] for row in table(self.label_noise))
-        return Coefficients(stiffness, table(self.response), agitation, noise, 1 / largest)
+        return Coefficients(stiffness, table(self.response), noise_slope, noise, 1 / largest)
 
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
@@ -231,7 +231,7 @@ def _exact(value: Any) -> sp.Expr:
     return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def perfect_learning(activation: str) -> PerfectLearning:
     """The linearisation of an activation (a name or a formula in ``x``).
 
@@ -262,7 +262,7 @@ def perfect_learning(activation: str) -> PerfectLearning:
         activation=problem.student.text,
         stiffness=stiffness,
         response=_in_basis(sp.Matrix([_towards_teachers(e) for e in along])),
-        agitation=_in_basis(
+        noise_slope=_in_basis(
             sp.Matrix(
                 [
                     [_at_teacher(sp.diff(noise[key], by)) for by in (Q, C)]
@@ -372,11 +372,11 @@ def _matrices(
             for e in drift
         ]
     )
-    agitation = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in noise.items()}
+    noise_slope = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in noise.items()}
     F = sp.Matrix(
         [
             [
-                sp.Add(*(sp.diff(e, key) * slopes[column] for key, slopes in agitation.items()))
+                sp.Add(*(sp.diff(e, key) * slopes[column] for key, slopes in noise_slope.items()))
                 for column in range(4)
             ]
             for e in forces
@@ -391,7 +391,7 @@ def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
     """G, H and F of an activation at given T and D, symbolic in M, as texts.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from symderiv.foundation.kept import kept
+from symderiv.foundation.derivation_cache import derived_once
 
 __all__ = ["LinearCoefficients", "linear_coefficients"]
 
@@ -37,7 +37,7 @@ def linear_coefficients() -> LinearCoefficients:
     return LinearCoefficients(eval(source, {"__builtins__": {}}), factor)
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _texts() -> tuple[tuple[str, ...], float]:
     """d, b, c in ``learning_rate``, ``rho`` and ``weight``, and the factor."""
     from sympy import pycode

@@ -26,8 +26,8 @@ from symderiv_codegen import ScalarFunction
 from sympy.core.function import AppliedUndef
 
 from symderiv.formula.as_function import as_function
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import SymderivError
-from symderiv.foundation.kept import kept
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, map_terms, spread, terms
 from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
@@ -100,7 +100,7 @@ class DeviationMoments:
         return shift, source
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def linear_system() -> LinearSystem:
     """The system of the eigenspaces.
 
@@ -139,7 +139,7 @@ def linear_system() -> LinearSystem:
     )
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def moment_system() -> DeviationMoments:
     """The system of the moments.
 

@@ -26,8 +26,8 @@ from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_n
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import reduced_equations
 from symderiv.formula import Activation
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
-from symderiv.foundation.kept import kept
 from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.precision import ball_at
@@ -338,17 +338,17 @@ def _equations(activation: Activation) -> LearningEquations:
     return derive_equations(LearningProblem(activation, activation))
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation))
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _quiet(activation: Activation) -> FullFlow:
     return full_flow(_equations(activation), noise=False)
 
 
-@kept("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)

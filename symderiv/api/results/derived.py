@@ -72,7 +72,7 @@ class LearningDerivation(Shown):
 def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
     """The derivation of a study's equations."""
     from symderiv.formula import activation as read_activation
-    from symderiv.integrate.rules.any_rule import rule_of_study
+    from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.learning.narration.rates_told import told_of
     from symderiv.show.pages.derivations import learning_derivation
 
@@ -175,7 +175,7 @@ def module_of(
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
     """The readable module, with an example where there are numbers for one, and the fast one."""
     from symderiv.checking.recipes import solver_text
-    from symderiv.integrate.rules.any_rule import rule_of_study
+    from symderiv.integrate.rules.solving import rule_of_study
 
     rule = rule_of_study(study)
     activations = study.student_activation, study.teacher_activation

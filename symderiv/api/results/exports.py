@@ -112,7 +112,7 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 
 
 def _program(study: Study, tolerance: float | None) -> Program:
-    from symderiv.integrate.rules.any_rule import rule_of_study
+    from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.learning.rule.learning_problem import learning_problem
     from symderiv.lowering.programs.exported import exported_program
     from symderiv.problem.study_tables import keys_acting

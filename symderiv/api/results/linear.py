@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -85,8 +86,7 @@ def linear(
         method: the secular equation, the companion matrix of the moments, or the moments followed
             in time.
         digits: of every number; beyond 15 they are texts.
-        working_digits: compute with so many digits (15: double precision) instead of a planned
-            number.
+        working_digits: compute with so many (15: double precision), not with a planned number.
         dimension: also the exact mean of SGD at this N (``finite_dimension``).
 
     Raises:
@@ -97,39 +97,42 @@ def linear(
     >>> curve.generalization_error.round(6)
     array([0.5     , 0.008616])
     """
-    if digits != _DOUBLE or working_digits is not None:
-        from symderiv.analysis.linear.many_digits import check_digits
-
-        check_digits(digits, working_digits)
-    times = times_of(alpha)
-    deviation = 1.0 + _variance(student_std)
-    inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
-
+    from symderiv.analysis.linear.many_digits import check_digits
     from symderiv.analysis.linear.whole_answer import linear_answer
 
-    try:
-        directions = inputs.directions(trainable, basis)
-        law = inputs.law(trainable) if basis == "eigenbasis" else None
-        values = np.array(times)
-        answer = linear_answer(directions, learning_rate, values, deviation, law)
+    check_digits(digits, working_digits)
+    times, deviation = times_of(alpha), 1.0 + _variance(student_std)
+    with _naming_the_covariance():
+        inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
+        directions, law = inputs.directions(trainable, basis), inputs.law(trainable, basis)
+        answer = linear_answer(directions, learning_rate, np.array(times), deviation, law)
         record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
         if method != "secular" or digits > _DOUBLE or working_digits is not None:
-            if basis != "eigenbasis":
-                raise InputError('digits and method need "eigenbasis"', argument="basis")
-            numbers = (learning_rate, 1 + exact_decimal(student_std) ** 2, times)
-            exact = inputs.exact(trainable)
-            record |= _many_digits(exact, numbers, method, digits, working_digits)
+            _check_eigenbasis(basis, "digits and method need")
+            numbers = learning_rate, 1 + exact_decimal(student_std) ** 2, times
+            record |= _many_digits(inputs.exact(trainable), numbers, method, digits, working_digits)
         if dimension is not None:
-            if basis != "eigenbasis":
-                raise InputError('dimension needs "eigenbasis"', argument="basis")
+            _check_eigenbasis(basis, "dimension needs")
             record |= _finite(inputs, dimension, learning_rate, deviation, trainable, answer, times)
+    shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
+    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
+    return LinearCurve(record, shown, curves)
+
+
+@contextmanager
+def _naming_the_covariance() -> Iterator[None]:
+    """Errors of a file or an array are those of the argument ``covariance``."""
+    try:
+        yield
     except InputError as error:
         if error.argument in ("file", "array"):
             raise error.renamed("covariance") from None
         raise
-    shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
-    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
-    return LinearCurve(record, shown, curves)
+
+
+def _check_eigenbasis(basis: str, what: str) -> None:
+    if basis != "eigenbasis":
+        raise InputError(f'{what} "eigenbasis"', argument="basis")
 
 
 def _curves(
@@ -232,8 +235,8 @@ class _Inputs:
         spectrum = exact_spectrum(component.eigenvalue, component.weight)
         return spectrum, min(count, positive)
 
-    def law(self, trainable: int | None) -> PowerLawSum | None:
-        if self.exponent is None or self.L is None:
+    def law(self, trainable: int | None, basis: str) -> PowerLawSum | None:
+        if self.exponent is None or self.L is None or basis != "eigenbasis":
             return None
         from symderiv.analysis.linear.power_law import PowerLawSum
 

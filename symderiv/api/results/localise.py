@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from symderiv_models.localisation.receptive import (
@@ -140,26 +140,9 @@ def localise(
     >>> round(found.participation_ratio["mean"], 4)
     0.025
     """
-    from symderiv_models.localisation.training import LOSSES, Learner
+    from symderiv_models.localisation.training import Learner
 
-    for name, value, least in (
-        ("units", units, 1),
-        ("runs", runs, 1),
-        ("steps", steps, 1),
-        ("batch", batch, 2),
-        ("sample", sample, 2),
-        ("seed", seed, 0),
-    ):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{value!r} is not a whole number >= {least}", argument=name)
-    for name, number in (("learning_rate", learning_rate), ("initial_std", initial_std)):
-        if not (math.isfinite(number) and number > 0.0):
-            raise InputError(f"{number!r} is not a positive number", argument=name)
-    if batch % 2:
-        raise InputError(f"{batch} is odd; half of a batch has each label", argument="batch")
-    for name, text, known in (("loss", loss, LOSSES), ("method", method, ("flow", "sgd"))):
-        if text not in known:
-            raise InputError(f"{text!r} is not {' or '.join(known)}", argument=name)
+    _check(locals())
     chosen = _inputs(inputs, gain, lengths, sites, convention)
     learner = Learner(chosen, units, activation, loss, biases, learning_rate, batch, initial_std)
     examples = max(batch, sample if method == "flow" else 0)
@@ -171,26 +154,66 @@ def localise(
     with progress_bar(progress) as tell:
         if method == "flow" and isinstance(chosen, GaussianRing):
             exact = _exact if learner.has_closed_flow else _exact_fields
-            time, weights, thresholds, error, settled, measured = exact(learner, runs, seed, tell)
+            fields = exact(learner, runs, seed, tell)
+        elif method == "flow":
+            flow = learner.sampled_flow
+            learnt = flow(steps, runs, seed, sample=sample, points=_POINTS, tell=tell)
+            fields = _sampled(learnt, steps, sample)
         else:
-            learn = learner.sampled_flow if method == "flow" else learner.sgd
-            extra = {"sample": sample} if method == "flow" else {}
-            found = learn(steps, runs, seed, points=_POINTS, tell=tell, **extra)
-            time, weights, thresholds = found.time, found.weights, found.biases
-            error, settled = found.loss[-1], _settled(found.time, found.weights)
-            measured = f"{steps} steps of {sample if method == 'flow' else batch} examples"
+            learnt = learner.sgd(steps, runs, seed, points=_POINTS, tell=tell)
+            fields = _sampled(learnt, steps, batch)
+    stated = {"inputs": _words(inputs, gain, lengths), "sites": sites, "units": units}
     record = {
-        "inputs": _words(inputs, gain, lengths),
-        "sites": sites,
-        "units": units,
+        **stated,
         "activation": activation,
-        "method": f"{method}: {measured}",
-        **_measures(weights[-1]),
-        "converged": settled,
-        "loss": error.tolist(),
-        "warnings": _warnings(weights[-1], settled),
+        "method": f"{method}: {fields.measured}",
+        **_measures(fields.weights[-1]),
+        "converged": fields.at_rest,
+        "loss": fields.loss.tolist(),
+        "warnings": _warnings(fields.weights[-1], fields.at_rest),
     }
-    return Localisation(record, time, weights, thresholds)
+    return Localisation(record, fields.time, fields.weights, fields.biases)
+
+
+class _LearntFields(NamedTuple):
+    """Fields along learning, the loss of every run at the end, and how far learning went."""
+
+    time: Floats
+    weights: Floats
+    biases: Floats
+    loss: Floats
+    at_rest: bool
+    measured: str
+
+
+def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
+    """What was learnt from examples."""
+    return _LearntFields(
+        *(learnt.time, learnt.weights, learnt.biases, learnt.loss[-1]),
+        at_rest=_settled(learnt.time, learnt.weights),
+        measured=f"{steps} steps of {examples} examples",
+    )
+
+
+def _check(arguments: Mapping[str, Any]) -> None:
+    """Refuse numbers out of range and words that are not known."""
+    from symderiv_models.localisation.training import LOSSES
+
+    least_of = {"units": 1, "runs": 1, "steps": 1, "batch": 2, "sample": 2, "seed": 0}
+    for name, least in least_of.items():
+        value = arguments[name]
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{value!r} is not a whole number >= {least}", argument=name)
+    for name in ("learning_rate", "initial_std"):
+        number = arguments[name]
+        if not (math.isfinite(number) and number > 0.0):
+            raise InputError(f"{number!r} is not a positive number", argument=name)
+    batch = arguments["batch"]
+    if batch % 2:
+        raise InputError(f"{batch} is odd; half of a batch has each label", argument="batch")
+    for name, known in (("loss", LOSSES), ("method", ("flow", "sgd"))):
+        if arguments[name] not in known:
+            raise InputError(f"{arguments[name]!r} is not {' or '.join(known)}", argument=name)
 
 
 def _inputs(
@@ -216,9 +239,7 @@ def _inputs(
     return GaussianRing((first, second))
 
 
-def _exact(
-    learner: Any, runs: int, seed: int, tell: Tell
-) -> tuple[Floats, Floats, Floats, Floats, bool, str]:
+def _exact(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
     """The closed flow of Gaussian inputs without biases from each initial state, to rest."""
     from symderiv_models.localisation.flow import PopulationFlow
 
@@ -237,12 +258,11 @@ def _exact(
         tell("Flowing", (index + 1) / runs)
     measured = f"to time {times[-1]:g}, then the steady state"
     weights = np.stack(paths, axis=1)
-    return times, weights, np.zeros(weights.shape[:3]), np.array(losses), at_rest, measured
+    biases = np.zeros(weights.shape[:3])
+    return _LearntFields(times, weights, biases, np.array(losses), at_rest, measured)
 
 
-def _exact_fields(
-    learner: Any, runs: int, seed: int, tell: Tell
-) -> tuple[Floats, Floats, Floats, Floats, bool, str]:
+def _exact_fields(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
     """The flow of Gaussian inputs by means over fields, to rest or to an end."""
     from symderiv_models.localisation.field_flow import FieldFlow, ShiftedReLU, field_means
 
@@ -259,7 +279,7 @@ def _exact_fields(
     how = "closed means" if isinstance(means, ShiftedReLU) else "means by quadrature"
     at_rest = all(each.at_rest for each in found) or _settled(times, weights)
     measured = f"to time {times[-1]:g}, {how}"
-    return times, weights, thresholds, np.array(losses), at_rest, measured
+    return _LearntFields(times, weights, thresholds, np.array(losses), at_rest, measured)
 
 
 def _flow_times() -> Floats:

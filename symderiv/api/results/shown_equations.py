@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symderiv.foundation.documents.document import Formula, Paragraph, Part
 from symderiv.foundation.documents.html_writer import fragment
@@ -97,109 +98,124 @@ def equations_of(study: Study) -> Equations:
         and data.single().eigenvalue.tolist() == [1.0]
     )
     return _equations(
-        study.student_activation,
-        study.teacher_activation,
-        isotropic,
-        data is not None and len(data.components) > 1,
-        study.network.train_second_layer,
-        training.order == "full",
-        training.label_noise != 0.0,
-        training.weight_decay != 0.0,
-        study.second_layer_weight_decay != 0.0,
-        rule_of(study).rule if study.rule_keys else None,
-        training.batch is not None,
-        training.momentum != 0.0,
+        _Terms(
+            student=study.student_activation,
+            teacher=study.teacher_activation,
+            isotropic=isotropic,
+            mixed=data is not None and len(data.components) > 1,
+            second_layer=study.network.train_second_layer,
+            full=training.order == "full",
+            noisy=training.label_noise != 0.0,
+            decays=training.weight_decay != 0.0,
+            second_layer_decays=study.second_layer_weight_decay != 0.0,
+            rule=rule_of(study).rule if study.rule_keys else None,
+            batches=training.batch is not None,
+            remembering=training.momentum != 0.0,
+        )
     )
 
 
-@lru_cache(maxsize=32)
-def _equations(
-    student: str,
-    teacher: str,
-    isotropic: bool,
-    mixed: bool,
-    second_layer: bool,
-    full: bool,
-    noisy: bool,
-    decays: bool,
-    second_layer_decays: bool,
-    rule: LearningRule | None,
-    batches: bool,
-    remembering: bool,
-) -> Equations:
-    import sympy as sp
+class _Terms(NamedTuple):
+    """What of a study decides which terms its equations have."""
 
-    from symderiv.learning.derivation import symbols as s
+    student: str
+    teacher: str
+    isotropic: bool
+    mixed: bool
+    second_layer: bool
+    full: bool
+    noisy: bool
+    decays: bool
+    second_layer_decays: bool
+    rule: LearningRule | None
+    batches: bool
+    remembering: bool
+
+
+@lru_cache(maxsize=32)
+def _equations(terms: _Terms) -> Equations:
     from symderiv.learning.derivation.learning_equations import derive_equations
-    from symderiv.learning.derivation.mean_factors import with_integral_names
-    from symderiv.learning.narration.learning_latex import latex
     from symderiv.learning.rule.learning_problem import learning_problem
     from symderiv.learning.rule.learning_rule import PLAIN
 
-    pair = learning_problem(student, teacher, rule or PLAIN)
+    pair = learning_problem(terms.student, terms.teacher, terms.rule or PLAIN)
     derived = derive_equations(pair)
-    none: dict[sp.Expr, int] = {}
-    for present, symbol in (
-        (noisy, s.sigma),
-        (decays, s.kappa),
-        (second_layer_decays, s.kappa_v),
-    ):
-        if not present:
-            none[symbol] = 0
+    shown = _writer(terms, derived.problem.rule)
+    definitions = [*_definitions(terms, derived, shown), *_moments(derived)]
+    definitions += _integrals(terms.full)
+    definitions.append(Equation("g(x)", _activation(pair.student)))
+    words = pair.student.name or pair.student.text
+    if terms.teacher != terms.student:
+        definitions.append(Equation(r"\tilde g(x)", _activation(pair.teacher)))
+        words += f", teacher {pair.teacher.name or pair.teacher.text}"
+    title = f"Order-parameter equations, {words}"
+    return Equations(title, (*_motion(terms, derived, shown),), (*definitions,))
 
-    rates = _equivalent_rates(batches, remembering, derived.problem.rule)
+
+def _writer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], str]:
+    """What writes expressions as LaTeX, without the terms that are not there."""
+    from symderiv.learning.derivation import symbols as s
+    from symderiv.learning.narration.learning_latex import latex
+
+    present = {s.sigma: terms.noisy, s.kappa: terms.decays, s.kappa_v: terms.second_layer_decays}
+    none = {symbol: 0 for symbol, there in present.items() if not there}
+    rates = _equivalent_rates(terms.batches, terms.remembering, rule)
 
     def shown(expression: sp.Expr) -> str:
         left = (expression.subs(none) if none else expression).xreplace(rates)
-        if not full:
+        if not terms.full:
             left = left.subs(s.eta**2, 0)
-        text: str = latex(_without_modes(left) if isotropic else left)
+        text: str = latex(_without_modes(left) if terms.isotropic else left)
         return text
+
+    return shown
+
+
+def _motion(terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]) -> Iterator[Equation]:
+    """How order parameters move, and the generalisation error."""
+    from symderiv.learning.derivation import symbols as s
+    from symderiv.learning.derivation.mean_factors import with_integral_names
 
     rate = _step if derived.problem.rule.batches else _rate
     flow = derived.motion.rates
-    if mixed:
+    if terms.mixed:
         several = derived.components
         values = (several.student_overlap, several.cross_overlap, several.second_layer)
         names = (s.student_overlap[s.k, s.i, s.j], s.cross_overlap[s.c, s.k, s.i, s.n], s.v[s.i])
         flow = tuple(zip(names, values, strict=True))
-    fixed = () if second_layer else (s.v[s.i], s.v_velocity[s.i])
-    equations = [Equation(rate(shown(of)), shown(value)) for of, value in flow if of not in fixed]
-    error = with_integral_names(derived.generalization_error)
-    equations.append(Equation(r"\epsilon_g", shown(error)))
-    definitions = []
-    if not isotropic and not mixed:
-        definitions += [
-            Equation("Q_{ij}", shown(derived.student_covariance)),
-            Equation("R_{in}", shown(derived.cross_covariance)),
-        ]
-    definitions += [
-        Equation("A_{ij}", shown(with_integral_names(derived.student_gradient))),
-        Equation("B_{in}", shown(with_integral_names(derived.teacher_gradient))),
-    ]
-    if full:
-        definitions.append(Equation(r"\Gamma_{ij}", shown(with_integral_names(derived.noise))))
-    if second_layer:
-        gradient = with_integral_names(derived.second_layer_gradient)
-        definitions.append(Equation(r"\partial_v\epsilon_{i}", shown(gradient)))
-    if derived.mean_force is not None:
-        gradient = with_integral_names(derived.mean_force)
-        definitions.append(Equation(r"\partial_b\epsilon_{i}", shown(gradient)))
+    fixed = () if terms.second_layer else (s.v[s.i], s.v_velocity[s.i])
+    for of, value in flow:
+        if of not in fixed:
+            yield Equation(rate(shown(of)), shown(value))
+    yield Equation(r"\epsilon_g", shown(with_integral_names(derived.generalization_error)))
+
+
+def _definitions(
+    terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]
+) -> Iterator[Equation]:
+    """What stands in the equations of motion: overlaps, means of forces, sums over modes."""
+    import sympy as sp
+
+    from symderiv.learning.derivation.mean_factors import with_integral_names
+    from symderiv.learning.narration.learning_latex import latex
+
+    if not terms.isotropic and not terms.mixed:
+        yield Equation("Q_{ij}", shown(derived.student_covariance))
+        yield Equation("R_{in}", shown(derived.cross_covariance))
+    for name, mean, there in (
+        ("A_{ij}", derived.student_gradient, True),
+        ("B_{in}", derived.teacher_gradient, True),
+        (r"\Gamma_{ij}", derived.noise, terms.full),
+        (r"\partial_v\epsilon_{i}", derived.second_layer_gradient, terms.second_layer),
+        (r"\partial_b\epsilon_{i}", derived.mean_force, derived.mean_force is not None),
+    ):
+        if there:
+            yield Equation(name, shown(with_integral_names(mean)))
     further = [(of, with_integral_names(value)) for of, value in derived.further]
-    definitions += [Equation(latex(of), shown(value)) for of, value in further]
     used = sp.Tuple(*(value for _, value in further), derived.student_gradient, derived.noise)
-    if not isotropic:
-        sums = [each for each in derived.sums if used.has(each[0].base)]
-        definitions += [Equation(latex(of), shown(value)) for of, value in sums]
-    definitions += [Equation(latex(of), shown(value)) for of, value in derived.motion.before]
-    definitions += _moments(derived)
-    definitions += _integrals(full)
-    definitions.append(Equation("g(x)", _activation(pair.student)))
-    if teacher != student:
-        definitions.append(Equation(r"\tilde g(x)", _activation(pair.teacher)))
-    words = pair.student.name or pair.student.text
-    other = "" if teacher == student else f", teacher {pair.teacher.name or pair.teacher.text}"
-    return Equations(f"Order-parameter equations, {words}{other}", (*equations,), (*definitions,))
+    sums = [] if terms.isotropic else [each for each in derived.sums if used.has(each[0].base)]
+    for of, value in (*further, *sums, *derived.motion.before):
+        yield Equation(latex(of), shown(value))
 
 
 def _equivalent_rates(

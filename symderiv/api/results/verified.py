@@ -172,12 +172,11 @@ def write_ledger(
     from symderiv_ledger.papers import ledger as records_of
     from symderiv_ledger.papers.accusations import summary
     from symderiv_ledger.papers.known_papers import names, paper
-    from symderiv_ledger.papers.ledger import differences, is_ledger, merged, read_ledger, unchanged
+    from symderiv_ledger.papers.ledger import is_ledger, merged, read_ledger, unchanged
     from symderiv_ledger.papers.ledger_page import is_ledger_page, ledger_page
     from symderiv_ledger.papers.paper_run import Selection
 
-    folder = Path(folder)
-    written_to = OutputFolder(folder, force=force)
+    written_to = OutputFolder(Path(folder), force=force)
     # these are kept under version control and merged, so they carry no checksum
     outputs = (
         written_to.file("ledger.json", "json", ours=is_ledger),
@@ -193,10 +192,9 @@ def write_ledger(
     unsettled = [record for record in records if record["verdict"] == "unsettled"]
     found: dict[str, Any] = {"files": [str(data), str(page)], "problems": []}
     if check:
-        stale = list(differences(records, before))
-        if not page.exists() or page.read_text(encoding="utf-8") != ledger_page(before, folder):
-            stale.append(f"{page.name} is not made from {data.name}")
-        found["problems"] = stale or [_unsettled(record) for record in unsettled]
+        found["problems"] = _stale(records, before, page) or [
+            _unsettled(record) for record in unsettled
+        ]
         lines = f"{data} is current: {len(records)} claims\n{summary(records)}"
         return Ledger(found, _text(found, lines))
     found["problems"] = [_unsettled(record) for record in unsettled]
@@ -205,10 +203,22 @@ def write_ledger(
     whole = [one for name in names() for one in merged(paper(name), records, earlier[name])]
     text = records_of.written(whole)
     outputs[0].write_text(text, seal=False)
-    outputs[1].write_text(ledger_page(read_ledger(text), folder), seal=False)
+    outputs[1].write_text(ledger_page(read_ledger(text), data.parent), seal=False)
     lines = f"{data}, {page}: {counts(whole)}\n{len(records)} claims were tried in {seconds:.0f} s"
     lines += f"\n{summary(whole)}"
     return Ledger(found, _text(found, lines))
+
+
+def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
+    """What of the ledger is not what the claims' records say now."""
+    from symderiv_ledger.papers.ledger import differences
+    from symderiv_ledger.papers.ledger_page import ledger_page
+
+    stale = list(differences(records, before))
+    made = ledger_page(before, page.parent)
+    if not page.exists() or page.read_text(encoding="utf-8") != made:
+        stale.append(f"{page.name} is not made from ledger.json")
+    return stale
 
 
 def _unsettled(record: dict[str, Any]) -> str:

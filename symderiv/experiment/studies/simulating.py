@@ -66,7 +66,7 @@ def simulate(
     Args:
         study: a study without [sweep].
         runs: instead of [simulation] runs.
-        kernel, start, checkpoint: see :func:`~symderiv.integrate.rules.any_rule.solve`; the same
+        kernel, start, checkpoint: see :func:`~symderiv.integrate.rules.solving.solve`; the same
             start may be given to both. The kernel's error of plain descent is recorded.
         workers: threads; None for one per processor.
         progress: called a few times a second.

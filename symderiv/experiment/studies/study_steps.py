@@ -20,7 +20,7 @@ from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
 from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
-from symderiv.foundation.kept import kept
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
 
@@ -200,7 +200,7 @@ def _few(heads: int) -> tuple[int, int]:
     return K, M
 
 
-@kept(*_ROOMS, also=_CODEGEN)
+@derived_once(*_ROOMS, also=_CODEGEN)
 def step_of(form: StudyForm, units: tuple[int, int]) -> StepForm:
     """Return the compiled step of a form, stated for so many students and teachers."""
     from symderiv.experiment.steps.step_form import form_of

@@ -13,7 +13,7 @@ from symderiv.integrate.ensemble.lane_run import fits_in_lanes, run_in_lanes
 from symderiv.integrate.ensemble.single_runs import run_singly
 from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.any_rule import flow_of, rule_of_study, solver_module
+from symderiv.integrate.rules.solving import flow_of, rule_of_study, solver_module
 from symderiv.problem.initial import Initial, initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
@@ -108,25 +108,39 @@ def integrate_chunk(
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        size, times = flows[0][1].begin.size, chunk.alpha.size
-        most = max(64, int(_BYTES / (8.0 * size * times)))
-        for first in range(0, len(flows), most):
-            part = flows[first : first + most]
-            found = run_in_lanes(
-                [flow for _, flow in part],
-                threads=min(workers, -(-len(part) // 8)),
-                max_steps=max_steps,
-                progress=told.so_far,
-            )
-            chunk.add_lanes([number for number, _ in part], [flow for _, flow in part], found)
-            if check == "auto" and not found.interrupted:
-                errors = lane_accuracy([flow for _, flow in part], found, workers, max_steps)
-                chunk.tolerance_reached[[number for number, _ in part]] = errors
-            told.ended(len(part))
-            if found.interrupted:
-                return chunk
+        if not _through_lanes(chunk, flows, told, workers, max_steps, check == "auto"):
+            return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
+
+
+def _through_lanes(
+    chunk: Chunk,
+    flows: Sequence[tuple[int, Flow]],
+    told: _Told,
+    workers: int,
+    max_steps: int,
+    checked: bool,
+) -> bool:
+    """Integrate flows of one size, as many at a time as fit; False where it was interrupted."""
+    size, times = flows[0][1].begin.size, chunk.alpha.size
+    most = max(64, int(_BYTES / (8.0 * size * times)))
+    for first in range(0, len(flows), most):
+        numbers, part = zip(*flows[first : first + most], strict=True)
+        runs = run_in_lanes(
+            list(part),
+            threads=min(workers, -(-len(part) // 8)),
+            max_steps=max_steps,
+            progress=told.so_far,
+        )
+        chunk.add_lanes(list(numbers), list(part), runs)
+        if checked and not runs.interrupted:
+            errors = lane_accuracy(list(part), runs, workers, max_steps)
+            chunk.tolerance_reached[list(numbers)] = errors
+        told.ended(len(part))
+        if runs.interrupted:
+            return False
+    return True
 
 
 def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:

@@ -9,7 +9,7 @@ from functools import partial
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel

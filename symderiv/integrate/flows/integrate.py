@@ -64,7 +64,7 @@ def solve_flow(
     Args:
         flow_at: the flow from a state, of the same study and module for all of them.
         start: the state, and what is known of the inputs.
-        check, max_steps, progress: see :func:`~symderiv.integrate.rules.any_rule.solve`.
+        check, max_steps, progress: see :func:`~symderiv.integrate.rules.solving.solve`.
     """
     first = flow_at(start.state)
     study, kernel, checkpoint = first.study, first.kernel, first.checkpoint

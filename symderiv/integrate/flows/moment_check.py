@@ -12,7 +12,7 @@ def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
     """Integrate a study by the moment hierarchy with its Cayley-Hamilton closure.
 
     Its cost grows with the digits that the moments lose, so it is meant for checks at up to some
-    hundred eigenvalues and short times; :func:`~symderiv.integrate.rules.any_rule.solve` is the
+    hundred eigenvalues and short times; :func:`~symderiv.integrate.rules.solving.solve` is the
     solver. The study's tolerances are not used, and all eigenvalues are kept.
 
     Args:

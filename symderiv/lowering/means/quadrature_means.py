@@ -21,8 +21,8 @@ from symderiv_codegen import (
     print_numba,
 )
 
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import DivergentError, NotYetError
-from symderiv.foundation.kept import kept
 from symderiv.gaussian import existence
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -47,7 +47,7 @@ from symderiv.numerics import GAUSSIAN
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
 
 
-@kept(*_SOURCES)
+@derived_once(*_SOURCES)
 def error_within(
     student: str,
     teacher: str,

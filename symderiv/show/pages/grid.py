@@ -138,7 +138,7 @@ def run_grid(
         InputError: A file must not be replaced.
         KeyboardInterrupt: After all workers have kept their state.
     """
-    from symderiv.integrate.rules.any_rule import solver_module
+    from symderiv.integrate.rules.solving import solver_module
 
     OutputFolder(directory)
     keeping = _Keeping(checkpoint_every, fresh, force, tuple(inputs))
@@ -253,7 +253,7 @@ def _finished(point: GridPoint) -> bool:
 
 def _kernel_key(study: Study) -> tuple[object, ...]:
     """What the solver module of a study depends on."""
-    from symderiv.integrate.rules.any_rule import rule_of_study
+    from symderiv.integrate.rules.solving import rule_of_study
 
     tolerance = study.time.relative_tolerance
     return study.student_activation, study.teacher_activation, tolerance, rule_of_study(study)
@@ -287,7 +287,7 @@ def _solve_one(point: GridPoint, keeping: _Keeping) -> str:
     """
     from symderiv.foundation.errors import SymderivError
     from symderiv.integrate.flows.trajectory import write_run
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
     from symderiv.storage.checkpoint import Checkpoint, checkpoint_path
 
     checkpoint = None

@@ -209,45 +209,35 @@ def run_study(
         InputError: The study is not acceptable, or a file must not be replaced.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
-    from symderiv.integrate.rules.any_rule import rule_of_study, solver_module
+    from symderiv.integrate.rules.solving import rule_of_study, solver_module
     from symderiv.problem.study import expand_sweep
 
     cases = expand_sweep(study)
     settings = settings_of(study)
     inputs = dict.fromkeys([*files, *(file for _, one in cases for file in one.input_files)])
     targets = _Targets(OutputFolder(output, inputs=inputs, force=force), settings)
-    kept = _Kept(checkpoints)
-    for target in targets.runs + targets.simulations:
-        kept.of(target.path)
-    progress("deriving", 0.0)
-    # of the case whose rule has most to say: a sweep may begin with plain descent
+    stored = _Checkpoints(checkpoints, targets.runs + targets.simulations)
     rules = [rule_of_study(variant) for _, variant in cases]
-    derivation = _derivation(study, max(rules, key=lambda rule: len(rule.features)))
-    progress("deriving", 1.0)
+    derivation = _derivation(study, rules, progress)
     found, results, failures = [], [], []
     kernels: dict[tuple[object, ...], Kernel] = {}
     for index, (_, variant) in enumerate(cases):
-        case_study = thorough_variant(variant) if thorough else variant
-        key = (
-            case_study.student_activation,
-            case_study.teacher_activation,
-            case_study.time.relative_tolerance,
-            rules[index],
-        )
+        one = thorough_variant(variant) if thorough else variant
+        activations = one.student_activation, one.teacher_activation
+        key = (*activations, one.time.relative_tolerance, rules[index])
         if key not in kernels:
-            kernels[key] = solver_module(case_study)
+            kernels[key] = solver_module(one)
         case, written, failed = _case(
-            case_study, settings[index], kernels[key], targets.case(index), progress, kept
+            one, settings[index], kernels[key], targets.case(index), progress, stored
         )
         found.append(findings(case))
         results += written
         failures += failed
     progress("report", 0.0)
-    report, figures = _write_report(
-        name, study, found, derivation, targets, list(kernels.values()), results
-    )
+    modules = list(kernels.values())
+    report, figures = _write_report(name, study, found, derivation, targets, modules, results)
     progress("report", 1.0)
-    kept.remove()
+    stored.remove()
     return StudyResult(name, tuple(found), report, tuple(figures), tuple(results), tuple(failures))
 
 
@@ -268,12 +258,14 @@ class _Targets:
         return self.runs[index], self.simulations[index]
 
 
-class _Kept:
+class _Checkpoints:
     """The checkpoints of a study's cases."""
 
-    def __init__(self, make: Checkpoints | None) -> None:
+    def __init__(self, make: Checkpoints | None, outputs: Sequence[Output]) -> None:
         self._make = make
         self._made: dict[Path, Checkpoint] = {}
+        for output in outputs:
+            self.of(output.path)
 
     def of(self, file: Path) -> Checkpoint | None:
         if self._make is None:
@@ -302,13 +294,18 @@ class _Kept:
             checkpoint.remove()
 
 
-def _derivation(study: Study, rule: LearningRule) -> Derivation:
+def _derivation(study: Study, rules: Sequence[LearningRule], progress: Progress) -> Derivation:
     from symderiv.formula import activation
     from symderiv.learning.narration.rates_told import told_of
     from symderiv.show.pages.derivations import learning_derivation
 
+    progress("deriving", 0.0)
+    # of the case whose rule has most to say: a sweep may begin with plain descent
+    rule = max(rules, key=lambda rule: len(rule.features))
     student, teacher = map(activation, (study.student_activation, study.teacher_activation))
-    return learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
+    told = learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
+    progress("deriving", 1.0)
+    return told
 
 
 def _case(
@@ -317,7 +314,7 @@ def _case(
     kernel: Kernel,
     targets: tuple[Output, Output],
     progress: Progress,
-    kept: _Kept,
+    stored: _Checkpoints,
 ) -> tuple[StudyCase, list[Path], list[str]]:
     from symderiv.experiment.studies.simulation import write_simulation
     from symderiv.integrate.flows.trajectory import write_run
@@ -327,21 +324,21 @@ def _case(
     run_file, simulation_file = targets
     start = initial(study)
     task = f"solving {label}".rstrip()
-    checkpoint = kept.of(run_file.path)
+    checkpoint = stored.of(run_file.path)
     trajectory = _solved(study, kernel, start, task, progress, checkpoint)
     write_run(run_file, trajectory)
-    kept.finished(checkpoint, task, trajectory.message)
+    stored.finished(checkpoint, task, trajectory.message)
     written, failures, curve, points = [run_file.path], [], curve_of(trajectory), None
     if not trajectory.succeeded:
         failures.append(f"{label or 'equations'}: {trajectory.message}")
     task = f"simulating {label}".rstrip()
-    checkpoint = kept.of(simulation_file.path)
+    checkpoint = stored.of(simulation_file.path)
     simulation = _simulated(study, kernel, start, task, progress, checkpoint)
     if isinstance(simulation, str):
         curve = replace(curve, warnings=(*curve.warnings, simulation))
     else:
         write_simulation(simulation_file, simulation)
-        kept.finished(checkpoint, task, simulation.message)
+        stored.finished(checkpoint, task, simulation.message)
         written.append(simulation_file.path)
         points = points_of(simulation)
         if not simulation.succeeded:
@@ -358,7 +355,7 @@ def _solved(
     progress: Progress,
     checkpoint: Checkpoint | None,
 ) -> Trajectory:
-    from symderiv.integrate.rules.any_rule import solve
+    from symderiv.integrate.rules.solving import solve
 
     end = float(study.alpha[-1])
     progress(task, 0.0)

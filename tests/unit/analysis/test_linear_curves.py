@@ -24,7 +24,7 @@ from symderiv.analysis.linear.error_curve import (
 from symderiv.analysis.linear.whole_answer import linear_answer
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 

@@ -15,7 +15,7 @@ from symderiv.experiment.studies.simulating import simulate
 from symderiv.foundation.errors import StoppedError
 from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.study import load_study, parse_study
 from symderiv.storage.checkpoint import Checkpoint, difference
 

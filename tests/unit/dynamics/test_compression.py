@@ -13,7 +13,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.compression import compress, settle
 from symderiv.integrate.flows.integrate import Trajectory
 from symderiv.integrate.flows.trajectory import write_run
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study

@@ -10,7 +10,7 @@ import pytest
 import symderiv as sd
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.ensemble import group_points, integrate_chunk, single_runs
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 
 TOLERANCE = 1e-8
 CURVES = ("Q", "R", "v", "generalization_error")

@@ -20,7 +20,7 @@ from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.run_errors import difference
 from symderiv.integrate.flows.study_flow import flat_parameters
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study

@@ -69,7 +69,7 @@ def test_loading_and_running_a_module_of_the_package_imports_no_sympy(tmp_path):
     code = (
         "import sys\n"
         "from symderiv.integrate.flows.trajectory import write_run\n"
-        "from symderiv.integrate.rules.any_rule import solve\n"
+        "from symderiv.integrate.rules.solving import solve\n"
         "from symderiv.problem.study import load_study\n"
         f"result = solve(load_study({str(study)!r}))\n"
         f"write_run({str(tmp_path / 'run.nc')!r}, result)\n"

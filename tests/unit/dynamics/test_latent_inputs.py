@@ -9,7 +9,7 @@ import pytest
 
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.study import parse_study
 
 # every form of a step is compiled once: a part of them a day

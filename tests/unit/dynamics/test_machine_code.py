@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import symderiv.foundation.kept
+import symderiv.foundation.derivation_cache
 from symderiv.api.problem import Problem
 from symderiv.compiled_code import machine_code, object_code
 from symderiv.compiled_code.linked import Linked
@@ -28,12 +28,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code i
 @pytest.fixture(scope="module", autouse=True)
 def _cache():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(symderiv.foundation.kept, "enabled", True)
+        patch.setattr(symderiv.foundation.derivation_cache, "enabled", True)
         yield
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory) -> Path:
+def derived_once(tmp_path_factory) -> Path:
     """The code of a run, as one leaves it."""
     path = tmp_path_factory.mktemp("code") / "run.bin"
     kernel = load_kernel("erf")

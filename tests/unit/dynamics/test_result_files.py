@@ -18,7 +18,7 @@ from symderiv.experiment.studies.simulation import write_simulation
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.seals import sealed
 from symderiv.integrate.flows.trajectory import write_run
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.problem.state import State, load_state
 from symderiv.problem.study import parse_study
 from symderiv.storage.run_files import read_run

@@ -98,7 +98,7 @@ def test_students_of_other_weights_are_not_moved_alike():
 @pytest.mark.turns(6)
 def test_what_is_zero_all_along_stays_zero():
     study = study_of("x**2", "mean", v=0.5, std=0.3, rate=0.02)
-    from symderiv.integrate.rules.any_rule import solver_module
+    from symderiv.integrate.rules.solving import solver_module
 
     flow = Flow(study, solver_module(study), initial(study).state)
     run = flow.run(1e-10, 1000, None)

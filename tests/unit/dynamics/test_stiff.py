@@ -14,7 +14,7 @@ from symderiv.integrate.flows import flat_run, implicit_run
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.implicit_run import _last_inside
 from symderiv.integrate.flows.study_flow import flat_parameters
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.integrate.steppers.stepper import STEP_UNDERFLOW
 from symderiv.integrate.steppers.stiff import StiffEquations
 from symderiv.problem.initial import initial

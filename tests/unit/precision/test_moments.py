@@ -7,7 +7,7 @@ import pytest
 from support.studies import toml
 
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.rules.any_rule import solve
+from symderiv.integrate.rules.solving import solve
 from symderiv.precision import RuleParameters, moment_trajectory
 from symderiv.precision.moments import moment_trajectory as moments
 from symderiv.problem.initial import initial
