@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.api.results.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
-from symderiv.api.results.late import LateLearning, late_learning
+from symderiv.api.results.late import LateLearning, LateSetting, late_learning
 from symderiv.api.results.plateau import Plateau, plateau
 from symderiv.foundation.errors import InputError
 from symderiv.problem.input_models import PowerLaw
@@ -67,20 +67,23 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
             return component.eigenvalue, component.weight
         return _spectrum(study)
 
-    return late_learning(
+    setting = LateSetting(
         study.K,
+        study.student_activation,
+        study.training.learning_rate,
+        full,
+        T1,
+        D1,
+        # at first order in η the equations have no label noise
+        label_noise=study.training.label_noise if full else 0.0,
+    )
+    return late_learning(
+        setting,
         spectrum,
         int(_spectrum(study)[0].size),
         data.exponent if law and isinstance(data, PowerLaw) else None,
-        study.student_activation,
-        study.training.learning_rate,
-        full=full,
         student_std=study.initial.student_std,
         alpha=alpha,
-        T1=T1,
-        D1=D1,
-        # at first order in η the equations have no label noise
-        label_noise=study.training.label_noise if full else 0.0,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -93,36 +93,32 @@ def late(
         component = power_law(L, exponent).single()
         return component.eigenvalue, component.weight
 
+    setting = LateSetting(units, activation, learning_rate, full, T1, D1, label_noise)
     return late_learning(
-        units,
-        spectrum,
-        distinct_eigenvalues,
-        exponent,
-        activation,
-        learning_rate,
-        full=full,
-        student_std=student_std,
-        alpha=alpha,
-        T1=T1,
-        D1=D1,
-        label_noise=label_noise,
+        setting, spectrum, distinct_eigenvalues, exponent, student_std=student_std, alpha=alpha
     )
 
 
+class LateSetting(NamedTuple):
+    """What is learned and how, as the arguments of :func:`late` say it."""
+
+    units: int
+    activation: str
+    learning_rate: float
+    full: bool
+    T1: Any
+    D1: Any
+    label_noise: float
+
+
 def late_learning(
-    units: int,
+    setting: LateSetting,
     spectrum: Callable[[int], tuple[np.ndarray, np.ndarray]],
     L: int,
     exponent: float | None,
-    activation: str,
-    learning_rate: float,
     *,
-    full: bool,
     student_std: float,
     alpha: float | Iterable[float] | None,
-    T1: Any,
-    D1: Any,
-    label_noise: float = 0.0,
 ) -> LateLearning:
     """As :func:`late`, with the eigenvalues and weights that a function gives for each L.
 
@@ -135,22 +131,24 @@ def late_learning(
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
 
-    chosen = read_activation(activation)
+    chosen = read_activation(setting.activation)
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)
-    teachers = exact("T1", T1), exact("D1", D1)
-    order: Literal["full", "small-learning-rate"] = "full" if full else "small-learning-rate"
+    teachers = exact("T1", setting.T1), exact("D1", setting.D1)
+    order: Literal["full", "small-learning-rate"] = (
+        "full" if setting.full else "small-learning-rate"
+    )
 
     def theory(size: int) -> LateDynamics:
         return LateDynamics(
             chosen.text,
-            units,
+            setting.units,
             *spectrum(size),
-            learning_rate,
+            setting.learning_rate,
             order,
             teachers,
-            label_noise,
+            setting.label_noise,
         )
 
     try:
@@ -158,9 +156,10 @@ def late_learning(
         lower, upper = found.window
         values = np.geomspace(lower, upper, 5) if times is None else np.array(times)
         record = {"activation": chosen.text, **_record(found, values, student_std)}
-        record["exponent"] = (
-            None if exponent is None or label_noise else _exponent(theory, L, exponent, student_std)
-        )
+        if exponent is None or setting.label_noise:
+            record["exponent"] = None
+        else:
+            record["exponent"] = _exponent(theory, L, exponent, student_std)
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
     return LateLearning(record, _shown(record, found), partial(_curves, found, values, student_std))

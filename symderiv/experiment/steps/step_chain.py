@@ -370,10 +370,11 @@ class MarkovChain:
 
         program, pace, N = self.program, self.pace, self.space.dimension
         together = max(1, self.space.together)
+        counts = [begin, end, self.made, together, pace.batch, len(program.scalars)]
+        units = [N, pace.force, pace.drift, pace.scalar, pace.clock, pace.memory, pace.once]
         bad = learn(
             program.changes,
-            np.array([begin, end, self.made, together, pace.batch, len(program.scalars)]),
-            np.array([N, pace.force, pace.drift, pace.scalar, pace.clock, pace.memory, pace.once]),
+            (np.array(counts), np.array(units)),
             (self.vectors, self.scalars, self._gathered, self._sums),
             (self._inputs, self._latents),
             self._law,

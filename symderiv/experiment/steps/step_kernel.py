@@ -264,8 +264,7 @@ def _add(
 @compiled(
     types.int64(
         RIGHT_HAND_SIDE,
-        INTEGERS,
-        VECTOR,
+        types.Tuple((INTEGERS, VECTOR)),
         types.Tuple((MATRIX, VECTOR, MATRIX, VECTOR)),
         types.Tuple((MATRIX, MATRIX)),
         types.Tuple((MATRIX, MATRIX, MATRIX)),
@@ -277,8 +276,7 @@ def _add(
 )
 def learn(
     changes: Callable[..., None],
-    counts: np.ndarray,
-    units: np.ndarray,
+    numbers: tuple[np.ndarray, np.ndarray],
     state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     drawn: tuple[np.ndarray, np.ndarray],
     law: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -292,11 +290,11 @@ def learn(
 
     Args:
         changes: From ``values`` to ``results``.
-        counts: First and last example of the block; how many were learnt before the first; examples
-            after which vectors are brought back; examples of a step; scalars that are values, in
-            front of their velocities.
-        units: N; what 1/√N of forces, 1/N of drifts and 1/N of scalars are here; the time of an
-            example; the factor of velocities; 1/√N of forces that occur once in a step.
+        numbers: Counts: first and last example of the block; how many were learnt before the first;
+            examples after which vectors are brought back; examples of a step; scalars that are
+            values, in front of their velocities. Units: N; what 1/√N of forces, 1/N of drifts and
+            1/N of scalars are here; the time of an example; the factor of velocities; 1/√N of
+            forces that occur once in a step.
         state: Vectors, shape (V, N), and scalars, shape (U,); the sums over the batch so far, of
             forces times inputs, shape (V, N) or (0, 0) for steps of one example, and of results.
         drawn: Independent inputs, shape (examples · A, N), overwritten; latents, shape
@@ -315,6 +313,7 @@ def learn(
         room: Values of fields, overlaps, scalars, latents, parameters and time, of which the
             parameters are given; results: F of the forces, G of the drifts and g; shape (V, N).
     """
+    counts, units = numbers
     vectors, scalars, gathered, sums = state
     x, latents = drawn
     mixing, roots, metric = law
