@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -49,6 +49,10 @@ lint: $(VENV)/.installed
 # Rewrite the checked-in solver modules from the derivation.
 kernels: $(VENV)/.installed
 	$(BIN)/symderiv generate --checked-in
+
+# The steppers' code that comes with the package, for processors with vectors of four doubles.
+stepper-code: $(VENV)/.installed
+	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m symderiv.integrate.steppers.ship_steppers
 
 # The wheel is built from the sdist, so both are known to be whole.
 packages: $(VENV)/.installed

@@ -37,6 +37,11 @@ class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
         return self._kind.signature
 
 
+def is_from_numba(function: object) -> bool:
+    """Whether a function is one that numba compiles."""
+    return isinstance(function, Dispatcher)
+
+
 def as_argument(right_hand_side: Callable[..., None], kind: Any = RIGHT_HAND_SIDE) -> Any:
     """A compiled right-hand side as an argument for compiled code that is called many times."""
     if not isinstance(right_hand_side, Dispatcher):

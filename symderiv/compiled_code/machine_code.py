@@ -23,6 +23,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -30,9 +31,10 @@ from typing import Any, Final
 import numpy as np
 
 from symderiv.foundation import derivation_cache
-from symderiv.foundation.seals import is_sealed
+from symderiv.foundation.files import replace_file
+from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["CALLED", "UNUSED", "MachineCode", "code_path", "is_possible", "load"]
+__all__ = ["CALLED", "UNUSED", "MachineCode", "code_path", "is_possible", "linked", "load", "write"]
 
 #: Functions of the C library that compiled code may call.
 CALLED: Final = frozenset(
@@ -55,6 +57,7 @@ UNUSED: Final = frozenset(
 )
 
 _numbers = itertools.count()
+_PRIVATE: Final = 0o700
 
 
 class MachineCode:
@@ -196,11 +199,23 @@ def load(path: Path) -> dict[str, MachineCode] | None:
         found: dict[str, MachineCode] = {}
         for name, entry in said["functions"].items():
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
-            found[name] = _linked(entry, code)
+            found[name] = linked(entry, code)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
         # numba does what cannot be done here
         return None
     return found
+
+
+def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) -> bool:
+    """Write a file of functions, each as how it is called and its code; whether that went."""
+    head = {name: {**entry, "bytes": len(code)} for name, (entry, code) in functions.items()}
+    content = json.dumps({"file": path.name, "functions": head}).encode() + b"\n"
+    content += b"".join(code for _, code in functions.values())
+    with suppress(OSError):  # a cache that cannot be written to costs time only
+        path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
+        replace_file(path, sealed(content, "pickle"))
+        return True
+    return False
 
 
 def _is_own(path: Path) -> bool:
@@ -224,7 +239,8 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(machine)
 
 
-def _linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
+def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
+    """A function from how it is called and its code."""
     from llvmlite import binding
 
     library = ctypes.CDLL(None)
@@ -234,5 +250,5 @@ def _linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
         builder.import_symbol(name, address)
-    linked = builder.link(_linker(), f"symderiv_{next(_numbers)}")
-    return MachineCode(linked[entry["symbol"]], entry["arguments"], entry["returns"], linked)
+    made = builder.link(_linker(), f"symderiv_{next(_numbers)}")
+    return MachineCode(made[entry["symbol"]], entry["arguments"], entry["returns"], made)

@@ -8,7 +8,6 @@ call.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,13 +16,10 @@ from typing import Any
 
 from numba import types
 
-from symderiv.compiled_code.machine_code import CALLED, UNUSED, is_possible
-from symderiv.foundation.files import replace_file
-from symderiv.foundation.seals import sealed
+from symderiv.compiled_code.machine_code import CALLED, UNUSED, MachineCode, is_possible, write
 
-__all__ = ["keep"]
+__all__ = ["entry_of_first", "imports_of", "in_memory", "keep"]
 
-_PRIVATE = 0o700
 _SYMBOLS = 2  # the type of a section of ELF
 
 
@@ -36,24 +32,23 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
     """
     if not is_possible():
         return False
-    head: dict[str, Any] = {}
-    codes = []
-    for name, function in functions.items():
-        found = _entry(function)
-        if found is None:
-            return False
-        entry, code = found
-        head[name] = {**entry, "bytes": len(code)}
-        codes.append(code)
-    content = json.dumps({"file": path.name, "functions": head}).encode() + b"\n" + b"".join(codes)
-    with suppress(OSError):  # a cache that cannot be written to costs time only
-        path.parent.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
-        replace_file(path, sealed(content, "pickle"))
-        return True
-    return False
+    entries = {name: entry_of_first(function) for name, function in functions.items()}
+    found = {name: entry for name, entry in entries.items() if entry is not None}
+    return len(found) == len(functions) and write(path, found)
 
 
-def _entry(function: Any) -> tuple[dict[str, Any], bytes] | None:
+def in_memory(function: Any, signature: Any) -> MachineCode | None:
+    """A function of numba's as code that other such code can call; None if it cannot be."""
+    compiled = function.get_compile_result(signature)
+    description = compiled.fndesc
+    arguments = [_kind(each) for each in description.argtypes]
+    address = compiled.library.get_pointer_to_function(description.llvm_func_name)
+    if not address or not all(arguments) or description.restype != types.none:
+        return None
+    return MachineCode(address, arguments, "none", function)
+
+
+def entry_of_first(function: Any) -> tuple[dict[str, Any], bytes] | None:
     """A function's code and how to call it; None if it cannot be kept.
 
     Of several that were compiled the first that can be kept: its arguments are checked at calls.
@@ -75,11 +70,18 @@ def _entry_of(function: Any, compiled: Any) -> tuple[dict[str, Any], bytes] | No
     code = _object_code(function, description.llvm_func_name)
     if code is None:
         return None
-    imports = sorted(set(_undefined(code)))
-    if not all(name in CALLED or name in UNUSED or _is_python(name) for name in imports):
+    imports = imports_of(code)
+    if imports is None:
         return None
     entry = {"symbol": description.llvm_func_name, "arguments": arguments, "returns": returns}
     return {**entry, "imports": imports}, code
+
+
+def imports_of(code: bytes) -> list[str] | None:
+    """The names that object code leaves open; None if they are more than it may call."""
+    imports = sorted(set(_undefined(code)))
+    allowed = all(name in CALLED or name in UNUSED or _is_python(name) for name in imports)
+    return imports if allowed else None
 
 
 def _is_python(name: str) -> bool:

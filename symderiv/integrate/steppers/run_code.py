@@ -2,7 +2,8 @@
 
 A file (:mod:`symderiv.compiled_code.machine_code`) belongs to one solver module and one pair
 (K, M), another to the stepper of a method; numba and the solver module are not imported where they
-are there.
+are there. The first code of a stepper is not compiled by numba either, but comes with the package
+(:mod:`symderiv.compiled_code.shipped_code`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from symderiv.compiled_code.machine_code import MachineCode, code_path, is_possible, load
+from symderiv.compiled_code.machine_code import (
+    MachineCode,
+    code_path,
+    is_possible,
+    linked,
+    load,
+    write,
+)
 from symderiv.integrate.steppers.stepper_sources import stepper_digest
 from symderiv.integrate.steppers.walk import EXPLICIT
 from symderiv.storage.kernels import Kernel
@@ -40,7 +48,7 @@ def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
     """The compiled code of a run, without numba where an earlier one left it."""
     path = _path(kernel, K, M)
     found = path and _read(path)
-    if found and _read(_stepper_path(EXPLICIT)):
+    if found and _stepper_code(EXPLICIT):
         return RunCode(**found)
     return RunCode(kernel.right_hand_side_for(K, M), kernel.module.generalization_error)
 
@@ -51,7 +59,7 @@ def keep_code(kernel: Kernel, K: int, M: int, code: RunCode) -> None:
     if path is None or path in _known or isinstance(code.right_hand_side, MachineCode):
         return
     _known[path] = None
-    if not _stepper_path(EXPLICIT).exists():
+    if _stepper_code(EXPLICIT) is None:
         _keep_stepper(EXPLICIT)
     _keep(path, vars(code))
 
@@ -67,20 +75,47 @@ def stepper_for(
     Returns:
         The stepper, None where it cannot be kept; and the right-hand side as an argument for it.
     """
-    if not isinstance(right_hand_side, MachineCode):
-        # here, because a run whose code is kept does without numba
-        from symderiv.compiled_code.compiled import as_argument
-        from symderiv.integrate.steppers.stepper import stepper
+    code = _stepper_code(method)
+    if isinstance(right_hand_side, MachineCode):
+        path = _stepper_path(method)
+        if code is None and path not in _known:
+            _known[path] = None
+            _keep_stepper(method)
+            _known.pop(path)
+            code = _known[path] = _read(path)
+        return (code or {}).get(_ADVANCE), right_hand_side
+    # here, because a run whose code is kept does without numba
+    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, as_argument, is_from_numba
+    from symderiv.compiled_code.object_code import in_memory
 
-        return stepper(1, method), as_argument(right_hand_side)
+    if code and is_from_numba(right_hand_side):
+        called = in_memory(right_hand_side, RIGHT_HAND_SIDE.signature)
+        if called is not None:
+            return code[_ADVANCE], called
+    from symderiv.integrate.steppers.stepper import stepper
+
+    return stepper(1, method), as_argument(right_hand_side)
+
+
+def _stepper_code(method: str) -> dict[str, MachineCode] | None:
+    """The stepper's code that is kept, or what came with the package, which then is."""
     path = _stepper_path(method)
-    found = _read(path)
-    if found is None and path not in _known:
-        _known[path] = None
-        _keep_stepper(method)
-        _known.pop(path)
-        found = _known[path] = _read(path)
-    return (found or {}).get(_ADVANCE), right_hand_side
+    found = _read(path) if is_possible() else None
+    if found is not None or not is_possible() or path in _known:
+        return found
+    from symderiv.compiled_code.shipped_code import shipped
+
+    came = shipped(shipped_path(method), stepper_digest())
+    if came is None:
+        return None
+    write(path, {_ADVANCE: came})
+    found = _known[path] = {_ADVANCE: linked(*came)}
+    return found
+
+
+def shipped_path(method: str) -> Path:
+    """The file of a method's stepper that comes with the package."""
+    return Path(__file__).with_name(f"{method}.code")
 
 
 def _keep_stepper(method: str) -> None:

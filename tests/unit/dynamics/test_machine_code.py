@@ -14,11 +14,15 @@ import pytest
 
 import symderiv.foundation.derivation_cache
 from symderiv.api.problem import Problem
-from symderiv.compiled_code import machine_code, object_code
+from symderiv.compiled_code import machine_code, object_code, shipped_code
 from symderiv.compiled_code.linked import Linked
+from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.seals import sealed
+from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import run_code, stepper_sources
 from symderiv.integrate.steppers.stepper import stepper
+from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.input_models import Isotropic
 from symderiv.storage.kernels import load_kernel
 
@@ -60,10 +64,10 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     trajectories = []
     for path in (kept, kept.with_name("none")):
         monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
-        monkeypatch.setattr(
-            run_code, "_stepper_path", lambda method, path=path: path.with_name("steps.bin")
-        )
-        monkeypatch.setattr(run_code, "_known", {})
+        steps = path.with_name("steps.bin") if path == kept else path
+        monkeypatch.setattr(run_code, "_stepper_path", lambda _, steps=steps: steps)
+        # what is known to be missing is not looked for in the package either
+        monkeypatch.setattr(run_code, "_known", {path: None} if path != kept else {})
         monkeypatch.setattr(object_code, "keep", lambda *_: False)
         trajectories.append(problem.solve(end=30.0, points=40))
     linked, compiled = trajectories
@@ -72,6 +76,60 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     assert linked.steps == compiled.steps
     for name in ("Q", "R", "v", "generalization_error"):
         np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
+
+
+@pytest.mark.parametrize(("method", "bound"), [(EXPLICIT, 1e-9), (STABILISED, 6e-8)])
+def test_steppers_that_came_with_the_package_are_those_of_the_sources(
+    method, bound, tmp_path, monkeypatch
+):
+    """A long run with ten modes, by the package's code and by numba's."""
+    problem, limits = _ten_modes(), StepLimits(1e-10, 1e-14, 1e-6)
+    found = []
+    for folder in (tmp_path / "shipped", tmp_path / "none"):
+        monkeypatch.setattr(run_code, "_stepper_path", folder.joinpath)
+        if found:
+            # what is known to be missing is not looked for in the package either
+            known = {folder / name: None for name in (EXPLICIT, STABILISED)}
+            monkeypatch.setattr(run_code, "_known", known)
+        stepper_is_linked = isinstance(run_code.stepper_for(problem.rhs, method)[0], MachineCode)
+        assert stepper_is_linked == (not found)
+        found.append(integrate_flat(problem, limits, stabilise=method == STABILISED))
+    assert (tmp_path / "shipped" / method).exists()
+    shipped, compiled = found
+    assert shipped.cause == compiled.cause == "done"
+    assert method in shipped.method
+    assert abs(shipped.steps - compiled.steps) <= 0.03 * compiled.steps
+    largest = np.max(np.abs(compiled.results), axis=1, keepdims=True)
+    assert np.max(np.abs(shipped.results - compiled.results) / largest) < bound
+
+
+def _ten_modes() -> FlatProblem:
+    L, one = 10, np.ones(1)
+    rho = np.arange(1, L + 1) ** -2.0
+    rho /= rho.mean()
+    weight, overlap = np.full(L, 1.0 / L), (rho**2)[:, None, None] * np.ones((L, 1, 1))
+    T = np.array([[np.sum(weight * rho)]])
+    training = {"learning_rate": 0.3, "full_order": 1.0}
+    parameters = pack_parameters(rho, weight, overlap, T, one, training)
+    state = pack_state(np.full((L, 1, 1), 1e-2), np.zeros((L, 1, 1)), one)
+    rhs = load_kernel("erf").right_hand_side_for(1, 1)
+    return FlatProblem(rhs, state, sizes_of(1, 1, L), parameters, np.geomspace(1e-2, 1e4, 60))
+
+
+def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, monkeypatch):
+    path, digest = run_code.shipped_path(EXPLICIT), stepper_sources.stepper_digest()
+    assert shipped_code.shipped(path, digest) is not None, "make stepper-code writes it anew"
+    assert shipped_code.shipped(path, "other sources") is None
+    assert shipped_code.shipped(tmp_path / "none", digest) is None
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(path.read_bytes()[:-1000])
+    assert shipped_code.shipped(damaged, digest) is None
+    monkeypatch.setattr(shipped_code.numba, "__version__", "0.61.0")
+    assert shipped_code.shipped(path, digest) is None
+    monkeypatch.undo()
+    # code that needs more than it may call
+    monkeypatch.setattr(object_code, "UNUSED", frozenset())
+    assert shipped_code.shipped(path, digest) is None
 
 
 def test_what_was_changed_or_could_have_been_is_not_run(kept, tmp_path):

@@ -1,0 +1,101 @@
+"""Code of functions that never change between releases, made by numba before it is needed.
+
+numba takes many seconds to compile a large function, nearly all of them before the last stage, in
+which LLVM turns optimised bitcode into instructions of one processor. The bitcode is kept in the
+package, and that last stage is made here, once for each user: what comes of it is kept like other
+code (:mod:`symderiv.compiled_code.machine_code`).
+
+A file is taken only if it was made of the very sources that are there, by the numba and LLVM that
+are there, for this kind of system; otherwise numba compiles the function.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from llvmlite import binding
+
+from symderiv.compiled_code.object_code import entry_of_first, imports_of
+
+__all__ = ["ship", "shipped"]
+
+_NAME = "shipped"
+
+
+def ship(path: Path, function: Any, sources: str) -> None:
+    """Write the bitcode of a compiled function.
+
+    Args:
+        path: where to.
+        function: compiled by numba in this process for one signature, for the least processor that
+            is to run it fast (``NUMBA_CPU_NAME``).
+        sources: digest of all that it is compiled from.
+    """
+    (compiled,) = function.overloads.values()
+    entry, _ = entry_of_first(function) or ({}, b"")
+    module = binding.parse_assembly(compiled.library.get_llvm_str())
+    for each in module.functions:
+        if not each.is_declaration:
+            each.linkage = "internal"
+    # the wrapper for Python and what only it needs fall away
+    own = module.get_function(compiled.fndesc.llvm_func_name)
+    own.linkage, own.name = "external", _NAME
+    passes = binding.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_symbols_pass()
+    passes.run(module, binding.create_pass_builder(_machine(), _options()))
+    if "@llvm.x86" in str(module):
+        raise ValueError("the code is for one kind of processor alone")
+    head = {**_made_by(sources), "arguments": entry["arguments"], "returns": entry["returns"]}
+    path.write_bytes(json.dumps(head).encode() + b"\n" + lzma.compress(module.as_bitcode()))
+
+
+def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
+    """How to call the function of a file, and its instructions for this processor.
+
+    Returns:
+        As :func:`~symderiv.compiled_code.machine_code.write` takes them; None if the file is not
+        there, or of other sources or another compiler.
+    """
+    try:
+        head, _, packed = path.read_bytes().partition(b"\n")
+        entry = json.loads(head)
+        if {**entry, **_made_by(sources)} != entry:
+            return None
+        module = binding.parse_bitcode(lzma.decompress(packed))
+        code = _machine().emit_object(module)
+    except (OSError, ValueError, RuntimeError, lzma.LZMAError):
+        return None
+    imports = imports_of(code)
+    if imports is None:
+        return None
+    how = {"symbol": _NAME, "arguments": entry["arguments"], "returns": entry["returns"]}
+    return {**how, "imports": imports}, code
+
+
+def _made_by(sources: str) -> dict[str, str]:
+    triple: str = binding.get_process_triple()
+    versions = {"numba": numba.__version__, "llvmlite": llvmlite.__version__}
+    return {"sources": sources, **versions, "system": triple}
+
+
+def _machine() -> Any:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _options() -> Any:
+    return binding.create_pipeline_tuning_options()

@@ -1,0 +1,13 @@
+"""Writes the steppers' code that comes with the package; ``make stepper-code`` says how."""
+
+from __future__ import annotations
+
+from symderiv.compiled_code.shipped_code import ship
+from symderiv.integrate.steppers.run_code import shipped_path
+from symderiv.integrate.steppers.stepper import stepper
+from symderiv.integrate.steppers.stepper_sources import stepper_digest
+from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
+
+if __name__ == "__main__":
+    for method in (EXPLICIT, STABILISED):
+        ship(shipped_path(method), stepper(1, method), stepper_digest())
