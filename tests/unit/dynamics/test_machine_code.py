@@ -37,7 +37,7 @@ def _cache():
 
 
 @pytest.fixture(scope="module")
-def derived_once(tmp_path_factory) -> Path:
+def kept(tmp_path_factory) -> Path:
     """The code of a run, as one leaves it."""
     path = tmp_path_factory.mktemp("code") / "run.bin"
     kernel = load_kernel("erf")
