@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.problem.input_models import Isotropic
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["derive", "export", "generate"]
 
 
+@public
 def derive(
     activation: str | None = None,
     teacher_activation: str | None = None,
@@ -42,6 +44,7 @@ def derive(
     return problem.derive(tolerance=tolerance)
 
 
+@public
 def generate(
     activation: str | None,
     name: str,

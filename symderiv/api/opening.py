@@ -13,6 +13,7 @@ from symderiv.api.problem import Problem
 from symderiv.api.results.verified import Verdicts
 from symderiv.experiment.studies.simulation import Simulation
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.problem.state import State, load_state, unchecked_state
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["open_file"]
 
 
+@public
 def open_file(
     path: str | PathLike[str],
 ) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System | SystemRun:

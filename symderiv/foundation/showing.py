@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.documents.document import Node, Summary
+from symderiv.foundation.named_arguments import public_methods
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +23,10 @@ __all__ = ["PrintedResult", "Shown", "Summary", "json_text", "plain"]
 
 class Shown:
     """Base of results; a subclass gives :meth:`_summary` and :meth:`to_dict`."""
+
+    def __init_subclass__(cls, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        public_methods(cls)
 
     def _summary(self) -> Summary:
         raise NotImplementedError

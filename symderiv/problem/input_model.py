@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.showing import plain
 from symderiv.inputs.given import Given
 from symderiv.problem.checked import Table, explained
@@ -104,5 +105,6 @@ def arrays(file: Any, **named: Any) -> Any:
 
 def filling(constructor: Constructor) -> Constructor:
     """Mark an ``__init__`` that ends in ``_fill``: pydantic need not go through it."""
+    constructor = public(constructor)
     constructor.__pydantic_base_init__ = True  # type: ignore[attr-defined]
     return constructor

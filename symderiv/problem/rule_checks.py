@@ -20,7 +20,13 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
         InputError: with the full name of the key.
     """
     if training.loss not in NAMED:
-        _check_formula(training.loss, ("s", "t"), "training.loss")
+        try:
+            _check_formula(training.loss, ("s", "t"), "training.loss")
+        except FormulaError as error:
+            if not training.loss.isidentifier():
+                raise
+            reason = f"{error.reason}; losses with a name: {', '.join(NAMED)}"
+            raise FormulaError(reason, argument="training.loss") from None
         if "s" not in training.loss:
             raise InputError(
                 f"does not depend on s, the student's output; one of {', '.join(NAMED)}, or a "

@@ -12,6 +12,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import kind_of
+from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.seals import is_broken
 from symderiv.foundation.showing import Shown, Summary
@@ -33,6 +34,7 @@ ARRAYS = (
 _CONE_TOLERANCE = 1e-7
 
 
+@public_methods
 @dataclass(frozen=True, repr=False, eq=False)
 class State(Shown):
     r"""Overlaps per distinct eigenvalue :math:`\rho_k` of the input covariance, k = 1…L.

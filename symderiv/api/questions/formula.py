@@ -29,6 +29,7 @@ from symderiv.foundation.errors import (
     NotYetError,
     ShapeError,
 )
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.gaussian import (
     DerivedExpectation,
@@ -199,6 +200,7 @@ def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
     return failure
 
 
+@public
 def check(
     what: str,
     formula: Any,

@@ -12,6 +12,7 @@ from symderiv.api.questions.expectation import Expectation, Question, answered
 from symderiv.api.questions.law import LawOfFields, read_activation, read_expression, read_law
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.gaussian import covariance_symbols, integrand
 
 __all__ = ["INTEGRALS", "MAX_DIGITS", "i2", "i3", "i4", "integral", "mean"]
@@ -27,6 +28,7 @@ INTEGRALS: Final = {
 }
 
 
+@public
 def mean(
     expression: Any, covariance: Any, mean: Any = None, digits: int = DEFAULT_DIGITS
 ) -> Expectation:
@@ -73,6 +75,7 @@ def mean(
     return answered(Question(function, fields, law, digits, echo))
 
 
+@public
 def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
     """I2 = E[g(u) h(v)], the integral of the generalisation error.
 
@@ -94,6 +97,7 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
     return _slots("i2", {"g": g, "h": h}, covariance, digits)
 
 
+@public
 def i3(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
     """I3 = E[g'(u) v h(w)], the integral of the drift; arguments as :func:`i2`, fields (u, v, w).
 
@@ -104,6 +108,7 @@ def i3(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
     return _slots("i3", {"g": g, "h": h}, covariance, digits)
 
 
+@public
 def i4(
     g: Any,
     h: Any = None,
@@ -126,6 +131,7 @@ def i4(
     return _slots("i4", {"g": g, "h": h, "k": k, "l": l}, covariance, digits)
 
 
+@public
 def integral(
     which: str,
     activation: Any = None,

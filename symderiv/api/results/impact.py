@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.showing import Summary
 
 __all__ = ["Impact", "impact"]
@@ -40,6 +41,7 @@ class Impact(Answer):
         )
 
 
+@public
 def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     """What falls with an equation: every claim that takes something from it, directly or not.
 

@@ -13,6 +13,7 @@ from symderiv.api.arguments.exact_numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 
 if TYPE_CHECKING:
     from symderiv.analysis.late.late_dynamics import LateDynamics
@@ -50,6 +51,7 @@ class LateLearning(DrawnAnswer):
     )
 
 
+@public
 def late(
     *,
     units: int,

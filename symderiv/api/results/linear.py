@@ -15,6 +15,7 @@ import numpy as np
 from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.inputs.given import Given, Source
 from symderiv.show.pages.linear_text import linear_document
 
@@ -57,6 +58,7 @@ class LinearCurve(DrawnAnswer):
     _first = ("alpha", "generalization_error", "rates", "window", "stability_limit", "digits_used")
 
 
+@public
 def linear(
     *,
     learning_rate: float,

@@ -21,6 +21,7 @@ from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.limits import check_memory
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, progress_bar
 from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses, RingInputs
@@ -78,6 +79,7 @@ class Localisation(Answer):
         target.write_text(drawing("symderiv_models.localisation_plots").animation(self))
 
 
+@public
 def localise(
     *,
     lengths: Sequence[Any],

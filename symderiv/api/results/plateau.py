@@ -8,6 +8,7 @@ from symderiv.api.arguments.exact_numbers import exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +69,7 @@ class Plateau(Answer):
         return axes
 
 
+@public
 def plateau(
     *,
     units: int,

@@ -15,6 +15,7 @@ from symderiv_ledger.papers.claims_text import counts, explain, table
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.outputs import OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import PrintedResult, Summary
@@ -79,6 +80,7 @@ class Verdicts(PrintedResult, Answer):
         return Summary(self._title, rows)
 
 
+@public
 def verify(
     paper: str | PathLike[str] | None = None,
     equation: str | None = None,

@@ -83,12 +83,12 @@ def test_a_simulation_starts_from_these_weights() -> None:
     run = stated.simulate(runs=2, alpha=[0.0, 0.5], initial=start, method="vectors", progress=False)
     np.testing.assert_allclose(run.Q[0, 0], J @ COVARIANCE @ J.T / N, rtol=1e-11)
     np.testing.assert_allclose(run.R[1, 0], J @ COVARIANCE @ B.T / N, rtol=1e-11, atol=1e-13)
-    np.testing.assert_allclose(run.v[0, 0], start["v"])
+    np.testing.assert_allclose(run.v[0, 0], [0.3, 0.5, -0.2])
 
 
 def test_a_tensor_that_asks_for_gradients_is_taken() -> None:
     runs = [
-        problem(None).solve(initial=start, end=0.1, points=2, progress=False)  # type: ignore[arg-type]
+        problem(None).solve(initial=start, end=0.1, points=2, progress=False)
         for start in ({"J": J, "B": B}, {"J": Tensor(J), "B": Tensor(B)})
     ]
     assert np.array_equal(runs[0].Q, runs[1].Q)
