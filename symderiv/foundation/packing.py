@@ -7,7 +7,7 @@ fields with the names of their axes. Nothing else knows where in a vector a fiel
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COVARIANCES", "OVERLAPS", "Packing", "families_of"]
+__all__ = ["COVARIANCES", "OVERLAPS", "Packing", "families_of", "orbits"]
 
 OVERLAPS = {
     ("J", "J"): "student_overlap",
@@ -104,3 +104,19 @@ class Packing:
                 raise ValueError(f"{name} of shape {value.shape}, not {place.shape}")
             place[...] = value
         return vector
+
+
+def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:
+    """Return for every entry of a vector the least of those that permutations bring it to.
+
+    Args:
+        count: Of entries.
+        orders: Where each entry comes from, one array per permutation.
+    """
+    labels = np.arange(count)
+    while True:
+        before = labels
+        for order in orders:
+            labels = np.minimum(labels, labels[order])
+        if np.array_equal(before, labels):
+            return labels

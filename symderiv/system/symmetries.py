@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.foundation.packing import orbits
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = ["Exchange", "exchanges_of", "orbits"]
+__all__ = ["Exchange", "classes_of", "exchanges_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,15 +70,9 @@ def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
     return found
 
 
-def orbits(count: int, orders: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def classes_of(count: int, orders: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """Return for every entry the number of its orbit under permutations, from 0."""
-    labels = np.arange(count)
-    while True:
-        before = labels
-        for order in orders:
-            labels = np.minimum(labels, labels[order])
-        if np.array_equal(before, labels):
-            return np.asarray(np.unique(labels, return_inverse=True)[1])
+    return np.asarray(np.unique(orbits(count, orders), return_inverse=True)[1])
 
 
 def _exchange(

@@ -29,7 +29,7 @@ from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask,
 from symderiv.integrate.flows.run_errors import worse_by
 from symderiv.storage.run_files import labels_of
 from symderiv.system.named_states import Layout
-from symderiv.system.system_runs import Solver
+from symderiv.system.system_runs import Begin, Solver
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
@@ -193,16 +193,16 @@ class _Runs:
         """One run on each thread; the first one alone, since it compiles what others use."""
         started, alpha = time.perf_counter(), self._wanted.alpha
         right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
+        limits = StepLimits(*tolerances, max_steps=self._wanted.max_steps)
         ended, plain = [0], self._solver.closed.autonomous
 
         def run(number: int) -> FlatResult:
-            if not plain:
-                return self._in_pieces(tolerances, states[number], self._points[number])
-            constants = self._points[number].constants
-            found = integrate_flat(
-                FlatProblem(right_hand_side, states[number], sizes, constants, alpha),
-                StepLimits(*tolerances, max_steps=self._wanted.max_steps),
-            )
+            begin = replace(self._points[number], state=states[number])
+            if plain:
+                problem = FlatProblem(right_hand_side, begin.state, sizes, begin.constants, alpha)
+                found = integrate_flat(problem, limits)
+            else:
+                found = self._in_pieces(begin, limits)
             ended[0] += 1
             told(ended[0])
             return found
@@ -212,18 +212,16 @@ class _Runs:
             found = [first, *pool.map(run, range(1, len(states)))]
         return _as_lanes(found, alpha.size, time.perf_counter() - started)
 
-    def _in_pieces(
-        self, tolerances: tuple[float, float], state: np.ndarray, point: SystemPoint
-    ) -> FlatResult:
+    def _in_pieces(self, begin: Begin, limits: StepLimits) -> FlatResult:
         """A run in whose equations time occurs, or that makes steps of order one."""
         alpha = self._wanted.alpha
-        rows = self._solver.piecewise(alpha, state, point.constants, point.parameters, tolerances)
+        rows = self._solver.piecewise(alpha, begin, limits)
         reached = len(rows.states)
         return FlatResult(
             results=rows.states,
             reached=reached,
             last_alpha=float(alpha[reached - 1]) if reached else 0.0,
-            last_state=rows.states[-1] if reached else state,
+            last_state=rows.states[-1] if reached else begin.state,
             code=next(code for code, reason in REASONS.items() if reason == rows.cause),
             steps=rows.steps,
             rejected=0,

@@ -19,7 +19,7 @@ from symderiv.analysis.fixed_points import SymmetricFlow
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.system.closed_motion import overlap_name
-from symderiv.system.symmetries import Exchange, exchanges_of, orbits
+from symderiv.system.symmetries import Exchange, classes_of, exchanges_of
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemPlateau", "plateau_of"]
@@ -106,7 +106,7 @@ def plateau_of(
     state = flow.fixed_point(partial(_coinciding, solver, flow.labels, exchanges))
     if state is None:
         raise ToleranceError("no symmetric fixed point is approached from this state")
-    families = {each.name: orbits(start.size, each.orders) for each in exchanges}
+    families = {each.name: classes_of(start.size, each.orders) for each in exchanges}
     found = flow.spectrum(state, families)
     direction, rate = found.escape
     layout = solver.layout
@@ -138,7 +138,7 @@ def _symmetric_flow(
 
     every = [order for exchange in exchanges for order in exchange.orders]
     free = np.array([n for n in range(start.size) if n not in held])
-    return SymmetricFlow(rates, orbits(start.size, every), begin, free)
+    return SymmetricFlow(rates, classes_of(start.size, every), begin, free)
 
 
 def _coinciding(

@@ -20,7 +20,7 @@ from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["Rows", "Solver", "SystemRates"]
+__all__ = ["Begin", "Rows", "Solver", "SystemRates"]
 
 _SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
@@ -47,6 +47,20 @@ class SystemRates(Shown):
         """Return rates and observables as lists and numbers."""
         rates = {name: np.asarray(value).tolist() for name, value in self.rates.items()}
         return {"rates": rates, "observables": dict(self.observables)}
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where a run begins.
+
+    Args:
+        state, constants: As vectors of its layout.
+        parameters: Values that differ from the defaults.
+    """
+
+    state: np.ndarray
+    constants: np.ndarray
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -190,16 +204,14 @@ class Solver:
     ) -> SystemRun:
         """Return the trajectory from α = 0, or the steps that are nearest to the times."""
         state, constants = self.layout.packed(given, parameters)
-        alpha = self.times(alpha)
+        alpha, begin = self.times(alpha), Begin(state, constants, parameters)
+        tight = StepLimits(_SAFER * relative_tolerance, absolute_tolerance)
+        rows = self.piecewise(alpha, begin, tight, progress)
         if self.closed.equations.by_steps:
-            rows = self._stepped(alpha, state, constants, parameters)
             error = float(np.finfo(float).eps * rows.steps * np.max(np.abs(rows.states), initial=0))
         else:
-            asked = alpha, state, constants, parameters
-            tolerances = _SAFER * relative_tolerance, relative_tolerance
-            rows, rough = (
-                self._flow(*asked, each, absolute_tolerance, progress) for each in tolerances
-            )
+            loose = StepLimits(relative_tolerance, absolute_tolerance)
+            rough = self.piecewise(alpha, begin, loose, progress)
             common = min(len(rows.states), len(rough.states))
             apart = np.abs(rows.states[:common] - rough.states[:common])
             error = float(np.max(apart, initial=0.0))
@@ -225,15 +237,14 @@ class Solver:
     def piecewise(
         self,
         alpha: np.ndarray,
-        state: np.ndarray,
-        constants: np.ndarray,
-        parameters: Mapping[str, Any],
-        tolerances: tuple[float, float],
+        begin: Begin,
+        limits: StepLimits,
+        progress: Callable[[float, int], None] | None = None,
     ) -> Rows:
-        """Return one run with relative and absolute tolerances of its steps."""
+        """Return one run whose steps keep to limits; what makes steps of order one has none."""
         if self.closed.equations.by_steps:
-            return self._stepped(alpha, state, constants, parameters)
-        return self._flow(alpha, state, constants, parameters, *tolerances, None)
+            return self._stepped(alpha, begin)
+        return self._flow(alpha, begin, limits, progress)
 
     def held(
         self, alpha: np.ndarray, constants: np.ndarray, parameters: Mapping[str, Any]
@@ -254,32 +265,29 @@ class Solver:
     def _flow(
         self,
         alpha: np.ndarray,
-        state: np.ndarray,
-        constants: np.ndarray,
-        parameters: Mapping[str, Any],
-        tolerance: float,
-        absolute_tolerance: float,
+        begin: Begin,
+        limits: StepLimits,
         progress: Callable[[float, int], None] | None,
     ) -> Rows:
         """Integrate piece by piece: steps end where something jumps in time."""
-        layout = self.layout
-        rows = Rows(np.empty((0, state.size)), np.empty((0, constants.size)), "done", 0, 0)
-        jumps = [time for time in layout.jumps(parameters) if time < alpha[-1]]
-        for begin, end in pairwise([0.0, *jumps, alpha[-1]]):
-            inside = (alpha > begin) & (alpha <= end)
-            wanted = alpha[inside | (alpha == 0.0)] if begin == 0.0 else alpha[inside]
+        layout, state = self.layout, begin.state
+        rows = Rows(np.empty((0, state.size)), np.empty((0, begin.constants.size)), "done", 0, 0)
+        jumps = [time for time in layout.jumps(begin.parameters) if time < alpha[-1]]
+        for start, end in pairwise([0.0, *jumps, alpha[-1]]):
+            inside = (alpha > start) & (alpha <= end)
+            wanted = alpha[inside | (alpha == 0.0)] if start == 0.0 else alpha[inside]
             asked = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
-            held = layout.at_time(constants, (begin + end) / 2, parameters)
+            held = layout.at_time(begin.constants, (start + end) / 2, begin.parameters)
             result = integrate_flat(
                 FlatProblem(
                     self.right_hand_side,
                     state,
                     layout.sizes,
-                    layout.begun(held, begin),
-                    asked - begin,
+                    layout.begun(held, start),
+                    asked - start,
                 ),
-                StepLimits(tolerance, absolute_tolerance),
-                progress=_since(begin, progress),
+                limits,
+                progress=_since(start, progress),
             )
             found = result.results[: wanted.size]
             rows = rows.joined(found, held, result)
@@ -288,14 +296,9 @@ class Solver:
                 break
         return rows
 
-    def _stepped(
-        self,
-        alpha: np.ndarray,
-        state: np.ndarray,
-        constants: np.ndarray,
-        parameters: Mapping[str, Any],
-    ) -> Rows:
+    def _stepped(self, alpha: np.ndarray, begin: Begin) -> Rows:
         """Make steps, of order one each, up to the whole numbers that are asked for."""
+        state, constants, parameters = begin.state, begin.constants, begin.parameters
         change, made = np.empty_like(state), 0
         states, held = np.empty((alpha.size, state.size)), np.empty((alpha.size, constants.size))
         cause, count = "done", 0

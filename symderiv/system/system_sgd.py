@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from symderiv.experiment.steps.fresh_means import EXAMPLES, FreshMeans
 from symderiv.experiment.steps.step_chain import BLOCK_NUMBERS, MarkovChain, Pace, Space, space_of
 from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
+from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.problem.initial import FRAMES, RUNS, stream
@@ -122,13 +122,7 @@ class SystemSimulation(Shown):
     @cached_property
     def standard_error(self) -> dict[str, np.ndarray]:
         """Standard errors of the means; not a number for a single run."""
-        number = len(next(iter(self.runs.values())))
-        if number == 1:
-            return {name: np.full(v.shape[1:], np.nan) for name, v in self.runs.items()}
-        return {
-            name: np.std(value, axis=0, ddof=1) / math.sqrt(number)
-            for name, value in self.runs.items()
-        }
+        return {name: standard_error(value) for name, value in self.runs.items()}
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.mean[name]

@@ -17,7 +17,7 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.statement.stated_motion import derived
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name
-from symderiv.system.system_runs import Solver
+from symderiv.system.system_runs import Begin, Solver
 
 __all__ = ["SystemPoint", "VariedSystem"]
 
@@ -27,21 +27,16 @@ _SPECTRA = ("isotropic", "spectrum", "power-law")
 
 
 @dataclass(frozen=True)
-class SystemPoint:
+class SystemPoint(Begin):
     """One run.
 
-    Attributes:
+    Args:
         solver: The equations with the inputs of the run.
-        state, constants: As vectors of its layout.
         given: The names of the order parameters that were given.
-        parameters: Values that differ from the defaults.
     """
 
     solver: Solver
-    state: np.ndarray
-    constants: np.ndarray
     given: tuple[str, ...]
-    parameters: Mapping[str, Any]
 
 
 class VariedSystem:
@@ -133,7 +128,7 @@ class VariedSystem:
             if error.argument in parts["initial"]:
                 raise error.renamed(f"initial.{error.argument}") from None
             raise
-        return SystemPoint(solver, state, constants, tuple(given), parameters)
+        return SystemPoint(state, constants, parameters, solver, tuple(given))
 
     def _with_inputs(self, given: tuple[tuple[str, Any], ...]) -> Solver:
         closed = self.solver.closed

@@ -57,11 +57,7 @@ class Simulation(Curves):
 
     def standard_error(self, name: str) -> np.ndarray:
         """Standard error of :meth:`mean`; not a number for a single run."""
-        values = np.asarray(getattr(self, name))
-        if self.runs == 1:
-            return np.full(values.shape[1:], np.nan)
-        errors: np.ndarray = np.std(values, axis=0, ddof=1) / math.sqrt(self.runs)
-        return errors
+        return standard_error(np.asarray(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
         """What ``symderiv simulate --json`` prints."""
@@ -120,6 +116,13 @@ class Simulation(Curves):
         L = self.initial.L if self.initial else 1
         axes = {**lengths(K, M, L, self.further), "run": self.runs}
         return Contents(variables, axes, kept)
+
+
+def standard_error(runs: np.ndarray) -> np.ndarray:
+    """Return the standard error of the mean over the first axis; of one run it is not a number."""
+    if len(runs) == 1:
+        return np.full(runs.shape[1:], np.nan)
+    return np.asarray(np.std(runs, axis=0, ddof=1) / math.sqrt(len(runs)))
 
 
 def write_simulation(path: str | Path | Output, result: Simulation) -> Path:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing
+from symderiv.foundation.packing import Packing, orbits
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.problem.flat_layout import fields_of, split_flat, state_size
 
@@ -54,7 +54,7 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     # of further fields of a rule and, below, of v
     largest = np.max(np.abs(rows), axis=0)
     moved = [_indices(flow, "state", begin.size, *each) for each in exchanges]
-    noise = rng.standard_normal(begin.size)[_orbits(begin.size, moved)]
+    noise = rng.standard_normal(begin.size)[orbits(begin.size, moved)]
     behind = state_size(K, M, L) - K
     begin[behind:] += size * largest[behind:] * noise[behind:]
 
@@ -66,8 +66,8 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     towards /= max(float(state.eigenvalue.max()), 1e-300)
     students = [(K * s[:, None] + s).ravel() for s, _ in exchanges]
     pairs = [(M * s[:, None] + t).ravel() for s, t in exchanges]
-    a = rng.standard_normal((L, K * K))[:, _orbits(K * K, students)].reshape(L, K, K)
-    b = rng.standard_normal((L, K * M))[:, _orbits(K * M, pairs)].reshape(L, K, M)
+    a = rng.standard_normal((L, K * K))[:, orbits(K * K, students)].reshape(L, K, K)
+    b = rng.standard_normal((L, K * M))[:, orbits(K * M, pairs)].reshape(L, K, M)
     Q, r, _ = split_flat(begin[: state_size(K, M, L)], K, M, L)
     t = state.teacher_overlap
     one, b = np.eye(K) + size * a, size * b * towards
@@ -79,7 +79,7 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     begin[largest == 0.0] = 0.0
 
     weights = _packing(flow, "parameters").views(constants)["v_teacher"]
-    kinds = _orbits(M, [exchange[1] for exchange in exchanges])
+    kinds = orbits(M, [exchange[1] for exchange in exchanges])
     weights *= 1.0 + size * rng.standard_normal(M)[kinds]
 
     twin = copy.copy(flow)
@@ -142,14 +142,3 @@ def _indices(
     heads = found[packing.size :].reshape(-1, students.size)
     heads[...] = heads[:, students].copy()
     return found
-
-
-def _orbits(count: int, moved: list[np.ndarray]) -> np.ndarray:
-    """The least index that each of the indices is exchanged with, over several exchanges."""
-    labels = np.arange(count)
-    while True:
-        before = labels
-        for order in moved:
-            labels = np.minimum(labels, labels[order])
-        if np.array_equal(before, labels):
-            return labels

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import sympy as sp
 
@@ -132,12 +133,12 @@ class Averages:
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
-        hard = sp.Add(*(term for term in terms if has_no_closed_form(term)))
+        hard = sp.Add(*filter(has_no_closed_form, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
             if joint is not None:
                 return joint + sp.Add(
-                    *(self._mean(term) for term in terms if not has_no_closed_form(term))
+                    *map(self._mean, itertools.filterfalse(has_no_closed_form, terms))
                 )
         return sp.Add(*map(self._mean, terms))
 
@@ -203,7 +204,7 @@ class Averages:
 
     def _slot(self, factor: sp.Expr) -> FormSlot | None:
         forms = list(dict.fromkeys(forms_of(factor, self.law)))
-        base, _ = _normalised(forms[0], self.law)
+        base = _normalised(forms[0], self.law)
         symbols = self.law.gaussian(base)
         pivot = symbols[0]
         slope = sp.diff(base, pivot)
@@ -291,19 +292,9 @@ def _factors(expression: sp.Expr) -> Iterable[sp.Expr]:
 
 def _exponentials(exponent: sp.Add) -> Iterable[sp.Expr]:
     """Return exp of a sum as factors, each of the terms that share symbols."""
-    groups: list[tuple[set[sp.Symbol], list[sp.Expr]]] = []
-    for term in sp.expand(exponent).args:
-        symbols, terms = set(term.free_symbols), [term]
-        apart = []
-        for others, members in groups:
-            if others & symbols:
-                symbols |= others
-                terms += members
-            else:
-                apart.append((others, members))
-        groups = [*apart, (symbols, terms)]
-    for _, terms in groups:
-        yield sp.exp(sp.Add(*terms))
+    terms = sp.expand(exponent).args
+    for places in _joined([term.free_symbols for term in terms]):
+        yield sp.exp(sp.Add(*(terms[n] for n in places)))
 
 
 def _distributed(factors: Sequence[sp.Expr]) -> list[sp.Expr]:
@@ -334,9 +325,9 @@ def _even_signs(term: sp.Expr) -> sp.Expr:
     return sp.Mul(*factors)
 
 
-def _joined(touched: Sequence[set[tuple[str, int]]]) -> list[list[int]]:
-    """Return the places of factors in groups that share no independent block."""
-    groups: list[tuple[set[tuple[str, int]], list[int]]] = []
+def _joined(touched: Sequence[set[Any]]) -> list[list[int]]:
+    """Return the places of sets in groups that share no element, as of factors by their blocks."""
+    groups: list[tuple[set[Any], list[int]]] = []
     for place, blocks in enumerate(touched):
         blocks, places = set(blocks), [place]
         apart = []
@@ -350,14 +341,11 @@ def _joined(touched: Sequence[set[tuple[str, int]]]) -> list[list[int]]:
     return [places for _, places in groups]
 
 
-def _normalised(form: sp.Expr, law: Law) -> tuple[sp.Expr, sp.Expr]:
-    """Return an affine form divided by the number in front of its first field, and that number."""
+def _normalised(form: sp.Expr, law: Law) -> sp.Expr:
+    """Return an affine form divided by the number in front of its first field."""
     form = sp.expand(form)
-    first = law.gaussian(form)[0]
-    number, _ = sp.diff(form, first).as_coeff_Mul()
-    radicals = sp.diff(form, first)
-    scale = radicals if radicals.is_number else number
-    return sp.expand(form / scale), scale
+    slope = sp.diff(form, law.gaussian(form)[0])
+    return sp.expand(form / (slope if slope.is_number else slope.as_coeff_Mul()[0]))
 
 
 def _replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:

@@ -108,3 +108,12 @@ def test_runs_in_time_are_single_runs_too() -> None:
     np.testing.assert_allclose(found["w.w"].sel(eta=0.8), run["w.w"], rtol=1e-8)
     np.testing.assert_allclose(found["size"].sel(eta=0.8), run["size"], rtol=1e-8)
     assert run["size"][2] > 2 * run["w.w"][2]
+
+
+def test_runs_in_time_are_given_up_after_so_many_steps_too() -> None:
+    P = sd.System()
+    x, w, eta = P.inputs("x"), P.vectors("w"), P.parameter("eta")
+    P.update({w: -eta * (w @ x) / (1 + P.alpha) * x})
+    found = P.ensemble(end=50.0, initial={"w.w": 1.0}, eta=[0.2, 0.4], max_steps=3)
+    assert list(found.status.values) == ["step-limit", "step-limit"]
+    assert np.all(found.alpha_end < 50.0)
