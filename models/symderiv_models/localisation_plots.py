@@ -27,7 +27,7 @@ _FRAME, _DPI = (6.4, 3.6), 90
 
 
 def field_axes(found: Any, ax: Axes | None = None) -> Axes:
-    """Fields of all runs and units, each turned so that its centre is in the middle.
+    """Return fields of all runs and units, each turned so that its centre is in the middle.
 
     Args:
         found: a :class:`~symderiv.api.results.localise.Localisation`.
@@ -60,7 +60,7 @@ def field_axes(found: Any, ax: Axes | None = None) -> Axes:
 
 
 def animation(found: Any) -> str:
-    """A page with the fields of the first run at all times that were kept."""
+    """Return a page with the fields of the first run at all times that were kept."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
     from matplotlib.animation import FuncAnimation

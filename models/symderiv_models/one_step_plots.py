@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def models_axes(record: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """One point per model, test and training error."""
+    """Return one point per model, test and training error."""
     axis = new_axes(ax)
     names = list(record["errors"])
     for index, (key, label) in enumerate(

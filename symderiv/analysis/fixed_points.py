@@ -41,7 +41,9 @@ def integrated(
     duration: float,
     largest: float = _LARGE,
 ) -> Floats | None:
-    """Where a flow without time comes to; None if it leaves the numbers below ``largest``."""
+    """Return where a flow without time comes to; None if it leaves the numbers below
+    ``largest``.
+    """
     from scipy.integrate import solve_ivp
 
     def away(_: float, y: Floats) -> float:
@@ -249,7 +251,8 @@ def enclosed_root(
     start: Sequence[float],
     bits: int,
 ) -> list[arb]:
-    """A box that holds exactly one solution: Krawczyk's operator maps it into its own interior.
+    """Return a box that holds exactly one solution: Krawczyk's operator maps it into its own
+    interior.
 
     Args:
         equations: Expressions that vanish.

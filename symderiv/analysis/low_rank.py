@@ -105,7 +105,7 @@ def stability_gap(pole: Floats, strength: Floats) -> float:
 def low_rank_spectrum(
     pole: Floats, square: Floats, coupling: Any, numerator: Floats
 ) -> LowRankSpectrum:
-    """All eigenvalues of diag(p) + U S Uᵀ, with the sums that projections are made of.
+    """Return all eigenvalues of diag(p) + U S Uᵀ, with the sums that projections are made of.
 
     Args:
         pole: p, different from each other in a class, shape (C, L), C = 1 or 2.
@@ -153,7 +153,7 @@ def exponential_sum(times: Floats, rate: Floats, amplitude: Floats) -> Floats:
 
 
 def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """The roots s of Σ a_k/(d_k - s) = 1, ascending, each with Σ |a_k|/(d_k - s)².
+    """Return the roots s of Σ a_k/(d_k - s) = 1, ascending, each with Σ |a_k|/(d_k - s)².
 
     Newton's method on the distance from the nearer pole, from the doubles of
     :func:`low_rank_spectrum`. Balls enclose the root: the sum minus 1 has the two signs at the ends
@@ -202,7 +202,7 @@ class _Equation:
         self._strengths = strengths
 
     def sums(self, distance: Any) -> tuple[Any, Any]:
-        """The sum minus 1 and its slope."""
+        """Return the sum minus 1 and its slope."""
         value, slope = self._zero - 1, self._zero
         for gap, strength in zip(self._gaps, self._strengths, strict=True):
             inverse = 1 / (gap - distance)
@@ -212,7 +212,7 @@ class _Equation:
         return value, slope
 
     def root(self, distance: float, below: int) -> tuple[Any, Any]:
-        """The root near a distance, above so many poles, and the slope there."""
+        """Return the root near a distance, above so many poles, and the slope there."""
         from flint import arb, ctx
 
         balls = isinstance(self._zero, arb)

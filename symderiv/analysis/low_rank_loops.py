@@ -113,7 +113,7 @@ def _last_sums(
 
 @compiled()
 def eigenvalue(a: float, b: float, c: float, largest: int) -> tuple[float, float, float]:
-    """The first or second largest eigenvalue of [[a, b], [b, c]] and its eigenvector."""
+    """Return the first or second largest eigenvalue of [[a, b], [b, c]] and its eigenvector."""
     mean, apart = 0.5 * (a + c), 0.5 * (a - c)
     size = math.hypot(apart, b)
     value = mean + size if largest == 1 else mean - size
@@ -135,7 +135,7 @@ def eigenvalue(a: float, b: float, c: float, largest: int) -> tuple[float, float
 
 @compiled()
 def _secular(problem: SecularProblem, at: Interval, zero: bool, offset: float) -> Sums:
-    """The secular matrix at a distance from the present origin, which may be 0."""
+    """Return the secular matrix at a distance from the present origin, which may be 0."""
     size = problem.pole.shape[1]
     inverse = problem.matrices[1 if zero else 0]
     first, square = problem.distance[0], problem.square[0]
@@ -182,7 +182,7 @@ def _between(lower: float, upper: float, step: float, here: float) -> float:
 def _two_poles(
     constant: float, p: float, q: float, left: float, right: float, last: float
 ) -> float:
-    """The root x in (left, right) of constant + p/(left - x) + q/(right - x), p, q > 0.
+    """Return the root x in (left, right) of constant + p/(left - x) + q/(right - x), p, q > 0.
 
     ``last`` is left right times the function at x = 0.
     """
@@ -248,7 +248,7 @@ def _inner_bracket(problem: SecularProblem, at: Interval) -> tuple[float, float,
 
 @compiled()
 def _outer_bracket(problem: SecularProblem, at: Interval) -> tuple[float, float, float, float]:
-    """The same for a root beyond all poles; measured from 0 where it is nearer to 0."""
+    """Return the same for a root beyond all poles; measured from 0 where it is nearer to 0."""
     above = math.isinf(at.right)
     origin = at.left if above else at.right
     sign = 1.0 if above else -1.0
@@ -270,7 +270,7 @@ def _outer_bracket(problem: SecularProblem, at: Interval) -> tuple[float, float,
 
 @compiled()
 def _from_last_pole(problem: SecularProblem, above: bool) -> float:
-    """Where the root beyond the origin would be if other poles were as at the origin."""
+    """Return where the root beyond the origin would be if other poles were as at the origin."""
     size = problem.pole.shape[1]
     at = size - 1 if above else 0
     last = 0
@@ -289,7 +289,7 @@ def _from_last_pole(problem: SecularProblem, above: bool) -> float:
 
 @compiled()
 def _root(problem: SecularProblem, at: Interval) -> tuple[float, float, Sums]:
-    """The origin and the offset of a root, and the last sums on the way to it."""
+    """Return the origin and the offset of a root, and the last sums on the way to it."""
     if math.isinf(at.left) or math.isinf(at.right):
         origin, lower, upper, offset = _outer_bracket(problem, at)
     else:
@@ -315,7 +315,9 @@ def _root(problem: SecularProblem, at: Interval) -> tuple[float, float, Sums]:
 
 @compiled()
 def _count_below(problem: SecularProblem, kind: int, below: int, pole: float) -> int:
-    """How many eigenvalues of F are positive just below a pole: the one of its class, and?"""
+    """Return how many eigenvalues of F are positive just below a pole: the one of its class,
+    and?
+    """
     if problem.pole.shape[0] == 1:
         return 1
     other = 1 - kind
@@ -329,7 +331,7 @@ def _count_below(problem: SecularProblem, kind: int, below: int, pole: float) ->
 
 @compiled()
 def _positive(inverse: Floats) -> int:
-    """How many eigenvalues of the coupling are positive."""
+    """Return how many eigenvalues of the coupling are positive."""
     if inverse.shape[0] == 1:
         return 1 if inverse[0, 0] > 0.0 else 0
     a, b, c = inverse[0, 0], inverse[0, 1], inverse[1, 1]

@@ -97,11 +97,11 @@ class SymmetricState:
         self._integrals = Integrals(equations.problem)
 
     def size(self, teacher: bool) -> sp.Expr:
-        """The number of units of a network."""
+        """Return the number of units of a network."""
         return self.teachers if teacher else self.students
 
     def choices(self, teacher: bool, named: set[Unit]) -> Iterator[tuple[Unit, sp.Expr]]:
-        """The classes of a summation index and how many members each has."""
+        """Yield the classes of a summation index and how many members each has."""
         sites = sorted({u.site for u in named if self.paired or u.teacher == teacher})
         for site in sites:
             yield Unit(teacher, site), sp.Integer(1)
@@ -109,13 +109,15 @@ class SymmetricState:
         yield Unit(teacher, new), self.size(teacher) - len(sites)
 
     def same(self, first: Unit, second: Unit) -> bool:
-        """Whether two units coincide (or belong to each other, in the specialising state)."""
+        """Return whether two units coincide (or belong to each other, in the specialising
+        state).
+        """
         if first.teacher == second.teacher or self.paired:
             return first.site == second.site
         return True  # one common value of all R_in, written with the first name
 
     def entry(self, element: sp.Indexed, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """An array element in the symbols of the state."""
+        """Return an array element in the symbols of the state."""
         name = str(element.base.label)
         kinds = _INDICES.get(name)
         if kinds is None or len(kinds) != len(element.indices):
@@ -133,7 +135,7 @@ class SymmetricState:
         return value / (s.M - 1) if letter == "D" else value
 
     def covariance(self, first: Unit, second: Unit) -> sp.Expr:
-        """The covariance of the fields of two units."""
+        """Return the covariance of the fields of two units."""
         if first.teacher and second.teacher:
             return T if first == second else D / (s.M - 1)
         if first.teacher or second.teacher:
@@ -141,7 +143,7 @@ class SymmetricState:
         return Q if first == second else C
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """A mean of products of activations, by the Gaussian calculus at this covariance."""
+        """Return a mean of products of activations, by the Gaussian calculus at this covariance."""
         groups: dict[Unit, list[Any]] = {}
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
         for slot in slots(average):
@@ -158,7 +160,7 @@ class SymmetricState:
         return integral.value.xreplace(known)
 
     def collapsed(self, expression: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """An expression with all sums over units carried out.
+        """Return an expression with all sums over units carried out.
 
         Args:
             expression: Sums and products of array elements, Kronecker deltas and means.
@@ -219,7 +221,7 @@ class ReducedEquations:
 def reduced_equations(
     equations: LearningEquations, *, paired: bool, noise: bool = True
 ) -> ReducedEquations:
-    """The engine's equations in a symmetric state.
+    """Return the engine's equations in a symmetric state.
 
     Args:
         equations: What :func:`~symderiv.learning.derive_equations` gives.

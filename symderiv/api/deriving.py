@@ -114,7 +114,7 @@ def _problem(
     study: str | PathLike[str] | None,
     rule: dict[str, Any],
 ) -> Problem:
-    """The problem whose activations and rule are meant."""
+    """Return the problem whose activations and rule are meant."""
     changes = {key: value for key, value in rule.items() if value is not None}
     if study is not None:
         given = {"activation": activation, "teacher_activation": teacher_activation}

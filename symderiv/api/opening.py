@@ -80,7 +80,7 @@ def open_file(
 
 
 def _system_or_ledger(path: Path) -> System | Verdicts:
-    """The statement in a file, or the ledger that it is."""
+    """Return the statement in a file, or the ledger that it is."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -99,7 +99,7 @@ def _system_or_ledger(path: Path) -> System | Verdicts:
 def _system_run(
     path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
 ) -> SystemRun:
-    """The run of a system, with its statement."""
+    """Return the run of a system, with its statement."""
     import xarray
 
     from symderiv.api.stated import System
@@ -137,7 +137,7 @@ def _ledger(path: Path) -> Verdicts:
 
 
 def _state(variables: dict[str, np.ndarray], at: int) -> State:
-    """The state at one of the times."""
+    """Return the state at one of the times."""
     L = variables["eigenvalue"].size
     P, K, M = variables["R"].shape
     unknown = {
@@ -224,7 +224,7 @@ def _trajectory(
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
-    """What a learning rule has beside."""
+    """Return what a learning rule has beside."""
     return {
         name: variables[f"{name}{ending}"]
         for name in MORE_OF_RULES

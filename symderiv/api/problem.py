@@ -169,7 +169,7 @@ class Problem(Shown):
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str], *, timed: bool = False) -> Problem:
-        """The problem that a study file states, or the text of one.
+        """Return the problem that a study file states, or the text of one.
 
         Args:
             source: the path of a file, or a text of several lines.
@@ -183,7 +183,7 @@ class Problem(Shown):
         return cls._of(load_study(Path(source), timed=timed), Path(source))
 
     def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """The text of a study file that states this problem; reads back to an equal one.
+        """Return the text of a study file that states this problem; reads back to an equal one.
 
         Names of files in it are absolute, and arrays are written out number by number.
 
@@ -201,7 +201,7 @@ class Problem(Shown):
         return saved_text(self._study, Path(path), force=force)
 
     def replace(self, **changes: Any) -> Problem:
-        """The same problem with other values, checked anew.
+        """Return the same problem with other values, checked anew.
 
         Args:
             changes: arguments of :class:`Problem`, or keys of the study file with their tables or
@@ -224,7 +224,7 @@ class Problem(Shown):
             return self._of(self._study.changed(keys))
 
     def grid(self, **lists: Sequence[Any]) -> tuple[Problem, ...]:
-        """One problem per combination of values, the last list varying fastest.
+        """Return one problem per combination of values, the last list varying fastest.
 
         Args:
             lists: values of arguments as for :meth:`replace`; without any, those of the study
@@ -288,7 +288,7 @@ class Problem(Shown):
         v: Array | None = None,
         state: State | str | PathLike[str] | None = None,
     ) -> Rates:
-        """The right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
+        """Return the right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
 
         Args:
             Q: overlaps of the students, shape (K, K), symmetric; for isotropic inputs.
@@ -431,7 +431,7 @@ class Problem(Shown):
             return ensemble_of(study, lists, update=update, notice=notice, **how)
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
-        """The study at the times that arguments of a call ask for."""
+        """Return the study at the times that arguments of a call ask for."""
         keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
         times = given(keys)
         if not times:
@@ -599,7 +599,7 @@ class Problem(Shown):
         checkpoint: Any = None,
         progress: Progress = None,
     ) -> StudyMap:
-        """A number or a kind of a run over two keys, solved where it changes.
+        """Return a number or a kind of a run over two keys, solved where it changes.
 
         Args:
             quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
@@ -678,7 +678,7 @@ class Problem(Shown):
             )
 
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
-        """The derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
+        """Return the derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
         from symderiv.api.results.derived import derivation_of
 
         return derivation_of(self._study, tolerance)
@@ -705,7 +705,7 @@ class Problem(Shown):
         force: bool = False,
         **fragment: Any,
     ) -> Export:
-        """The right-hand side and the error as source in another language.
+        """Return the right-hand side and the error as source in another language.
 
         At the end of the source stands an example with the numbers of this problem.
 
@@ -736,7 +736,7 @@ class Problem(Shown):
         )
 
     def cite(self) -> Citation:
-        """What the results rest on, as BibTeX: ``to_bibtex()``."""
+        """Return what the results rest on, as BibTeX: ``to_bibtex()``."""
         from symderiv.api.results.citations import citation_of
 
         return citation_of(self._study)
@@ -744,7 +744,8 @@ class Problem(Shown):
     def plateau(
         self, *, digits: int = 15, full: bool = False, **moments: Any
     ) -> Plateau | BiasedPlateau:
-        """The symmetric plateau: height, linearisation, escape; see :func:`symderiv.plateau`.
+        """Return the symmetric plateau: height, linearisation, escape; see
+        :func:`symderiv.plateau`.
 
         Args:
             digits: significant digits, all proved; with biases numbers are doubles.
@@ -783,7 +784,7 @@ class Problem(Shown):
         return late_of(self._study, alpha, T1, D1)
 
     def to_dict(self) -> dict[str, Any]:
-        """The tables of the study with all defaults filled in; arrays as nested lists."""
+        """Return the tables of the study with all defaults filled in; arrays as nested lists."""
         return dict(self._study.tables())
 
     def _summary(self) -> Summary:
@@ -824,12 +825,12 @@ class Problem(Shown):
 
 
 def _python(value: Any) -> Any:
-    """A value as the text of a study can hold it."""
+    """Return a value as the text of a study can hold it."""
     return fspath(value) if isinstance(value, PathLike) else plain(value)
 
 
 def _own_key(name: str) -> str:
-    """The key that an argument of the constructor is.
+    """Return the key that an argument of the constructor is.
 
     Raises:
         InputError: it is none, or one of the inputs or of a call.
@@ -847,7 +848,7 @@ def _restored(tables: dict[str, Any], base: Path) -> Problem:
 
 
 def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of the study that arguments of the constructor state."""
+    """Return the tables of the study that arguments of the constructor state."""
     tables: dict[str, Any] = {table: {} for table in STATED}
     for name, value in arguments.items():
         # a default is not given, so that a state file's weights need not agree with one
@@ -876,7 +877,7 @@ _DEFAULTS = {name: each.default for name, each in _LISTED.items()}
 
 
 def _whole_signature() -> inspect.Signature:
-    """The signature with every key: those that it lists, then what else the tables have."""
+    """Return the signature with every key: those that it lists, then what else the tables have."""
     listed = [each for name, each in _LISTED.items() if name not in ("self", "rule")]
     others = [
         inspect.Parameter(

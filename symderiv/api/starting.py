@@ -39,7 +39,7 @@ QUESTIONS: Final = (
 
 
 def templates() -> dict[str, str]:
-    """The first line of every template of a study, by its name."""
+    """Return the first line of every template of a study, by its name."""
     folder = resources.files("symderiv.api").joinpath("templates")
     found = {}
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
@@ -57,7 +57,7 @@ def study_from_template(
     ask: Callable[[str, str], str] | None = None,
     force: bool = False,
 ) -> Answer:
-    """A commented study file.
+    """Return a commented study file.
 
     Args:
         template: one of :func:`templates`; two-units when left out.
@@ -95,7 +95,7 @@ def study_from_template(
 
 
 def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> str:
-    """The text with the answer in the place of what stands there; comments stay."""
+    """Return the text with the answer in the place of what stands there; comments stay."""
     table, _, key = question.key.partition(".")
     pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"
     found = re.search(pattern, text, re.MULTILINE)
@@ -109,7 +109,7 @@ def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> 
 
 
 def study_schema() -> dict[str, Any]:
-    """The JSON schema of study files, for editors: tables, keys, types, ranges and defaults.
+    """Return the JSON schema of study files, for editors: tables, keys, types, ranges and defaults.
 
     It is made from the tables that check a study; what one key means for another is checked when
     the study is read.

@@ -89,7 +89,7 @@ class System(stated_system.StatedSystem):
         progress: Progress = None,
         **solving: Any,
     ) -> StudyMap:
-        """A number or a kind of a run over two keys, solved where it changes.
+        """Return a number or a kind of a run over two keys, solved where it changes.
 
         Args:
             quantity: See :meth:`symderiv.Problem.map`, read off an observable; or a function of its

@@ -34,7 +34,7 @@ class CheckedMean:
     biases: tuple[float, ...] = ()
 
     def at(self, covariance: Floats) -> float:
-        """The function at a covariance."""
+        """Return the function at a covariance."""
         return self.function(*_triangle(covariance), *self.biases)
 
     def bias(self, field: int) -> float:
@@ -48,7 +48,7 @@ class CheckedMean:
 
 
 def check_means(module: CheckedModule) -> None:
-    """Every mean within its Hölder bound, and what its definition gives.
+    """Hold every mean within its Hölder bound, and what its definition gives.
 
     Raises:
         GeneratedError: One is not.
@@ -70,7 +70,7 @@ def check_means(module: CheckedModule) -> None:
 
 
 def check_activations(module: CheckedModule) -> None:
-    """The activations and slopes that simulations take, against their formulas.
+    """Compare the activations and slopes that simulations take with their formulas.
 
     Raises:
         GeneratedError: One differs.
@@ -97,7 +97,7 @@ def check_activations(module: CheckedModule) -> None:
 
 
 def check_derivatives(module: CheckedModule) -> None:
-    """Functions that say that they are derivatives of another one, against differences.
+    """Compare functions that say that they are derivatives of another one with differences.
 
     Raises:
         GeneratedError: They are not.
@@ -127,7 +127,7 @@ def check_derivatives(module: CheckedModule) -> None:
 
 
 def _means(module: CheckedModule) -> Iterator[CheckedMean]:
-    """Functions whose factors are all functions (no derivative of a slope)."""
+    """Yield functions whose factors are all functions (no derivative of a slope)."""
     for name, function in sorted({**vars(module.fast), **vars(module.names)}.items()):
         if not re.match(r"(i\d|mean_\d)", name):
             continue
@@ -144,7 +144,7 @@ def _means(module: CheckedModule) -> Iterator[CheckedMean]:
 def _check_fast(
     module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, rounding: float
 ) -> None:
-    """The function of the same name in the fast module, if it has one."""
+    """Compare the function of the same name in the fast module, if it has one."""
     other = replace(mean, function=getattr(module.fast, mean.name, mean.function)).at(covariance)
     if not abs(other - value) <= rounding:
         raise GeneratedError(
@@ -153,7 +153,7 @@ def _check_fast(
 
 
 def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tuple[float, float]:
-    """The product of the factors' p-norms, p their number; the same less their means.
+    """Return the product of the factors' p-norms, p their number; the same less their means.
 
     The first is Hölder's bound; the second does not see constants that are added to activations.
     """
@@ -207,7 +207,7 @@ def _as_defined(
 
 
 def _covariances(size: int) -> Iterator[Floats]:
-    """Two usual ones with correlations of either sign first, then almost aligned fields."""
+    """Yield two usual ones with correlations of either sign first, then almost aligned fields."""
     for seed, sign in ((10, 1), (20, -1), (30, 1), (40, -1)):
         rng = np.random.default_rng(seed + size)
         rows = rng.normal(size=(size, size + 2)) / (size + 2) ** 0.5

@@ -46,7 +46,7 @@ class CheckedModule:
 def checked_module(
     text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None
 ) -> CheckedModule:
-    """A solver that can be run.
+    """Return a solver that can be run.
 
     Args:
         text: Its modules.
@@ -82,7 +82,9 @@ def _run(
 def _same_rules(
     text: str, names: SimpleNamespace, compiled: CompiledMeans, fast: SimpleNamespace | None
 ) -> None:
-    """The module has what was compiled; a readable one may write functions of x in its own way."""
+    """Say whether the module has what was compiled; a readable one may write functions of x in
+    its own way.
+    """
     wrong = [
         name
         for name in compiled.differing(text)
@@ -99,7 +101,7 @@ def _same_rules(
 
 
 def _same_values(name: str, names: SimpleNamespace, fast: SimpleNamespace) -> bool:
-    """Whether a function of x has the same values in both modules, up to rounding."""
+    """Return whether a function of x has the same values in both modules, up to rounding."""
     x = np.linspace(-8.0, 8.0, 161)
     here, there = (np.array([getattr(each, name)(t) for t in x]) for each in (names, fast))
     return bool(np.all(np.abs(here - there) <= 1e-13 * (1 + np.abs(there))))

@@ -107,7 +107,7 @@ def _plane(lines: Floats, nodes: int) -> tuple[Floats, Floats]:
 
 
 def _crossings(lines: Floats) -> Iterator[float]:
-    """The first coordinates where lines cross, or of lines along the second one."""
+    """Yield the first coordinates where lines cross, or of lines along the second one."""
     for n, (a, b, c) in enumerate(lines):
         if b == 0 and a != 0:
             yield -c / a

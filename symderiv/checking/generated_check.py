@@ -146,7 +146,7 @@ class _Comparison:
             self._agree(f"mean_loss {where}", loss, *averages["loss", 1.0])
 
     def _parts(self, known: Mapping[str, Any]) -> None:
-        """What is given all at once is what right-hand sides take piece by piece."""
+        """Require that what is given all at once is what right-hand sides take piece by piece."""
         K, M = self._trial.K, self._trial.M
         A, B, dv = np.zeros((K, K)), np.zeros((K, M)), np.zeros(K)
         pieces = self._called("first_layer_gradients", known, A, B)
@@ -156,14 +156,16 @@ class _Comparison:
             self._agree(f"gradients: {name} {self._trial.where}", found, piece, np.zeros(()))
 
     def _called(self, name: str, known: Mapping[str, Any], *outputs: Floats) -> list[Floats]:
-        """A function at a state, its inputs by their names; what it gives, or its outputs."""
+        """Return a function at a state, its inputs by their names; what it gives, or its
+        outputs.
+        """
         function = getattr(self._checked.names, name)
         inputs = list(signature(function).parameters)[: -len(outputs) or None]
         result = function(*(known[each] for each in inputs), *outputs)
         return list(outputs) or [np.array(result)]
 
     def _agree(self, what: str, found: Floats, expected: Floats, error: Floats) -> None:
-        """Two arrays within the points' error, the module's and rounding."""
+        """Require that two arrays agree within the points' error, the module's and rounding."""
         allowed = 3 * error + 10 * self._checked.stated + self._rounding * np.abs(expected).max()
         far = ~(np.abs(found - expected) <= allowed)
         if far.any():

@@ -54,7 +54,7 @@ MORE = Points(0.62, 7, 5.8), Points(0.48, 9, 6.4)
 def nested_mean(
     fields: Sequence[OfField], covariance: Floats, finer: float = 1.0
 ) -> tuple[float, float]:
-    """The mean of a product.
+    """Return the mean of a product.
 
     Args:
         fields: Up to four factors, each a function of one field.
@@ -74,7 +74,7 @@ def nested_mean(
 
 
 def resolving(fields: Sequence[OfField], covariance: Floats) -> float | None:
-    """How much finer than usual the sums must be to see all that the functions do.
+    """Return how much finer than usual the sums must be to see all that the functions do.
 
     Returns:
         For :func:`nested_mean`; None if more points would be needed than can be had.
@@ -114,7 +114,7 @@ def _sum(fields: Sequence[OfField], root: Floats, points: Points) -> float:
 def _one_variable(
     kinks: tuple[float, ...], shift: Floats, slope: float, reach: float, points: Points
 ) -> tuple[Floats, Floats]:
-    """Places of one t and their weights, a row for each place of the earlier ones.
+    """Return places of one t and their weights, a row for each place of the earlier ones.
 
     The next field is ``shift + slope t``; no later one moves more than ``reach t``.
     """

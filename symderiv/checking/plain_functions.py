@@ -28,21 +28,21 @@ class Functions:
     problem: LearningProblem
 
     def value(self, teacher: bool, order: int) -> Callable[[Floats], Floats]:
-        """An activation (order 0) or its slope (order 1), as a central difference."""
+        """Return an activation (order 0) or its slope (order 1), as a central difference."""
         function = self._pair[teacher]
         if order == 0:
             return function
         return lambda x: (function(x + _STEP) - function(x - _STEP)) / (2 * _STEP)
 
     def exists(self, teacher: bool, order: int) -> bool:
-        """Whether :meth:`value` gives that derivative: slopes of jumps are no functions."""
+        """Return whether :meth:`value` gives that derivative: slopes of jumps are no functions."""
         if order == 0:
             return True
         activation = self.problem.teacher if teacher else self.problem.student
         return order == 1 and not derivative(activation.expression).has(sp.DiracDelta)
 
     def kinks(self, teacher: bool) -> tuple[float, ...]:
-        """Where an activation is not smooth, as far as that is known."""
+        """Return where an activation is not smooth, as far as that is known."""
         return self._kinks[teacher]
 
     @cached_property

@@ -43,7 +43,7 @@ def solver_text(
     limited: bool = False,
     rule: LearningRule = PLAIN,
 ) -> SolverText:
-    """The texts of a solver, derived from the update rule; the same bytes in every run.
+    """Return the texts of a solver, derived from the update rule; the same bytes in every run.
 
     Args:
         name: Name of the module, a Python identifier.
@@ -81,14 +81,16 @@ def generate(
     tolerance: float | None = None,
     limited: bool = False,
 ) -> str:
-    """The readable one of the texts that :func:`solver_text` gives, with the same arguments."""
+    """Return the readable one of the texts that :func:`solver_text` gives, with the same
+    arguments.
+    """
     return solver_text(name, student, teacher, tolerance, limited).readable
 
 
 def unchecked(
     name: str, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
 ) -> tuple[SolverText, CompiledMeans | None]:
-    """The texts of a solver before their check, and its means by quadrature if it has any.
+    """Return the texts of a solver before their check, and its means by quadrature if it has any.
 
     See :func:`solver_text`.
     """

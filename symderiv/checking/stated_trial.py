@@ -113,7 +113,7 @@ def expected_of(
 def _stated(
     problem: LearningProblem, K: int, M: int, noise: float, given: tuple[str, ...]
 ) -> tuple[RuleNumbers, Reading]:
-    """The statement of a rule with numbers of some names."""
+    """Return the statement of a rule with numbers of some names."""
     sizes: dict[str, Any] = {name: _NUMBERS[name] for name in given if name in _NUMBERS}
     if "batch_ratio" in sizes:
         sizes = {name: size for name, size in sizes.items() if not name.endswith("decay")}
@@ -135,7 +135,7 @@ def _stated(
 
 
 def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
-    """Vectors whose fields lie in a plane, or of general position and almost aligned."""
+    """Return vectors whose fields lie in a plane, or of general position and almost aligned."""
     K, M = trial.K, trial.M
     rng = np.random.default_rng(7 + K + 10 * M)
     if trial.drawn:
@@ -175,11 +175,11 @@ class _Names:
     families: tuple[str, ...]
 
     def expected(self, frame: StateFrame) -> Expected:
-        """Everything of a statement at a state."""
+        """Return everything of a statement at a state."""
         return Expected(self._known(frame.state), self._increments(frame))
 
     def _increments(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
-        """What the statement says of fields of the state, with errors, and of averages."""
+        """Return what the statement says of fields of the state, with errors, and of averages."""
         cuts = None if self.trial.drawn else frame.kinks()
         if cuts is None:
             clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
@@ -210,7 +210,7 @@ class _Names:
         return found
 
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
-        """Overlaps as a state holds them: those with teachers times ρ_k for each."""
+        """Return overlaps as a state holds them: those with teachers times ρ_k for each."""
         first, second = families_of(name)
         power = (first, second).count("B")
         return np.asarray(self._overlaps(first, second, of) * _EIGENVALUE**power)
@@ -227,7 +227,7 @@ class _Names:
         return np.array([of.get(f"{name}{i + 1}", 0.0) for i in range(self.trial.K)])
 
     def _known(self, state: SlowState) -> dict[str, Any]:
-        """All arguments of the functions of modules by their names."""
+        """Return all arguments of the functions of modules by their names."""
         numbers, overlap = self.numbers, state.overlap
         w, rho = _WEIGHT, _EIGENVALUE
         known: dict[str, Any] = {"teacher_overlap": self._held("teacher_overlap", overlap)}

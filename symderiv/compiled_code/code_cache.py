@@ -43,7 +43,8 @@ _counting: set[int] = set()
 
 @contextmanager
 def kept_code() -> Iterator[None]:
-    """Functions decorated inside, also by modules imported inside, use the files described above.
+    """Yield functions decorated inside, also by modules imported inside, use the files described
+    above.
 
     Where no folder can be written the code goes to a temporary one, with one line of notice.
     """

@@ -38,19 +38,21 @@ class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
 
 
 def is_from_numba(function: object) -> bool:
-    """Whether a function is one that numba compiles."""
+    """Return whether a function is one that numba compiles."""
     return isinstance(function, Dispatcher)
 
 
 def as_argument(right_hand_side: Callable[..., None], kind: Any = RIGHT_HAND_SIDE) -> Any:
-    """A compiled right-hand side as an argument for compiled code that is called many times."""
+    """Return a compiled right-hand side as an argument for compiled code that is called many
+    times.
+    """
     if not isinstance(right_hand_side, Dispatcher):
         return right_hand_side
     return _RightHandSide(_get_wrapper_address(right_hand_side, kind.signature), kind)
 
 
 def records(fields: np.dtype) -> Any:
-    """The type of a one-dimensional array of records, for a signature."""
+    """Return the type of a one-dimensional array of records, for a signature."""
     return numba.from_dtype(fields)[::1]
 
 

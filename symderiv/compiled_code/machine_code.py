@@ -84,7 +84,7 @@ class MachineCode:
         self._owner = owner
 
     def __call__(self, *values: Any) -> Any:
-        """What the function returns; arrays are changed in place.
+        """Return what the function returns; arrays are changed in place.
 
         Raises:
             TypeError: an argument is not what the code was compiled for.
@@ -140,12 +140,12 @@ class _Argument:
 
 
 def is_possible() -> bool:
-    """Whether code is kept and read on this system, as things are set."""
+    """Return whether code is kept and read on this system, as things are set."""
     return sys.platform == "linux" and sys.maxsize > 2**32 and derivation_cache.is_on()
 
 
 def code_path(name: str, sources: Iterable[str]) -> Path:
-    """The file of compiled functions.
+    """Return the file of compiled functions.
 
     Args:
         name: what they are for, with their sizes.
@@ -160,7 +160,7 @@ def code_path(name: str, sources: Iterable[str]) -> Path:
 
 @cache
 def _surroundings() -> tuple[str, ...]:
-    """What compiled code depends on beside its sources."""
+    """Return what compiled code depends on beside its sources."""
     from llvmlite import binding
 
     versions = []
@@ -185,7 +185,9 @@ _WRITER: Final = "object_code.py"
 
 
 def load(path: Path) -> dict[str, MachineCode] | None:
-    """The functions kept in a file by their names; None if there are none that can be trusted."""
+    """Return the functions kept in a file by their names; None if there are none that can be
+    trusted.
+    """
     try:
         if not is_possible() or not _is_own(path):
             return None
@@ -219,7 +221,7 @@ def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) 
 
 
 def _is_own(path: Path) -> bool:
-    """Whether nobody but the user can have written the file."""
+    """Return whether nobody but the user can have written the file."""
     for place in (path, path.parent):
         found = place.stat()
         if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -240,7 +242,7 @@ def _linker() -> Any:
 
 
 def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
-    """A function from how it is called and its code."""
+    """Return a function from how it is called and its code."""
     from llvmlite import binding
 
     library = ctypes.CDLL(None)

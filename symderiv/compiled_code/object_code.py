@@ -38,7 +38,7 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
 
 
 def in_memory(function: Any, signature: Any) -> MachineCode | None:
-    """A function of numba's as code that other such code can call; None if it cannot be."""
+    """Return a function of numba's as code that other such code can call; None if it cannot be."""
     compiled = function.get_compile_result(signature)
     description = compiled.fndesc
     arguments = [_kind(each) for each in description.argtypes]
@@ -49,7 +49,7 @@ def in_memory(function: Any, signature: Any) -> MachineCode | None:
 
 
 def entry_of_first(function: Any) -> tuple[dict[str, Any], bytes] | None:
-    """A function's code and how to call it; None if it cannot be kept.
+    """Return a function's code and how to call it; None if it cannot be kept.
 
     Of several that were compiled the first that can be kept: its arguments are checked at calls.
     """
@@ -78,7 +78,7 @@ def _entry_of(function: Any, compiled: Any) -> tuple[dict[str, Any], bytes] | No
 
 
 def imports_of(code: bytes) -> list[str] | None:
-    """The names that object code leaves open; None if they are more than it may call."""
+    """Return the names that object code leaves open; None if they are more than it may call."""
     imports = sorted(set(_undefined(code)))
     allowed = all(name in CALLED or name in UNUSED or _is_python(name) for name in imports)
     return imports if allowed else None
@@ -103,7 +103,7 @@ def _kind(argument: Any) -> Any:
 
 
 def _words(kind: Any) -> str:
-    """An argument in LLVM's types: p pointer, i integer, d double, ? unknown."""
+    """Return an argument in LLVM's types: p pointer, i integer, d double, ? unknown."""
     if isinstance(kind, list):
         return "".join(_words(each) for each in kind)
     if kind in ("double", "int64", "function"):
@@ -132,7 +132,7 @@ def _object_code(function: Any, symbol: str) -> bytes | None:
 
 
 def _undefined(code: bytes) -> Iterator[str]:
-    """The names that an object file of 64-bit ELF leaves open.
+    """Yield the names that an object file of 64-bit ELF leaves open.
 
     Raises:
         ValueError: it is something else.

@@ -56,7 +56,7 @@ def ship(path: Path, function: Any, sources: str) -> None:
 
 
 def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
-    """How to call the function of a file, and its instructions for this processor.
+    """Return how to call the function of a file, and its instructions for this processor.
 
     Returns:
         As :func:`~symderiv.compiled_code.machine_code.write` takes them; None if the file is not

@@ -39,7 +39,7 @@ __all__ = [
 
 
 def parse_formula(text: str, variables: Iterable[str]) -> sp.Expr:
-    """The SymPy expression that a formula means, exact, in ``Symbol(name, real=True)``.
+    """Return the SymPy expression that a formula means, exact, in ``Symbol(name, real=True)``.
 
     Shorthands are written out (``Phi`` through erf, ``phi`` through exp, ``relu`` through
     Heaviside, ...); products and powers of sums are not expanded.
@@ -61,7 +61,7 @@ def parse_formula(text: str, variables: Iterable[str]) -> sp.Expr:
 
 
 def parse_number(text: str) -> sp.Expr:
-    """The exact number that a text means: ``"0.11"`` is 11/100, ``"sqrt(2)/2"`` stays exact.
+    """Return the exact number that a text means: ``"0.11"`` is 11/100, ``"sqrt(2)/2"`` stays exact.
 
     Raises:
         FormulaError: The text is not a finite real number.
@@ -70,7 +70,7 @@ def parse_number(text: str) -> sp.Expr:
 
 
 def evaluate_scalar(text: str, names: Mapping[str, float]) -> float:
-    """The value of a formula such as ``"1/sqrt(M)"`` in double precision, without SymPy.
+    """Return the value of a formula such as ``"1/sqrt(M)"`` in double precision, without SymPy.
 
     Args:
         text: The formula, at most 2000 characters.

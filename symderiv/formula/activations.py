@@ -90,7 +90,7 @@ class Activation:
 
 
 def activation(text: str) -> Activation:
-    """The activation that a user means by a name or by a formula in ``x``.
+    """Return the activation that a user means by a name or by a formula in ``x``.
 
     ``erf`` alone is the network's erf(x/sqrt(2)); in a formula, ``erf(x)`` is the error function.
     Names may be written in capitals (``ReLU``). A formula that equals a named activation has the

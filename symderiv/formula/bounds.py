@@ -53,7 +53,7 @@ class FormulaBound:
 
 
 def measure(node: Node, names: Mapping[str, Constant | None]) -> FormulaBound:
-    """Bounds on a formula, and its value if every name has one.
+    """Return bounds on a formula, and its value if every name has one.
 
     Args:
         node: The formula.
@@ -158,7 +158,7 @@ def _power(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
 
 
 def _growth(node: Apply, base: FormulaBound, exponent: Constant) -> int:
-    """The exponent's modulus rounded up, when it is within the limits."""
+    """Return the exponent's modulus rounded up, when it is within the limits."""
     if isinstance(exponent, Fraction) and isinstance(base.value, Fraction):
         largest = MAX_BITS  # bits of the result are what counts
         if exponent.denominator > 1 and base.bits > MAX_ROOT_BITS:

@@ -15,7 +15,7 @@ MAX_SIZE: Final = 3000
 
 
 def expanded(node: Node) -> Node:
-    """The formula without shorthand functions.
+    """Return the formula without shorthand functions.
 
     Raises:
         FormulaError: The result would have more than 3000 pieces: a shorthand that uses its
@@ -50,7 +50,7 @@ def _definition(text: str) -> Node:
 
 
 def _count(node: Node) -> tuple[int, int]:
-    """How often ``x`` occurs in a definition, and how many pieces it has beside."""
+    """Return how often ``x`` occurs in a definition, and how many pieces it has beside."""
     if isinstance(node, Name) and node.name == "x":
         return 1, 0
     if not isinstance(node, Apply):

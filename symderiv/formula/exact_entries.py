@@ -63,7 +63,7 @@ class EntryReader:
         self.given: dict[str, sp.Symbol] = {}
 
     def entry(self, value: Any, argument: str, entry: str) -> sp.Expr:
-        """The exact expression of one entry, in real symbols.
+        """Return the exact expression of one entry, in real symbols.
 
         Args:
             value: A number (int, Fraction, Decimal, float, of NumPy, SymPy or mpmath), text
@@ -135,7 +135,7 @@ def _refuse(value: Any) -> NoReturn:
 
 
 def _exact(value: Any) -> Fraction:
-    """A number that is no SymPy object as the fraction that it stands for."""
+    """Return a number that is no SymPy object as the fraction that it stands for."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if value is np.ma.masked:
@@ -171,7 +171,7 @@ def _exact(value: Any) -> Fraction:
 
 
 def without_floats(expression: sp.Expr) -> sp.Expr:
-    """The expression with each Float as the shortest decimal that rounds to it."""
+    """Return the expression with each Float as the shortest decimal that rounds to it."""
     exact = {}
     for number in expression.atoms(sp.Float):
         fraction = _shortest(number._mpf_, number._prec)
@@ -180,7 +180,7 @@ def without_floats(expression: sp.Expr) -> sp.Expr:
 
 
 def _shortest(raw: Any, bits: int) -> Fraction:
-    """The shortest decimal that rounds to a binary number of so many bits."""
+    """Return the shortest decimal that rounds to a binary number of so many bits."""
     most = mpmath.libmp.repr_dps(bits)
     for digits in range(1, most + 1):
         text = mpmath.libmp.to_str(raw, digits)
@@ -194,7 +194,7 @@ def _shortest(raw: Any, bits: int) -> Fraction:
 
 
 def names_in(text: str) -> Iterator[str]:
-    """The names in a text that can only be variables."""
+    """Yield the names in a text that can only be variables."""
     for name in _NAME.findall(text[:3000]):
         known = name in FUNCTIONS or name in ALIASES or name in CONSTANTS
         if not known and not keyword.iskeyword(name):
@@ -202,7 +202,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def field_number(name: str) -> int | None:
-    """The number of a field's name, counted from one; None for any other name."""
+    """Return the number of a field's name, counted from one; None for any other name."""
     if name in FIRST_FIELDS:
         return FIRST_FIELDS.index(name) + 1
     match = _FIELD.fullmatch(name)

@@ -12,7 +12,7 @@ __all__ = ["load_json"]
 
 
 def load_json(text: str, argument: str | None) -> Any:
-    """The JSON value of a text; its numbers stay texts, NaN and infinities too.
+    """Return the JSON value of a text; its numbers stay texts, NaN and infinities too.
 
     Args:
         text: The text.

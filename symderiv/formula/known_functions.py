@@ -46,7 +46,7 @@ def _sign(x: float) -> float:
 
 
 def _step(x: float) -> float:
-    """The step with the value 1/2 at the jump, as in SymPy."""
+    """Return the step with the value 1/2 at the jump, as in SymPy."""
     return 0.5 * (1.0 + _sign(x))
 
 

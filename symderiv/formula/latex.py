@@ -83,7 +83,7 @@ class _Token:
 
 
 def parse_latex(text: str, names: Mapping[str, str]) -> Node:
-    r"""The tree of one formula in LaTeX.
+    r"""Return the tree of one formula in LaTeX.
 
     Args:
         text: The formula, at most 2000 characters.
@@ -253,7 +253,7 @@ class _Parser:
         self.fail(token, "this command is not read in a formula")
 
     def ratio(self) -> Node:
-        r"""A sum, or two of them with ``\over`` between."""
+        r"""Return a sum, or two of them with ``\over`` between."""
         node = self.sum()
         if self.at("\\over"):
             self.take()
@@ -266,7 +266,9 @@ class _Parser:
         return node
 
     def bracket(self, token: _Token) -> Node:
-        r"""What is between brackets; ``\left`` needs ``\right`` with the bracket that fits."""
+        r"""Return what is between brackets; ``\left`` needs ``\right`` with the bracket that
+        fits.
+        """
         scaled = token.text == "\\left"
         opening = self.take() if scaled else token
         if opening.text not in _CLOSING:
@@ -308,7 +310,7 @@ class _Parser:
         return Apply("**", (self.argument(token), Number(Fraction(1, int(order.text)))))
 
     def letters(self, owner: _Token) -> str:
-        r"""The word inside ``\mathrm{...}``."""
+        r"""Return the word inside ``\mathrm{...}``."""
         opened = self.take()
         if opened.kind == "name":
             return opened.text
@@ -321,7 +323,7 @@ class _Parser:
     # names, functions, powers
 
     def word(self, token: _Token, word: str) -> Node:
-        """A name with subscript and power, or a function typed without a backslash."""
+        """Return a name with subscript and power, or a function typed without a backslash."""
         if word in (*IN_LATEX, *_INVERSES) and word not in self.names and not self.at("_"):
             return self.function(token, word)
         if word == "sqrt":
@@ -358,8 +360,9 @@ class _Parser:
         self.fail(token, f"unknown name {quoted(shown)}{hint}; known here: {listed}")
 
     def subscript(self, word: str) -> str:
-        r"""The index of a name. TeX reads ``C_12`` as C_1 2; where there is no C_1 but a C_12, that
-        is what people mean."""
+        r"""Return the index of a name. TeX reads ``C_12`` as C_1 2; where there is no C_1 but a
+        C_12, that is what people mean.
+        """
         mark = self.take()
         token = self.take()
         if token.kind in ("number", "name"):
@@ -427,7 +430,7 @@ class _Parser:
         return node if power is None else Apply("**", (node, power))
 
     def operand(self, owner: _Token) -> Node:
-        """The argument of a function: a bracket or braces, else a single factor."""
+        """Return the argument of a function: a bracket or braces, else a single factor."""
         self.depth += 1
         if self.depth > MAX_BRACKETS:
             self.fail(owner, f"the formula is nested deeper than {MAX_BRACKETS}")

@@ -44,7 +44,7 @@ class Macro:
 
 
 def read_macro(text: str) -> Macro:
-    r"""A macro from ``\name=meaning``, or from any of the commands that define one.
+    r"""Return a macro from ``\name=meaning``, or from any of the commands that define one.
 
     Raises:
         FormulaError: It is none of these.
@@ -64,7 +64,7 @@ def read_macro(text: str) -> Macro:
 
 
 def taken_out(text: str) -> tuple[str, list[Macro]]:
-    """The text with blanks in place of the macros that it defines, and those macros."""
+    """Return the text with blanks in place of the macros that it defines, and those macros."""
     found: list[Macro] = []
     position = 0
     while match := _BEGIN.search(text, position):
@@ -82,7 +82,9 @@ def taken_out(text: str) -> tuple[str, list[Macro]]:
 
 
 def braced(text: str, start: int, owner: str) -> tuple[str, int]:
-    """What is between the brace at a place and the one that closes it, and the place after it."""
+    """Return what is between the brace at a place and the one that closes it, and the place
+    after it.
+    """
     if start >= len(text) or text[start] != "{":
         raise FormulaError(f"an argument in braces is missing after {quoted(owner)}")
     depth = 0
@@ -98,7 +100,7 @@ def braced(text: str, start: int, owner: str) -> tuple[str, int]:
 
 
 def expanded_macros(text: str, macros: Iterable[Macro]) -> str:
-    """The text with all macros put in, also those that others stand for.
+    """Return the text with all macros put in, also those that others stand for.
 
     Raises:
         FormulaError: A macro stands for itself, has too few arguments, or the text becomes too

@@ -82,7 +82,7 @@ class Pasted:
 def read_definitions(
     text: str, names: Mapping[str, str], where: Sequence[str] = ()
 ) -> tuple[dict[str, Node], Node]:
-    """The definitions and the formula of :func:`read_pasted`."""
+    """Return the definitions and the formula of :func:`read_pasted`."""
     found = read_pasted(text, names, where)
     return found.definitions, found.formula
 
@@ -94,7 +94,8 @@ def read_pasted(
     macros: Sequence[str] = (),
     asked: str = "",
 ) -> Pasted:
-    r"""The tree of a formula, and of its auxiliary definitions by name, all in the variables.
+    r"""Return the tree of a formula, and of its auxiliary definitions by name, all in the
+    variables.
 
     Args:
         text: LaTeX as it stands in a paper (:mod:`symderiv.formula.sheet`) or text, at most
@@ -159,7 +160,7 @@ def _check_lengths(pieces: Sequence[str]) -> None:
 def _used(
     tree: Node, sources: Mapping[str, str], known: Mapping[str, str], latex: bool
 ) -> dict[str, Node]:
-    """The trees of the definitions that a formula uses, and of those that they use."""
+    """Return the trees of the definitions that a formula uses, and of those that they use."""
     trees: dict[str, Node] = {}
     waiting = [tree]
     while waiting:
@@ -189,7 +190,9 @@ def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
 
 
 def _root(pieces: list[str], asked: str) -> int:
-    """The piece that states the formula: it is called so, or nobody uses what is on its left."""
+    """Return the piece that states the formula: it is called so, or nobody uses what is on its
+    left.
+    """
     names = [_canonical(piece.partition("=")[0].strip()) for piece in pieces]
     used = [_canonical(piece.partition("=")[2]) for piece in pieces]
     free = [
@@ -211,7 +214,7 @@ def _sides(piece: str) -> tuple[str, str]:
 
 
 def _sources(definitions: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-    """The definitions by name, which may be none of the names that have a meaning."""
+    """Return the definitions by name, which may be none of the names that have a meaning."""
     sources: dict[str, str] = {}
     for piece in definitions:
         left, right = _sides(piece)
@@ -233,7 +236,7 @@ def _canonical(name: str) -> str:
 
 
 def _ordered(trees: Mapping[str, Node]) -> list[str]:
-    """The definitions, each after those that it uses."""
+    """Return the definitions, each after those that it uses."""
     waiting = {name: _names_in(tree) & trees.keys() for name, tree in trees.items()}
     order: list[str] = []
     while waiting:
@@ -258,7 +261,7 @@ _Sized = tuple[Node, int, int]  # a tree, its number of pieces written out, its 
 
 
 def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
-    """The tree with definitions put in; they are shared, not copied."""
+    """Return the tree with definitions put in; they are shared, not copied."""
     if isinstance(node, Name) and node.name in definitions:
         return definitions[node.name]
     if not isinstance(node, Apply):
@@ -274,7 +277,9 @@ def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
 
 
 def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
-    """One formula; in a text of LaTeX, ``A B`` is a product although it has no marks of LaTeX."""
+    """Return one formula; in a text of LaTeX, ``A B`` is a product although it has no marks of
+    LaTeX.
+    """
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
     if _LATEX.search(text):
@@ -291,7 +296,7 @@ def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
 
 
 def _read_text(text: str, names: Mapping[str, str]) -> Node:
-    """The allow-list reader, with the functions of closed forms taken out of its sight."""
+    """Return the allow-list reader, with the functions of closed forms taken out of its sight."""
     if _deepest(text) > MAX_BRACKETS:
         raise FormulaError(f"brackets are nested deeper than {MAX_BRACKETS}")
     aliases = {}
@@ -333,7 +338,9 @@ def _read_calls(text: str, aliases: Mapping[str, str], known: Sequence[str]) -> 
 
 
 def _call_parts(text: str, start: int) -> tuple[list[str], int]:
-    """The arguments between a bracket that opened before ``start`` and the one that closes it."""
+    """Return the arguments between a bracket that opened before ``start`` and the one that
+    closes it.
+    """
     depth, parts = 1, [""]
     for position in range(start, len(text)):
         character = text[position]
@@ -362,7 +369,7 @@ def _renamed(node: Node, replacements: Mapping[str, Node]) -> Node:
 def build_formula(
     node: Node, variables: Iterable[str], functions: Mapping[str, Any] | None = None
 ) -> sp.Expr:
-    """The SymPy expression of a tree of :func:`read_definitions`, exact, in real symbols.
+    """Return the SymPy expression of a tree of :func:`read_definitions`, exact, in real symbols.
 
     Args:
         node: The tree.
@@ -390,14 +397,14 @@ def build_formula(
 
 
 def _called(node: Node) -> set[str]:
-    """The operations and functions of a formula."""
+    """Return the operations and functions of a formula."""
     if not isinstance(node, Apply):
         return set()
     return {node.operation}.union(*map(_called, node.arguments))
 
 
 def _measurable(node: Node) -> Node:
-    """The tree with functions of other rooms through one whose bounds are known."""
+    """Return the tree with functions of other rooms through one whose bounds are known."""
     if not isinstance(node, Apply):
         return node
     arguments = tuple(map(_measurable, node.arguments))

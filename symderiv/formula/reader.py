@@ -106,7 +106,7 @@ def quoted(text: str) -> str:
 
 
 def read(text: str, variables: Iterable[str]) -> Node:
-    """The tree of a formula in the given variables.
+    """Return the tree of a formula in the given variables.
 
     Args:
         text: The formula, at most 2000 characters of ASCII on one line.
@@ -178,7 +178,7 @@ def _ends_operand(token: str) -> bool:
 
 
 def _multiplies(before: str, token: str) -> bool:
-    """A bracket opens after a number or another bracket (after a name it is a call)."""
+    """Return a bracket opens after a number or another bracket (after a name it is a call)."""
     return token == "(" and not (before[:1].isalpha() or before[:1] == "_")
 
 
@@ -299,7 +299,7 @@ class _Converter:
 
 
 def to_text(node: Node) -> str:
-    """The formula of a tree without blanks; reading it again gives a tree of equal meaning.
+    """Return the formula of a tree without blanks; reading it again gives a tree of equal meaning.
 
     This is the form in which outputs echo what was understood: decimals appear as fractions.
     """
@@ -337,7 +337,9 @@ def _within(node: Node, loosest: int) -> str:
 def _joined(
     arguments: tuple[Node, ...], opposite: str, sign: str, opposite_sign: str, loosest: int
 ) -> str:
-    """Terms or factors in a row. After the opposite sign one binds tighter: a-(b+c), a/(b*c)."""
+    """Return terms or factors in a row. After the opposite sign one binds tighter: a-(b+c),
+    a/(b*c).
+    """
     first, *rest = arguments
     parts = [_within(first, _PRODUCT)]  # a leading product needs no bracket in either
     if isinstance(first, Apply) and first.operation == "negative" and sign == "+":

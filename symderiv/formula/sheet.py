@@ -58,7 +58,7 @@ _LEADING: Final = re.compile(r"^(?:[\s,;:~]|\\[,;:! ]|\\q?quad(?![A-Za-z]))+")
 
 
 def formulas(text: str) -> list[str]:
-    """The formulas of a displayed equation, in order, each in one line."""
+    """Return the formulas of a displayed equation, in order, each in one line."""
     text = _OPERATOR.sub(lambda m: rf"\mathrm{{{m[1] or m[2]}}}", text)
     text = _EQUALS.sub(lambda m: "=".ljust(len(m.group())), text)
     text = _NOTHING.sub(_blank, text)
@@ -114,7 +114,7 @@ def _depth(text: str) -> int:
 
 
 def _outside_braces(text: str, mark: str) -> str:
-    """The text with blanks for a mark that stands in no braces: alignment of an equation."""
+    """Return the text with blanks for a mark that stands in no braces: alignment of an equation."""
     depth, out = 0, []
     for place, character in enumerate(text):
         escaped = place > 0 and text[place - 1] == "\\"

@@ -33,7 +33,7 @@ _UNDEFINED: Final = (sp.zoo, sp.oo, -sp.oo, sp.nan)
 def build(
     node: Node, variables: Iterable[str], functions: Mapping[str, Any] = MappingProxyType({})
 ) -> sp.Expr:
-    """The SymPy expression of a formula without shorthands, its variables real symbols.
+    """Return the SymPy expression of a formula without shorthands, its variables real symbols.
 
     Args:
         node: The formula.

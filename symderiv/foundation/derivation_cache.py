@@ -36,7 +36,9 @@ _ENGINE = Path(__file__).resolve().parents[1]
 
 
 def cache_folder() -> Path:
-    """Where derived things are kept: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
+    """Return where derived things are kept: ``$XDG_CACHE_HOME/symderiv`` or
+    ``~/.cache/symderiv``.
+    """
     configured = os.environ.get("XDG_CACHE_HOME", "")
     # the standard says that a relative path there is to be ignored
     base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"
@@ -44,7 +46,7 @@ def cache_folder() -> Path:
 
 
 def is_on() -> bool:
-    """Whether anything is kept, or read from where it is kept."""
+    """Return whether anything is kept, or read from where it is kept."""
     return enabled and os.environ.get("SYMDERIV_CACHE") != "off"
 
 
@@ -121,7 +123,7 @@ def _place(function: Callable[..., object], sources: str, arguments: str) -> Pat
 
 
 def _own_text(function: Callable[..., object]) -> str:
-    """The module that a function stands in; empty for one that was typed."""
+    """Return the module that a function stands in; empty for one that was typed."""
     import inspect
 
     with suppress(OSError, TypeError, UnicodeDecodeError):

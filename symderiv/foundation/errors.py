@@ -38,13 +38,15 @@ class SymderivError(Exception):
         return f"{source}{self.argument}{self.entry}: {self.reason}"
 
     def inside(self, source: str) -> Self:
-        """The same error, found in the file of this name."""
+        """Return the same error, found in the file of this name."""
         other = self.renamed(self.argument)
         other.source = source
         return other
 
     def renamed(self, argument: str | None, entry: str | None = None) -> Self:
-        """The same error about another argument, or about the same one under another name."""
+        """Return the same error about another argument, or about the same one under another
+        name.
+        """
         other = type(self).__new__(type(self), *self.args)
         other.__dict__.update(self.__dict__)
         other.argument = argument
@@ -106,5 +108,5 @@ class ToleranceError(SymderivError):
 
 
 def defect(error: Exception) -> str:
-    """What nobody foresaw, a defect of ours, in one line."""
+    """Return what nobody foresaw, a defect of ours, in one line."""
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -75,7 +75,7 @@ def replace_file(path: Path, content: Content, replaceable: Replaceable | None =
 
 
 def _beginning(path: Path) -> str:
-    """How names of temporary files begin; a file system counts bytes, not letters."""
+    """Return how names of temporary files begin; a file system counts bytes, not letters."""
     name = os.fsencode(path.name)
     short = path.name if len(name) <= 200 else name[:200].decode(errors="ignore")
     return f".{short}."
@@ -102,7 +102,7 @@ def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """The content of a regular file; what could be waited for or read for ever is refused.
+    """Return the content of a regular file; what could be waited for or read for ever is refused.
 
     Raises:
         InputError: it is not there, not a file, or cannot be read.
@@ -147,12 +147,12 @@ def set_aside(path: Path, word: str) -> Path:
 
 
 def signature(found: os.stat_result) -> tuple[int, int, int, int]:
-    """What tells whether a file is still the same one with the same content."""
+    """Return what tells whether a file is still the same one with the same content."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def kind_of(found: os.stat_result) -> str:
-    """What something is that is not a regular file; empty for a regular file."""
+    """Return what something is that is not a regular file; empty for a regular file."""
     kinds = {
         stat.S_IFDIR: "folder",
         stat.S_IFIFO: "FIFO",

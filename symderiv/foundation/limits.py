@@ -67,7 +67,7 @@ def _machine() -> int:
 
 
 def _containers() -> list[int]:
-    """What is left below the limit of a control group, where there is one."""
+    """Return what is left below the limit of a control group, where there is one."""
     found = []
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),

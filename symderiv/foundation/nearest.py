@@ -56,7 +56,7 @@ _COMMON: Final = {
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or nothing.
+    """Return the end of a message about an unknown name: the nearest known one, or nothing.
 
     Args:
         name: As it was typed.

@@ -91,7 +91,7 @@ class Output:
         self.write(text.encode("utf-8", "surrogateescape"), seal=seal)
 
     def _replaceable(self, file: Path) -> os.stat_result | None:
-        """What is there now, if it may be replaced.
+        """Return what is there now, if it may be replaced.
 
         Raises:
             InputError: it may not.
@@ -160,12 +160,12 @@ class OutputFolder:
         _check_folder(self.path, resolved(self.path))
 
     def file(self, name: str, format: str, *, ours: Callable[[bytes], bool] = is_sealed) -> Output:
-        """An output in the folder."""
+        """Return an output in the folder."""
         return Output(self.path / name, format, inputs=self._inputs, force=self._force, ours=ours)
 
 
 def as_output(path: str | os.PathLike[str] | Output, format: str) -> Output:
-    """An output as it is, or the one of a path."""
+    """Return an output as it is, or the one of a path."""
     return path if isinstance(path, Output) else Output(path, format)
 
 
@@ -207,7 +207,7 @@ def check_names(path: Path, *, beside: int = 0) -> None:
 
 
 def resolved(path: Path) -> Path:
-    """The file that a name leads to through symbolic links, whether it is there or not.
+    """Return the file that a name leads to through symbolic links, whether it is there or not.
 
     Raises:
         InputError: it leads in a circle, or no path has such a name.
@@ -224,7 +224,7 @@ def resolved(path: Path) -> Path:
 
 
 def _state(path: Path, file: Path) -> os.stat_result | None:
-    """The state of the file that ``path`` leads to; None if it is not there."""
+    """Return the state of the file that ``path`` leads to; None if it is not there."""
     try:
         return os.lstat(file)
     except FileNotFoundError:
@@ -247,7 +247,9 @@ def _same(path: Path, found: os.stat_result | None) -> bool:
 
 
 def _check_special(path: Path) -> None:
-    """Names of open files, such as /proc/self/fd/1, lead to what has no name of its own."""
+    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no name of its
+    own.
+    """
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -264,7 +266,7 @@ def _check_kind(path: Path, found: os.stat_result) -> None:
 
 
 def _check_folder(path: Path, folder: Path) -> None:
-    """The nearest folder that exists must be one, and writable."""
+    """Require that the nearest folder that exists is one, and writable."""
     for place in (folder, *folder.parents):
         found = _state(path, place)
         if found is None:

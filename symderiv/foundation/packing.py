@@ -53,7 +53,7 @@ class Packing:
 
     @classmethod
     def of(cls, layout: Mapping[str, Any], vector: str, **sizes: int) -> Packing:
-        """A vector of a layout.
+        """Return a vector of a layout.
 
         Args:
             layout: ``LAYOUT`` of a module.
@@ -76,7 +76,8 @@ class Packing:
         return sum(math.prod(shape) for shape in self.shapes.values())
 
     def views(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """The fields of vectors (…, n), each of shape (…, *its own); writing to them changes these.
+        """Return the fields of vectors (…, n), each of shape (…, *its own); writing to them changes
+        these.
 
         Raises:
             ValueError: The last axis has another length.
@@ -90,7 +91,7 @@ class Packing:
         }
 
     def packed(self, **fields: Any) -> np.ndarray:
-        """One vector of float64 from its fields.
+        """Return one vector of float64 from its fields.
 
         Raises:
             ValueError: A field is missing, is not one of these, or has another shape.

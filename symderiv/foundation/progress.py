@@ -42,7 +42,9 @@ Progress = bool | Tell | Literal["lines"] | None
 
 
 def watched() -> bool:
-    """Whether standard error is a terminal, or the code runs in a notebook that can show bars."""
+    """Return whether standard error is a terminal, or the code runs in a notebook that can show
+    bars.
+    """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     # without ipywidgets Rich writes a warning into the notebook, and no bar
     in_notebook = type(shell).__name__ == "ZMQInteractiveShell" and bool(find_spec("ipywidgets"))
@@ -51,7 +53,7 @@ def watched() -> bool:
 
 @contextmanager
 def progress_bar(progress: Progress = None) -> Iterator[Tell]:
-    """A function that shows how far tasks are, as ``progress`` wants it."""
+    """Yield a function that shows how far tasks are, as ``progress`` wants it."""
     if callable(progress):
         yield progress
         return
@@ -71,7 +73,7 @@ def progress_bar(progress: Progress = None) -> Iterator[Tell]:
 
 @contextmanager
 def lines(task: str) -> Iterator[Tell]:
-    """Lines on standard error that say what is going on, as long as it goes on.
+    """Yield lines on standard error that say what is going on, as long as it goes on.
 
     For logs: the first after two seconds, then one in ten, fewer in runs of many minutes. They
     come from a thread, so that they come also while something is derived or compiled.

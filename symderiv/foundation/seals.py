@@ -55,7 +55,7 @@ STREAMED: Final = frozenset(
 
 
 def sealed(content: bytes | memoryview, format: str) -> bytes:
-    """The content with its mark.
+    """Return the content with its mark.
 
     Args:
         content: a whole file without one; JSON is an object that is not empty.
@@ -80,7 +80,7 @@ _Frame = tuple[bytes, bytes, bytes]
 
 
 def _json(content: bytes, inside: int = 1) -> _Frame:
-    """The mark is the last key of the last object that is so many levels deep."""
+    """Read the mark, the last key of the last object that is so many levels deep."""
     body = content
     for _ in range(inside):
         body = body.rstrip().removesuffix(b"}").rstrip()
@@ -114,7 +114,8 @@ _FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {
 
 
 def is_broken(path: Path) -> bool:
-    """Whether a file has a mark that is not right: symderiv wrote it, and it was changed since.
+    """Return whether a file has a mark that is not right: symderiv wrote it, and it was changed
+    since.
 
     For formats that others write as well, without a mark.
     """
@@ -128,7 +129,7 @@ def is_broken(path: Path) -> bool:
 
 
 def is_sealed(content: bytes | memoryview) -> bool:
-    """Whether the content is, byte for byte, a file that symderiv wrote."""
+    """Return whether the content is, byte for byte, a file that symderiv wrote."""
     tail = bytes(content[-_TAIL:])
     found = tail.rfind(_TAG)
     if found < 0:

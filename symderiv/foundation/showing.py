@@ -32,7 +32,7 @@ class Shown:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object that the command of the same question prints with ``--json``."""
+        """Return the JSON object that the command of the same question prints with ``--json``."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -41,11 +41,11 @@ class Shown:
         return brief(self._summary())
 
     def _document(self) -> Node:
-        """What is shown of the whole result."""
+        """Return what is shown of the whole result."""
         return self._summary()
 
     def to_text(self) -> str:
-        """Everything in words, as the command prints it for people."""
+        """Return everything in words, as the command prints it for people."""
         from symderiv.foundation.documents.text_writer import text
 
         return text(self._document())
@@ -66,14 +66,14 @@ class PrintedResult(Shown):
         show_document(console, self._document())
 
     def to_text(self) -> str:
-        """The same as text of 100 columns."""
+        """Return the same as text of 100 columns."""
         from symderiv.foundation.documents.text_writer import text
 
         return text(self._document(), 100)
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """One JSON object on one line; infinities and NaN have no JSON form and become null."""
+    """Return one JSON object on one line; infinities and NaN have no JSON form and become null."""
     return json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
 
 

@@ -19,7 +19,7 @@ __all__ = ["bars", "show", "show_document", "spinner", "terminal"]
 
 
 def terminal(**options: Any) -> Console:
-    """A console that colours nothing on its own.
+    """Return a console that colours nothing on its own.
 
     Args:
         options: Of Rich's console: ``file``, ``width``, ``stderr``, ``color_system``.
@@ -67,7 +67,7 @@ def bars() -> Progress:
 
 
 def spinner(message: str) -> Any:
-    """A message on standard error that moves as long as the context lasts."""
+    """Return a message on standard error that moves as long as the context lasts."""
     return terminal(stderr=True).status(Text(message))
 
 

@@ -18,7 +18,7 @@ def tell_once(message: str) -> None:
 
 @cache
 def temporary_folder() -> Path:
-    """A folder of this process, removed at its end; for what can be kept nowhere else."""
+    """Return a folder of this process, removed at its end; for what can be kept nowhere else."""
     import tempfile
 
     folder = Path(tempfile.mkdtemp(prefix="symderiv-"))

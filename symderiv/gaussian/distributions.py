@@ -15,7 +15,7 @@ X = sp.Symbol("x", real=True)
 
 
 def variable_of(g: sp.Expr) -> sp.Symbol:
-    """The variable of an activation: the symbol named x, or its only symbol."""
+    """Return the variable of an activation: the symbol named x, or its only symbol."""
     names = sorted(g.free_symbols, key=str)
     for s in names:
         if s.name == "x":
@@ -26,7 +26,7 @@ def variable_of(g: sp.Expr) -> sp.Symbol:
 
 
 def derivative(g: sp.Expr, order: int = 1) -> sp.Expr:
-    """The derivative of ``g`` as a distribution, e.g. Heaviside(x) for x*Heaviside(x)."""
+    """Return the derivative of ``g`` as a distribution, e.g. Heaviside(x) for x*Heaviside(x)."""
     g = sp.sympify(g)
     for _ in range(order):
         x = variable_of(g)

@@ -50,14 +50,14 @@ class DerivedExpectation:
     steps: tuple[Step, ...]
 
     def unfolded(self) -> sp.Expr:
-        """The value with all definitions substituted (not tidied)."""
+        """Return the value with all definitions substituted (not tidied)."""
         value = self.value
         for symbol, definition in reversed(self.definitions):
             value = value.xreplace({symbol: definition})
         return value
 
     def evaluate(self, digits: int) -> Value:
-        """The number, to ``digits`` significant digits.
+        """Return the number, to ``digits`` significant digits.
 
         Raises:
             InputError: Symbols are left.
@@ -182,7 +182,7 @@ class _Engine:
     def _part(
         self, gaussian: Gaussian, terms: Iterable[PreparedTerm], oscillating: bool
     ) -> sp.Expr:
-        """All terms with one linear exponent; twice the real part if it oscillates."""
+        """Return all terms with one linear exponent; twice the real part if it oscillates."""
         moments = Moments(gaussian, self.narrator.witness(gaussian))
         total: _Sum = {}
         for term in terms:
@@ -245,7 +245,7 @@ class _Engine:
         return Folded(gaussian, self.names, mark, self.shifted)
 
     def _definitions(self, value: sp.Expr) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
-        """The definitions the value needs, in an order in which each uses earlier ones."""
+        """Return the definitions the value needs, in an order in which each uses earlier ones."""
         needed: dict[sp.Symbol, sp.Expr] = {}
 
         def visit(e: sp.Expr) -> None:
@@ -270,14 +270,16 @@ def _orientation(shift: Shift) -> int:
 
 
 def _units(value: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
-    """A coefficient as rationals times units (roots, powers of π, parameters)."""
+    """Return a coefficient as rationals times units (roots, powers of π, parameters)."""
     return [
         term.as_coeff_Mul(rational=True) for term in sp.Add.make_args(sp.expand(value)) if term != 0
     ]
 
 
 def _primitive_factors(value: sp.Expr) -> list[sp.Expr]:
-    """Factors with the numbers taken out of sums, so that a sum meets its root in a density."""
+    """Return factors with the numbers taken out of sums, so that a sum meets its root in a
+    density.
+    """
     found: list[sp.Expr] = []
     for factor in sp.Mul.make_args(value):
         found += factor.primitive() if factor.is_Add else [factor]

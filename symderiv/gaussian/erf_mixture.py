@@ -72,7 +72,8 @@ class ErfMixture:
 
 
 def tanh_form(g: sp.Expr) -> TanhForm | None:
-    """The function as a multiple of tanh plus an affine function, or None if it is not of the form.
+    """Return the function as a multiple of tanh plus an affine function, or None if it is not of
+    the form.
 
     Exponentials count: 1/(1 + exp(-x)) is 1/2 + tanh(x/2)/2.
 
@@ -110,7 +111,7 @@ def tanh_form(g: sp.Expr) -> TanhForm | None:
 
 @lru_cache(maxsize=8)
 def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
-    """The shortest mixture whose errors, of the function and its derivative, are proved.
+    """Return the shortest mixture whose errors, of the function and its derivative, are proved.
 
     Args:
         form: What is approximated.
@@ -139,7 +140,7 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
 
 
 def _ball(number: sp.Expr) -> Any:
-    """An exact number as a ball, by way of rationals around its decimal expansion."""
+    """Return an exact number as a ball, by way of rationals around its decimal expansion."""
     digits = sp.N(number, 70)
     shown = arb(str(digits))
     return shown if number.is_Rational is False else arb(int(number.p)) / arb(int(number.q))
@@ -171,7 +172,7 @@ def _fits(tolerance: float) -> Iterator[list[tuple[float, float]]]:
 
 
 def _start(terms: int) -> list[Any]:
-    """Logarithms of exponents to start from: evenly spread, over a range that grows with n.
+    """Return logarithms of exponents to start from: evenly spread, over a range that grows with n.
 
     The smallest has to follow the tail e^(-2x), the largest the singularity at x = iπ/2.
     """
@@ -228,7 +229,9 @@ def _least_squares(
 def _projected(
     times: list[Any], values: list[Any], logs: list[Any]
 ) -> tuple[list[Any], list[list[Any]], list[Any], Any]:
-    """The best factors for given exponents; the decays, the residuals, the sum of their squares."""
+    """Return the best factors for given exponents; the decays, the residuals, the sum of their
+    squares.
+    """
     exponents = [log.exp().mid() for log in logs]
     decays = [[(-s * t).exp().mid() for s in exponents] for t in times]
     product = _gram([[*row, value] for row, value in zip(decays, values, strict=True)])
@@ -250,7 +253,7 @@ def _gram(rows: list[list[Any]]) -> Any:
 
 
 def _solved(product: Any, size: int) -> list[Any]:
-    """Normal equations; the last column of the product is the right-hand side."""
+    """Return normal equations; the last column of the product is the right-hand side."""
     last = product.ncols() - 1
     left = arb_mat([[product[a, b].mid() for b in range(size)] for a in range(size)])
     right = arb_mat([[product[a, last].mid()] for a in range(size)])
@@ -268,7 +271,7 @@ _PIECES = 8
 def _proved(
     height: Any, rate: Any, weights: tuple[float, ...], scales: tuple[float, ...]
 ) -> tuple[float, float]:
-    """Upper bounds on the errors of the function and of its derivative, for all real x."""
+    """Return upper bounds on the errors of the function and of its derivative, for all real x."""
     terms = [(arb(w), arb(a)) for w, a in zip(weights, scales, strict=True)]
     cells = _RANGE * _CELLS_PER_UNIT
     width = arb(_RANGE) / cells / arb(float(rate.mid())).mid()
@@ -289,12 +292,12 @@ def _proved(
 
 
 def _slope(scale: Any) -> Any:
-    """The derivative of erf(scale x) at 0."""
+    """Return the derivative of erf(scale x) at 0."""
     return 2 * scale / arb.pi().sqrt()
 
 
 def _cell(height: Any, rate: Any, terms: list[Any], middle: Any, half: Any) -> tuple[Any, Any]:
-    """Bounds on the difference and its derivative on [middle - half, middle + half]."""
+    """Return bounds on the difference and its derivative on [middle - half, middle + half]."""
     taylor = _difference(height, rate, terms, middle)
     # The coefficient of the remainder, at a ball that holds every intermediate point.
     whole = arb(middle, half)
@@ -329,7 +332,7 @@ def _difference(height: Any, rate: Any, terms: list[Any], place: Any) -> list[An
 
 
 def _rounded_up(bound: Any) -> float:
-    """Two significant digits, upwards, so that it reads well and stays a bound."""
+    """Return two significant digits, upwards, so that it reads well and stays a bound."""
     upper = float(bound.upper()) * (1 + 1e-12)
     digits = f"{upper:.1e}"
     if float(digits) < upper:

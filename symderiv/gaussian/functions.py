@@ -58,7 +58,7 @@ _FLIP_SIGNS = tuple(
 
 
 def _others(i: int, j: int) -> tuple[int, int]:
-    """The two of the four fields that are neither ``i`` nor ``j``, in order."""
+    """Return the two of the four fields that are neither ``i`` nor ``j``, in order."""
     k, m = (a for a in range(4) if a not in (i, j))
     return k, m
 
@@ -235,7 +235,7 @@ def _path(r: Sequence[mpmath.mpf], row: int) -> _Path:
 
 
 def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
-    """The number ``value`` with ``prec`` bits, or None when it is not a real number."""
+    """Return the number ``value`` with ``prec`` bits, or None when it is not a real number."""
     if isinstance(value, sp.Float):
         return mp.make_mpf(value._mpf_)  # a binary number as it stands
     number = value.evalf(int(prec / 3.3219) + 3)
@@ -246,7 +246,9 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
 
 
 def _sign_mean4(r: Sequence[mpmath.mpf], prec: int) -> mpmath.mpf:
-    """The mean of four signs with absolute error below 2**-prec, from mpmath correlations."""
+    """Return the mean of four signs with absolute error below 2**-prec, from mpmath
+    correlations.
+    """
     with mp.workprec(2 * prec + 60):
         tiny = mp.ldexp(1, -2 * prec - 20)
         for i, j in _PAIRS:
@@ -292,7 +294,7 @@ def _sign_mean4(r: Sequence[mpmath.mpf], prec: int) -> mpmath.mpf:
 
 
 def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
-    """The integrand at sigma = s/c, one of s and c being 1.
+    """Return the integrand at sigma = s/c, one of s and c being 1.
 
     With respect to sigma for c = 1, with respect to 1/sigma for s = 1.
     """
@@ -308,7 +310,7 @@ def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
 
 @lru_cache(maxsize=64)
 def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], ...]:
-    """Nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
+    """Return nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
     return tuple((_midpoint(x), _midpoint(w)) for x, w in legendre_balls(n, prec + 20))
 
 
@@ -323,7 +325,7 @@ def _arb(number: mpmath.mpf) -> flint.arb:
 
 
 def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmath.mpf:
-    """The sum over pairs of the integral over 0 < t < 1 of h exp(t² h²/2) erfi(t k/√2)."""
+    """Return the sum over pairs of the integral over 0 < t < 1 of h exp(t² h²/2) erfi(t k/√2)."""
     with flint.ctx.workprec(prec + 40):
         half = flint.arb(2).rsqrt()
         exact = [tuple(_arb(x) for x in pair) for pair in pairs]

@@ -116,7 +116,7 @@ class Narrator:
         self._shown: dict[str, tuple[Gaussian, Moment, list[tuple[Weight, Moment]]]] = {}
 
     def witness(self, gaussian: Gaussian) -> Witness:
-        """The callback of :class:`rules.Moments`."""
+        """Return the callback of :class:`rules.Moments`."""
 
         def told(rule: str, before: Moment, parts: list[tuple[Weight, Moment]]) -> None:
             self._count[rule] = self._count.get(rule, 0) + 1
@@ -132,7 +132,7 @@ class Narrator:
         definitions: Iterable[tuple[sp.Symbol, sp.Expr]],
         forms: FormUses,
     ) -> tuple[Step, ...]:
-        """All steps from the question to the closed form."""
+        """Return all steps from the question to the closed form."""
         found = [
             Step(
                 "definition",
@@ -307,7 +307,7 @@ class Narrator:
         return rf"\mathbb{{E}}\left[{body}{self._given(given, g)}\right]"
 
     def _weight(self, weight: Weight, g: Gaussian) -> str:
-        """The weight in front of a moment; nothing for one."""
+        """Return the weight in front of a moment; nothing for one."""
         terms = []
         for monomial, c in weight.items():
             factors = [self._entry(e, p, g) for e, p in monomial]
@@ -341,7 +341,7 @@ class Narrator:
 
 
 def _short(value: sp.Expr) -> str:
-    """The LaTeX of the value; of very long sums only their size."""
+    """Return the LaTeX of the value; of very long sums only their size."""
     operations = sp.count_ops(value)
     if operations > _SHOWN_OPERATIONS:
         count = len(sp.Add.make_args(value))

@@ -56,7 +56,7 @@ class Moments:
         self.symbolic: dict[int, sp.Expr] = {}
 
     def reduce(self, moment: Moment) -> Leaves:
-        """The moment as Σ weight × (density of S) × E[∏ sgn | S], keyed by (S, signs)."""
+        """Return the moment as Σ weight × (density of S) × E[∏ sgn | S], keyed by (S, signs)."""
         if moment not in self._memo:
             self._memo[moment] = self._reduce(moment)
         return self._memo[moment]
@@ -127,7 +127,7 @@ class Moments:
         return None
 
     def _value(self, given: Conditions, i: int) -> sp.Expr:
-        """The mean of a variable without fluctuations (the orientation of d is positive)."""
+        """Return the mean of a variable without fluctuations (the orientation of d is positive)."""
         algebra = self.g.algebra
         return algebra.expression(self.g.n(given, i, self.g.real)) * self._orientation(given)
 

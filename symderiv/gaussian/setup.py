@@ -47,7 +47,7 @@ class GaussianProblem:
     gaussians: dict[Shift, Gaussian] = field(default_factory=dict)
 
     def gaussian(self, shift: Shift) -> Gaussian:
-        """The variables under a linear exponent."""
+        """Return the variables under a linear exponent."""
         if shift not in self.gaussians:
             element = self.algebra.element
             self.gaussians[shift] = Gaussian(
@@ -117,7 +117,7 @@ class _Variables:
         self.sharp: dict[Affine, None] = {}
 
     def unit(self, index: int) -> Affine:
-        """The form of a field itself."""
+        """Return the form of a field itself."""
         n = len(self.fields)
         return Affine(tuple(sp.Integer(k == index) for k in range(n)), sp.S.Zero)
 
@@ -129,7 +129,7 @@ class _Variables:
         return form, sp.Rational(1, 2)
 
     def build(self) -> tuple[list[Variable], dict[object, int]]:
-        """The variables in canonical order (noisy, growing, plain), and their indices."""
+        """Return the variables in canonical order (noisy, growing, plain), and their indices."""
         plain = {self.unit(i): None for i in range(len(self.fields))} | self.sharp
         variables: list[Variable] = []
         index: dict[object, int] = {}
@@ -226,7 +226,7 @@ def _draft(
     copies: Counter[tuple[Affine, sp.Expr]] = Counter()
 
     def noisy(form: Affine, noise: sp.Expr) -> object:
-        """A variable with noise of its own; copies of the same kind are exchangeable."""
+        """Return a variable with noise of its own; copies of the same kind are exchangeable."""
         item = (form, noise, copies[form, noise])
         copies[form, noise] += 1
         variables.noisy[item] = None

@@ -92,7 +92,7 @@ def i4(
 
 
 def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
-    """What I2, I3 or I4 averages, and its fields: (u, v), (u, v, w) or (u, v, w, z).
+    """Return what I2, I3 or I4 averages, and its fields: (u, v), (u, v, w) or (u, v, w, z).
 
     Args:
         which: "i2", "i3" or "i4".
@@ -105,7 +105,7 @@ def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[
 
 
 def _slots(which: str, functions: Sequence[sp.Expr]) -> list[sp.Expr]:
-    """The factor of each slot of I2, I3 or I4."""
+    """Return the factor of each slot of I2, I3 or I4."""
     if which == "i3":
         return [derivative(functions[0]), variable_of(functions[0]), functions[1]]
     if which == "i4":

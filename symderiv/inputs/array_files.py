@@ -40,7 +40,7 @@ _DAMAGED = (
 def read_matrix(
     path: Source, names: Sequence[str], array: str | None = None, *, name: str | None = None
 ) -> tuple[str | None, np.ndarray]:
-    """One matrix of a file, with the name it has there.
+    """Return one matrix of a file, with the name it has there.
 
     Args:
         path: an .npy file (told by its content), an .npz archive, or arrays in place of them.
@@ -97,7 +97,7 @@ def read_matrix(
 def _of_archive(
     file: IO[bytes], names: Sequence[str], array: str | None, name: str
 ) -> tuple[str, np.ndarray]:
-    """The matrix of an .npz archive."""
+    """Return the matrix of an .npz archive."""
     if not zipfile.is_zipfile(file):
         raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
     file.seek(0)
@@ -111,7 +111,7 @@ def _of_archive(
 
 
 def printable(text: str, most: int = 60) -> str:
-    """A text from outside as part of a message of one line."""
+    """Return a text from outside as part of a message of one line."""
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 

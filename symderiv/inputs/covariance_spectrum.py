@@ -73,7 +73,7 @@ def covariance(
     dimension: int | None = None,
     name: str | None = None,
 ) -> DataModel:
-    """Inputs with the covariance that a file holds.
+    """Return inputs with the covariance that a file holds.
 
     Args:
         path: an .npz file with the array ``covariance`` (N, N) or ``samples`` (P, N), or an .npy
@@ -125,7 +125,7 @@ def covariance(
 def read_spectrum(
     path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
 ) -> FileSpectrum:
-    """The eigenvalues of the covariance in a file; see :func:`covariance` for the file.
+    """Return the eigenvalues of the covariance in a file; see :func:`covariance` for the file.
 
     The matrix is diagonalised once per file as long as the file does not change.
 
@@ -147,7 +147,7 @@ def read_spectrum(
 def read_covariance(
     path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
 ) -> np.ndarray:
-    """The covariance in a file as a matrix, in the coordinates of the file.
+    """Return the covariance in a file as a matrix, in the coordinates of the file.
 
     Args:
         path: see :func:`covariance`; samples give their sample covariance.
@@ -233,7 +233,7 @@ def _read_spectrum(
 
 
 def _scale(matrix: np.ndarray, where: str) -> float:
-    """The largest entry; refuses what is not a finite number."""
+    """Return the largest entry; refuses what is not a finite number."""
     if matrix.dtype.kind == "f":
         rows, columns = np.nonzero(~np.isfinite(matrix))
         if rows.size:
@@ -290,7 +290,7 @@ def _looks_like_covariance(matrix: np.ndarray, scale: float, where: str) -> bool
 
 
 def sample_covariance(samples: np.ndarray, scale: float = 1.0, where: str = "") -> np.ndarray:
-    """The unbiased estimate of the covariance of samples divided by ``scale``.
+    """Return the unbiased estimate of the covariance of samples divided by ``scale``.
 
     Sum of (x - mean)(x - mean)^T over the P samples, divided by P - 1.
 
@@ -323,7 +323,7 @@ def sample_covariance(samples: np.ndarray, scale: float = 1.0, where: str = "") 
 
 
 def eigenvalues_of(matrix: np.ndarray, where: str = "") -> np.ndarray:
-    r"""The eigenvalues of a covariance, descending, shape (N,).
+    r"""Return the eigenvalues of a covariance, descending, shape (N,).
 
     :func:`numpy.linalg.eigh` knows an eigenvalue to about :math:`N \epsilon \lambda_1`,
     :math:`\epsilon` = 2.2e-16, :math:`\lambda_1` the largest: within that, it is zero. Negative
@@ -363,7 +363,7 @@ def _rounding(values: np.ndarray) -> float:
 
 
 def group_close(values: np.ndarray, tolerance: float = GROUPING_TOLERANCE) -> Grouping:
-    r"""Eigenvalues close to one another become one, their mean.
+    r"""Replace eigenvalues close to one another by one, their mean.
 
     From the largest down, a group takes every eigenvalue that is within the relative distance
     ``tolerance`` of the group's first, or within :math:`N \epsilon \lambda_1`, where rounding
@@ -393,7 +393,7 @@ def group_close(values: np.ndarray, tolerance: float = GROUPING_TOLERANCE) -> Gr
 
 
 def group_evenly(values: np.ndarray, distinct_eigenvalues: int) -> Grouping:
-    """The sorted eigenvalues in L groups of N/L neighbours, each replaced by its mean.
+    """Return the sorted eigenvalues in L groups of N/L neighbours, each replaced by its mean.
 
     When L does not divide N, the first N mod L groups have one member more. The trace is kept;
     zero eigenvalues are grouped like all others.
@@ -427,7 +427,7 @@ def _grouped(values: np.ndarray, sizes: list[int]) -> Grouping:
 
 
 def effect_of_grouping(values: np.ndarray, grouping: Grouping) -> str:
-    """What grouping did to the eigenvalues, in words; empty when it is rounding."""
+    """Return what grouping did to the eigenvalues, in words; empty when it is rounding."""
     used = np.repeat(grouping.eigenvalue, grouping.multiplicity)
     change = np.abs(used - values)
     change[change <= _rounding(values)] = 0.0

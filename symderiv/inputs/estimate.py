@@ -75,7 +75,7 @@ class GeneratorStatistics:
         return self.target is not None and reached <= self.target
 
     def samples_for(self, relative_error: float) -> int:
-        """How many samples would give both relative errors, by the law 1/√samples."""
+        """Return how many samples would give both relative errors, by the law 1/√samples."""
         reached = max(self.relative_error_omega, self.relative_error_phi)
         return math.ceil(self.samples * (reached / relative_error) ** 2)
 
@@ -178,7 +178,7 @@ def estimate_generator(
 def generator_sampler(
     function: GeneratorFunction, latent_dimension: int, mean_x: np.ndarray
 ) -> Sampler:
-    """A generator's own centred outputs, with their latent vectors, for simulations.
+    """Return a generator's own centred outputs, with their latent vectors, for simulations.
 
     :func:`symderiv.experiment.studies.simulating.with_sampler` puts it in the place of the Gaussian
     inputs that ``data.model = "generator"`` draws. The function is called from several threads at

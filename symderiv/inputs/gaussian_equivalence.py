@@ -336,7 +336,8 @@ class BoundTerms:
 
 
 def bound_terms(J: np.ndarray, W: np.ndarray, features: np.ndarray, Q: np.ndarray) -> BoundTerms:
-    r"""The bound on the distance of the law of (λ, ν) from a Gaussian one, as far as it is defined.
+    r"""Return the bound on the distance of the law of (λ, ν) from a Gaussian one, as far as it is
+    defined.
 
     The theorem for one-layer generators x_n = f(a_n·c), |a_n| = 1, on the slides of Goldt et al.
     (MSML 2021) is, in our letters,

@@ -46,7 +46,7 @@ class Given:
         return "the array given" if "" in self.arrays else "the arrays given"
 
     def value(self) -> Any:
-        """Nested lists, or a dictionary of them: what a study's text holds."""
+        """Return nested lists, or a dictionary of them: what a study's text holds."""
         lists = {name: array.tolist() for name, array in self.arrays.items()}
         return lists.get("", lists)
 
@@ -86,7 +86,7 @@ Source = Path | Given
 
 
 def source(base: Path, value: str | Given) -> Source:
-    """What a study's key names: arrays, or a file relative to the study's folder."""
+    """Return what a study's key names: arrays, or a file relative to the study's folder."""
     return value if isinstance(value, Given) else base / value
 
 

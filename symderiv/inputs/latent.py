@@ -47,7 +47,7 @@ NODES = 64
 def hidden_manifold(
     dimension: int, latent_dimension: int, function: str, features: np.ndarray
 ) -> DataModel:
-    """Inputs f(F c/√D) - E f of given features.
+    """Return inputs f(F c/√D) - E f of given features.
 
     Args:
         dimension: N.
@@ -90,7 +90,7 @@ def hidden_manifold(
 def mixture_manifold(
     dimension: int, function: str, features: np.ndarray, mixture: Mixture
 ) -> DataModel:
-    """A hidden manifold whose latent vectors come from a Gaussian mixture; for simulations.
+    """Return a hidden manifold whose latent vectors come from a Gaussian mixture; for simulations.
 
     Spectrum, Q and R are those of the hidden manifold of normal latent vectors with the same
     features, with which simulations are compared; E f is the normal one too.
@@ -132,7 +132,7 @@ def mixture_manifold(
 
 
 def hidden_manifold_limit(ratio: float, function: str, nodes: int = NODES) -> DataModel:
-    """The limit N, D → ∞ at a given D/N, features with independent normal entries.
+    """Return the limit N, D → ∞ at a given D/N, features with independent normal entries.
 
     The Marchenko–Pastur density becomes nodes; its atom at zero, for D < N, is a node of its own.
 
@@ -159,7 +159,7 @@ def hidden_manifold_limit(ratio: float, function: str, nodes: int = NODES) -> Da
 
 
 def marchenko_pastur(ratio: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights for the eigenvalues s of F Fᵀ/D (N x N), descending.
+    """Return nodes and weights for the eigenvalues s of F Fᵀ/D (N x N), descending.
 
     With γ = N/D and s = 1 + γ + 2 √γ cos θ the density is (2/π) sin²θ/s dθ, analytic and even in θ,
     so that the midpoint rule converges like (min(γ, 1/γ))^nodes.
@@ -180,7 +180,7 @@ def marchenko_pastur(ratio: float, nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def generator(path: Source, *, name: str | None = None) -> DataModel:
-    """Inputs of a generator by their statistics: Ω (N, N) and Φ (N, D) of an .npz file.
+    """Return inputs of a generator by their statistics: Ω (N, N) and Φ (N, D) of an .npz file.
 
     Args:
         path: a file with the arrays ``omega`` and ``phi``, as E[x xᵀ] and E[x cᵀ] of centred x.
@@ -224,7 +224,9 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
 
 
 def _gaussian_sampler(values: np.ndarray, axes: np.ndarray, cross: np.ndarray) -> Sampler:
-    """Gaussian (x, c) with E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and what is left."""
+    """Return Gaussian (x, c) with E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and what is
+    left.
+    """
     alive = values > 0.0
     guess = np.zeros_like(cross)
     guess[alive] = cross[alive] / values[alive, None]
@@ -271,7 +273,7 @@ def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, 
 
 
 def _estimated(path: Source, name: str) -> str:
-    """Where a file says it: from how many samples its covariances are, and how far off."""
+    """Return where a file says it: from how many samples its covariances are, and how far off."""
     try:
         _, found = read_matrix(path, ("estimate",), "estimate", name=name)
     except InputError:
@@ -293,7 +295,9 @@ def _model(
     remarks: tuple[str, ...],
     sampler: Sampler,
 ) -> DataModel:
-    """A model in the eigenbasis of Ω, eigenvalues that are the same within rounding as one."""
+    """Return a model in the eigenbasis of Ω, eigenvalues that are the same within rounding as
+    one.
+    """
     N = values.size
     order = np.argsort(values)[::-1]
     values, axes, cross = values[order], axes[:, order], cross[order]
@@ -311,7 +315,7 @@ def _sampler(
     f: Nonlinearity,
     draw: Callable[[np.random.Generator, int], np.ndarray] | None = None,
 ) -> Sampler:
-    """Inputs f(F c) - E f of latent vectors that are normal or drawn by a function."""
+    """Return inputs f(F c) - E f of latent vectors that are normal or drawn by a function."""
     transposed = np.ascontiguousarray(features.T)
 
     def sample(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

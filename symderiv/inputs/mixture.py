@@ -142,7 +142,7 @@ class Mixture:
 def uniform_means(
     components: int, dimension: int, separation: float, means: str, seed: int
 ) -> np.ndarray:
-    """Means drawn uniformly from [-α, α), shape (m, D).
+    """Return means drawn uniformly from [-α, α), shape (m, D).
 
     Args:
         components: m.

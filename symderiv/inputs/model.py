@@ -94,7 +94,7 @@ class DataModel:
         return self.latent is not None and self.latent.variance is None
 
     def single(self) -> Component:
-        """The only component.
+        """Return the only component.
 
         Raises:
             NotYetError: there are several.
@@ -108,14 +108,14 @@ class DataModel:
         return self.components[0]
 
     def average(self) -> Component:
-        """The inputs of an example of any component: averaged eigenvalues."""
+        """Return the inputs of an example of any component: averaged eigenvalues."""
         if len(self.components) == 1:
             return self.components[0]
         eigenvalue = sum(c.probability * c.eigenvalue for c in self.components)
         return Component(1.0, np.asarray(eigenvalue), self.components[0].weight)
 
     def multiplicities(self) -> np.ndarray:
-        """How many coordinates each eigenvalue has, shape (L,), int64, sum N.
+        """Return how many coordinates each eigenvalue has, shape (L,), int64, sum N.
 
         Raises:
             InputError: there is no dimension, or N times a weight is not a whole number.
@@ -137,7 +137,7 @@ class DataModel:
         return counts
 
     def effective_dimension(self) -> float:
-        r"""The number of directions that share the variance of a field, in [1, N].
+        r"""Return the number of directions that share the variance of a field, in [1, N].
 
         It is :math:`(\sum_a \rho_a)^2 / \sum_a \rho_a^2` over the N coordinates: N for isotropic
         inputs. A vector J of independent normal entries has the overlap
@@ -155,7 +155,7 @@ class DataModel:
         return float((counts @ eigenvalue) ** 2 / (counts @ eigenvalue**2))
 
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of results has to know: eigenvalues of small multiplicity.
+        """Return what a reader of results has to know: eigenvalues of small multiplicity.
 
         The equations per eigenvalue are the limit of stochastic gradient descent when each
         eigenvalue has many coordinates. With few, the overlaps of an eigenspace fluctuate from

@@ -48,7 +48,7 @@ class Nonlinearity:
 
 @lru_cache(maxsize=32)
 def nonlinearity(text: str) -> Nonlinearity:
-    """The coefficients of a named or written-out function, closed forms where they exist.
+    """Return the coefficients of a named or written-out function, closed forms where they exist.
 
     Args:
         text: A name (``sign``, ``erf``, ``relu``, …) or a formula in ``x``, as an activation.
@@ -123,7 +123,7 @@ def _function(f: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def on_arrays(stable: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of ``x`` on arrays of doubles.
+    """Return a function of ``x`` on arrays of doubles.
 
     Args:
         stable: As ``NumericActivation`` writes it; its text went through the allow-list before.

@@ -22,7 +22,7 @@ def distances(sites: int) -> Floats:
 
 
 def gaussian_kernel(sites: int, length: float) -> Floats:
-    """First row of C_ij = exp(−d(i, j)²/ξ²), shape (D,).
+    """Return first row of C_ij = exp(−d(i, j)²/ξ²), shape (D,).
 
     Raises:
         InputError: the kernel, wrapped around the ring, is no covariance: ξ is too long for it.
@@ -39,20 +39,22 @@ def gaussian_kernel(sites: int, length: float) -> Floats:
 
 
 def eigenvalues(row: Floats) -> Floats:
-    """Eigenvalues of a symmetric circulant matrix, shape (D,), in the order of the real basis."""
+    """Return eigenvalues of a symmetric circulant matrix, shape (D,), in the order of the real
+    basis.
+    """
     half = np.fft.rfft(row).real
     waves = np.minimum(np.arange(row.size), row.size - np.arange(row.size))
     return np.asarray(half[waves])
 
 
 def circulant(row: Floats) -> Floats:
-    """The matrix (D, D) with entries row[(i − j) mod D]."""
+    """Return the matrix (D, D) with entries row[(i − j) mod D]."""
     index = np.arange(row.size)
     return np.asarray(row[(index[:, None] - index[None, :]) % row.size])
 
 
 def root(row: Floats) -> Floats:
-    """The symmetric square root of a circulant covariance, shape (D, D)."""
+    """Return the symmetric square root of a circulant covariance, shape (D, D)."""
     values = np.sqrt(np.maximum(np.fft.rfft(row).real, 0.0))
     return circulant(np.fft.irfft(values, row.size))
 

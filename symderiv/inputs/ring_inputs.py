@@ -40,10 +40,10 @@ class RingInputs(Protocol):
         """D, the number of sites."""
 
     def row(self, label: int) -> Floats:
-        """First row of the covariance of a class, shape (D,)."""
+        """Return first row of the covariance of a class, shape (D,)."""
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-        """Inputs of a class, shape ``(*shape, D)``."""
+        """Return inputs of a class, shape ``(*shape, D)``."""
 
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site; 0 for Gaussian inputs."""
@@ -79,7 +79,7 @@ class GaussianRing:
         return np.array(self.rows[_index(label)])
 
     def covariance(self, label: int) -> Floats:
-        """Covariance of a class, shape (D, D)."""
+        """Return covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
@@ -126,7 +126,7 @@ class NonlinearProcess:
             self.kernel(label)
 
     def kernel(self, label: int) -> Floats:
-        """First row of the covariance of the Gaussian beneath, shape (D,)."""
+        """Return first row of the covariance of the Gaussian beneath, shape (D,)."""
         assert isinstance(self.lengths, tuple)
         return ring.gaussian_kernel(self.sites, self.lengths[_index(label)])
 
@@ -140,15 +140,15 @@ class NonlinearProcess:
         return _erf_covariance(self._variance, kernel) / _erf_covariance(self._variance, np.ones(1))
 
     def covariance(self, label: int) -> Floats:
-        """Covariance of a class, shape (D, D)."""
+        """Return covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def surrogate(self) -> GaussianRing:
-        """Gaussian inputs of the same covariances."""
+        """Return Gaussian inputs of the same covariances."""
         return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def values(self, z: Floats) -> Floats:
-        """The inputs that a standard Gaussian process becomes, entry by entry."""
+        """Return the inputs that a standard Gaussian process becomes, entry by entry."""
         if math.isinf(self.gain):
             return np.where(z >= 0.0, 1.0, -1.0)
         scale = math.sqrt(float(_erf_covariance(self._variance, np.ones(1))[0]))
@@ -211,7 +211,7 @@ class Pulses:
         return int(least), int(most)
 
     def _moments(self, label: int) -> tuple[float, Floats]:
-        """Mean of a site and E[x_0 x_d], shape (D,), of inputs in {0, 1}."""
+        """Return mean of a site and E[x_0 x_d], shape (D,), of inputs in {0, 1}."""
         least, most = self._range(label)
         lengths = np.arange(least, most + 1)[:, None]
         d = np.arange(self.sites)[None, :]
@@ -231,11 +231,11 @@ class Pulses:
         return np.asarray((second - first**2) / (second[0] - first**2))
 
     def covariance(self, label: int) -> Floats:
-        """Covariance of a class, shape (D, D)."""
+        """Return covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def surrogate(self) -> GaussianRing:
-        """Gaussian inputs of the same covariances."""
+        """Return Gaussian inputs of the same covariances."""
         return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def excess_kurtosis(self) -> float:
@@ -263,7 +263,7 @@ def check_sites(sites: int) -> None:
 
 
 def two_lengths(lengths: Any) -> tuple[float, float]:
-    """The lengths of both labels, in sites."""
+    """Return the lengths of both labels, in sites."""
     given = [lengths, lengths] if isinstance(lengths, int | float) else lengths
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise InputError("needs two lengths, of label 1 and of label 0", argument="lengths")

@@ -22,7 +22,7 @@ __all__ = ["ring_model"]
 
 
 def ring_model(name: str, law: RingInputs) -> DataModel:
-    """The data model of centred inputs on a ring that the teacher sees itself.
+    """Return the data model of centred inputs on a ring that the teacher sees itself.
 
     Equations take Gaussian inputs of the same covariance; simulations draw the inputs themselves.
 

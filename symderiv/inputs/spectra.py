@@ -20,7 +20,7 @@ MAX_SIMULATED = 4096
 
 
 def isotropic(dimension: int | None = None) -> DataModel:
-    """Inputs with independent coordinates of variance 1."""
+    """Return inputs with independent coordinates of variance 1."""
     return DataModel("isotropic", (Component(1.0, np.ones(1), np.ones(1)),), dimension)
 
 
@@ -29,7 +29,7 @@ def spectrum(
     weights: Sequence[float] | np.ndarray | None = None,
     dimension: int | None = None,
 ) -> DataModel:
-    """Inputs whose covariance has the given eigenvalues.
+    """Return inputs whose covariance has the given eigenvalues.
 
     Args:
         eigenvalues: shape (L,), >= 0; used as they are, not normalised.
@@ -115,7 +115,7 @@ def mixed_spectra(
 def power_law(
     distinct_eigenvalues: int, exponent: float, dimension: int | None = None
 ) -> DataModel:
-    r"""Inputs with :math:`\lambda_l = \lambda_+ l^{-(1+\beta)}`, l = 1…L, of mean 1.
+    r"""Return inputs with :math:`\lambda_l = \lambda_+ l^{-(1+\beta)}`, l = 1…L, of mean 1.
 
     Each eigenvalue has N/L coordinates; :math:`\lambda_+` follows from the mean.
 

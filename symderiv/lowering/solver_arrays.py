@@ -107,7 +107,7 @@ class SolverArrays:
     sums: tuple[Array, ...] = ()
 
     def needed(self, *values: sp.Expr) -> tuple[Array, ...]:
-        """The numbers of the rule, and sums of its state, that occur in expressions."""
+        """Return the numbers of the rule, and sums of its state, that occur in expressions."""
         names = {str(symbol) for value in values for symbol in value.free_symbols}
         return tuple(array for array in (*self.sums, *self.numbers) if array.name in names)
 
@@ -132,7 +132,7 @@ def array_of_families(element: sp.Indexed) -> Array:
 
 
 def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
-    """How the modules of a rule hold and pack what they work with."""
+    """Return how the modules of a rule hold and pack what they work with."""
     biases: tuple[Array, ...] = ()
     if rule.biases:
         biases = (B_STATE if rule.trained_biases else B_STUDENT, B_TEACHER)

@@ -42,13 +42,13 @@ class SolverText:
     lanes: str = ""
 
     def files(self, name: str) -> dict[str, str]:
-        """The texts by their paths in a folder of modules."""
+        """Return the texts by their paths in a folder of modules."""
         found = {f"{name}.py": self.readable, f"{FAST}/{name}.py": self.fast}
         return {**found, **({f"{LANES}/{name}.py": self.lanes} if self.lanes else {})}
 
 
 def solver_of(program: Program) -> SolverText:
-    """The texts of a program.
+    """Return the texts of a program.
 
     Raises:
         PrinterError: An expression contains a node without a rule.
@@ -61,13 +61,15 @@ def solver_of(program: Program) -> SolverText:
 
 
 def layout_text() -> str:
-    """The text of the module that says how vectors are packed, from what programs are made of."""
+    """Return the text of the module that says how vectors are packed, from what programs are
+    made of.
+    """
     return str(
         print_layout("How solver modules pack arrays into vectors.", RANGES, (STATE, PARAMETERS))
     )
 
 
 def runtime_text() -> str:
-    """The text of what fast modules share."""
+    """Return the text of what fast modules share."""
     folder = resources.files("symderiv_kernels").joinpath(FAST)
     return folder.joinpath(RUNTIME).read_text(encoding="utf-8")

@@ -135,7 +135,7 @@ def _all_forces(
     rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
-    """Means over all choices of units that are kept, each with probability ``keep``.
+    """Return means over all choices of units that are kept, each with probability ``keep``.
 
     The error is that of all units with output weights times ``scale``.
     """
@@ -192,7 +192,7 @@ def mean_forces(
     Gamma: np.ndarray,
     db: np.ndarray,
 ) -> float:
-    """Means of forces; returns the generalisation error."""
+    """Return means of forces; returns the generalisation error."""
     overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases
     numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, db)
     return _all_forces(overlaps, numbers, keep, evaluation_scale, rates, False)[0]
@@ -211,7 +211,7 @@ def mean_loss(
     keep: float,
     lattice_shift: float,
 ) -> float:
-    """The mean of the loss over inputs, label noise, flips and the units that are kept."""
+    """Return the mean of the loss over inputs, label noise, flips and the units that are kept."""
     K, M = R.shape
     A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
     overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases

@@ -47,7 +47,7 @@ _FUNCTIONS = {name: type(name, (sp.Function,), {}) for name in FUNCTIONS_OF_VECT
 
 
 def through_vectors(function: ScalarFunction, names: NamePool) -> Restated:
-    """The function with its Schur complements and their arcsines computed from vectors.
+    """Return the function with its Schur complements and their arcsines computed from vectors.
 
     Functions that are not guarded, or contain nothing of the kind, come back unchanged.
     """
@@ -75,7 +75,7 @@ class _Rewriter:
         self._everything = self._symbol("volume", range(size), positive=True)
 
     def rewritten(self) -> Restated:
-        """Definitions that the new value does not need are left out."""
+        """Return definitions that the new value does not need are left out."""
         given: dict[sp.Symbol, sp.Expr] = {}
         for symbol, expression in self._function.definitions:
             entry = self._schur_complement(expression)
@@ -117,7 +117,7 @@ class _Rewriter:
     # Recognition.
 
     def _schur_complement(self, expression: sp.Expr) -> Entry | None:
-        """The entry that a - b c/d is, if a, b, c, d are entries that fit."""
+        """Return the entry that a - b c/d is, if a, b, c, d are entries that fit."""
         if not (isinstance(expression, sp.Add) and len(expression.args) == 2):
             return None
         for whole, rest in (expression.args, expression.args[::-1]):
@@ -140,7 +140,7 @@ class _Rewriter:
         return next((s for s, entry in self._entries.items() if entry == wanted), None)
 
     def _correlation(self, expression: sp.Expr) -> Entry | None:
-        """The entry c_ij|S of an expression c_ij|S / sqrt(c_ii|S c_jj|S)."""
+        """Return the entry c_ij|S of an expression c_ij|S / sqrt(c_ii|S c_jj|S)."""
         for factor in sp.Mul.make_args(expression):
             if factor not in self._entries:
                 continue
@@ -153,7 +153,7 @@ class _Rewriter:
         return None
 
     def _changed(self, expression: sp.Expr) -> sp.Expr:
-        """The expression with other forms of the arcsines and of the means of signs."""
+        """Return the expression with other forms of the arcsines and of the means of signs."""
         found: dict[sp.Expr, sp.Expr] = {}
         for node in expression.atoms(sp.Function):
             if isinstance(node, sp.asin):
@@ -216,7 +216,7 @@ class _Rewriter:
         return symbol
 
     def _product(self, members: frozenset[int]) -> sp.Symbol:
-        """The exterior product of the vectors, in ascending order."""
+        """Return the exterior product of the vectors, in ascending order."""
         symbol = self._symbol("x", members)
         if len(members) > 1 and symbol not in self._new:
             *before, last = sorted(members)

@@ -68,12 +68,14 @@ class SignCovariance(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> sp.Expr | None:
-        """The first two arguments in one order."""
+        """Return the first two arguments in one order."""
         return cls(k, h, r) if default_sort_key(k) < default_sort_key(h) else None
 
 
 def _signs_apart(value: sp.Expr) -> sp.Expr:
-    """Means of two signs by their product and their covariance: means depend on one index each."""
+    """Return means of two signs by their product and their covariance: means depend on one index
+    each.
+    """
 
     def apart(call: sp.Function) -> sp.Expr:
         h, k, r = call.args

@@ -41,12 +41,12 @@ _LEAST_PART = 1e-18
 
 
 def _unit_scale(variance: float) -> float:
-    """The power of two that brings a standard deviation near 1 without rounding."""
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
     return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 def _angle(along: float, across: float) -> float:
-    """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
+    """Return the angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
     return math.atan2(along, across)
 
 
@@ -56,17 +56,19 @@ def _bounded(part: float, pivot: float) -> float:
 
 
 def _scaled3(x: _Vector3, s: float) -> _Vector3:
-    """A vector times a number."""
+    """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s
 
 
 def _scaled4(x: _Vector4, s: float) -> _Vector4:
-    """A vector times a number."""
+    """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
 
 
 def _root_of_minor(c11: float, c12: float, c22: float) -> float:
-    """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
+    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
+    cone.
+    """
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
@@ -75,7 +77,7 @@ def _root_of_minor(c11: float, c12: float, c22: float) -> float:
 def _fields3(
     c11: float, c12: float, c13: float, c22: float, c23: float, c33: float
 ) -> tuple[_Vector3, _Vector3, _Vector3, float]:
-    """Vectors with the given inner products, and the volume they span."""
+    """Return vectors with the given inner products, and the volume they span."""
     s1, s2, s3 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33)
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
@@ -124,7 +126,7 @@ def _fields4(
     _Vector4,
     float,
 ]:
-    """Vectors with the given inner products, and the volume they span."""
+    """Return vectors with the given inner products, and the volume they span."""
     s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
     c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
     c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4

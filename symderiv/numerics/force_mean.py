@@ -36,19 +36,19 @@ if TYPE_CHECKING:  # what stands in the module
     TEACHER_KEEPS_SIGN = 0
 
     def student_activation(x: float) -> float:
-        """A function of the module."""
+        """Return a function of the module."""
         return x
 
     student_activation_derivative = teacher_activation = student_activation
 
     def loss_value(s: float, t: float) -> float:
-        """A function of the module."""
+        """Return a function of the module."""
         return s * t
 
     loss_slope = loss_value
 
     def loss_kink(number: float, s: float, t: float) -> float:
-        """A function of the module: it is zero where the loss is not smooth."""
+        """Return a function of the module: it is zero where the loss is not smooth."""
         return number * s * t
 
 
@@ -88,7 +88,7 @@ def _turn(rows: np.ndarray, axis: np.ndarray) -> None:
 
 
 def _axis_to_first(row: np.ndarray, K: int) -> np.ndarray:
-    """The axis of a reflection after which of ``row`` only the first component is left."""
+    """Return the axis of a reflection after which of ``row`` only the first component is left."""
     axis = row[:K].copy()
     size = 0.0
     for k in range(K):
@@ -111,7 +111,9 @@ def _equal_steps_of(
     half: bool,
     row: np.ndarray,
 ) -> int:
-    """Points (row 0) and weights (row 1) of one variable; returns how many, -1 if too many."""
+    """Return points (row 0) and weights (row 1) of one variable; returns how many, -1 if too
+    many.
+    """
     longest = abs(noise)
     together = noise * noise
     if level < fields:
@@ -144,7 +146,7 @@ def _outputs_at(
     v: np.ndarray,
     v_teacher: np.ndarray,
 ) -> tuple[float, float]:
-    """Outputs of student and teacher; that of a teacher which is not integrated is 0."""
+    """Return outputs of student and teacher; that of a teacher which is not integrated is 0."""
     student, teacher = 0.0, 0.0
     for i in range(fields):
         field = biases[i]
@@ -243,7 +245,7 @@ def _panels_of(
     layers: np.ndarray,
     row: np.ndarray,
 ) -> int:
-    """Points and weights of one variable, given the earlier ones, between kinks and layers.
+    """Return points and weights of one variable, given the earlier ones, between kinks and layers.
 
     Labels change at ``edge[0]`` of the first variable, in a layer that is as wide as 1/``edge[1]``.
     """
@@ -414,7 +416,7 @@ def _add_students(
 
 
 def _size_of(weights: np.ndarray) -> float:
-    """The sum of moduli."""
+    """Return the sum of moduli."""
     total = 0.0
     for i in range(weights.size):
         total += abs(weights[i])
@@ -422,7 +424,7 @@ def _size_of(weights: np.ndarray) -> float:
 
 
 def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
-    """Moments of forces with independent variables become A and B: (A B) L = moments."""
+    """Solve for A and B from moments of forces with independent variables: (A B) L = moments."""
     n = factor.shape[0]
     for i in range(moments.shape[0]):
         for c in range(n - 1, -1, -1):
@@ -445,7 +447,8 @@ def _forces(
     Gamma: np.ndarray,
     valued: bool,
 ) -> tuple[float, float]:
-    """A and B side by side in ``moments``, dv, db, Gamma; returns mean squared error/2 and loss.
+    """Return a and B side by side in ``moments``, dv, db, Gamma; returns mean squared error/2 and
+    loss.
 
     Covariance and biases are those of students and teachers; where labels are signs, of one
     teacher. The mean loss is computed where it is ``valued``. Not a number where a variable has too

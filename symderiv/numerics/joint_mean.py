@@ -22,7 +22,7 @@ from symderiv.numerics.force_mean import _triangle_of
 
 
 def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
-    """The numbers as an array."""
+    """Return the numbers as an array."""
     array = np.empty(len(numbers))
     for n in range(len(numbers)):
         array[n] = numbers[n]
@@ -30,7 +30,7 @@ def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
 
 
 def _joint_rule_of(factor: np.ndarray, level: int, rule: np.ndarray, points: np.ndarray) -> int:
-    """Points (row 0) and weights (row 1) of one t; returns how many."""
+    """Return points (row 0) and weights (row 1) of one t; returns how many."""
     longest = together = 0.0
     for i in range(factor.shape[0]):
         longest = max(longest, abs(factor[i, level]))
@@ -50,7 +50,9 @@ def _joint_rule_of(factor: np.ndarray, level: int, rule: np.ndarray, points: np.
 def _joint_start(
     moments: np.ndarray, size: int, levels: int, rule: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What :func:`_joint_next` needs: the first array is what it fills, weight and fields."""
+    """Return what :func:`_joint_next` needs: the first array is what it fills, weight and
+    fields.
+    """
     covariance = np.empty((size, size))
     place = 0
     for i in range(size):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # what stands in the module
     STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
 
     def quadrature_kinks(kind: int) -> np.ndarray:
-        """Places where a factor is not smooth."""
+        """Return places where a factor is not smooth."""
         return np.zeros(kind)
 
 
@@ -44,7 +44,7 @@ _SITES = 8192  # for the points of one t
 
 
 def _apart(c11: float, c12: float, c22: float) -> float:
-    """Standard deviation of a second field given the first one."""
+    """Return standard deviation of a second field given the first one."""
     return _root_of_minor(c11, c12, c22) / math.sqrt(c11) if c11 > 0.0 else math.sqrt(c22)
 
 
@@ -81,7 +81,7 @@ def _with_crossings(
     field: _Three,
     rule: np.ndarray,
 ) -> int:
-    """The same for a field less ``ratio`` times another: where kinks of the two meet.
+    """Return the same for a field less ``ratio`` times another: where kinks of the two meet.
 
     ``field`` is mean, slope and rest of the difference.
     """
@@ -99,7 +99,7 @@ def _panels(
     nodes: np.ndarray,
     weights: np.ndarray,
 ) -> int:
-    """Points and weights of one t; ``longest`` is how far a field moves with it at most."""
+    """Return points and weights of one t; ``longest`` is how far a field moves with it at most."""
     if longest == 0.0:
         nodes[0], weights[0] = 0.0, 1.0
         return 1
@@ -162,7 +162,7 @@ def _average(
 def _averages(
     kind: int, mean: float, width: float, spread: float, rule: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Averages on grids and their cell: around each kink if the width is small, else on one.
+    """Return averages on grids and their cell: around each kink if the width is small, else on one.
 
     The one is around the mean of the field.
     """
@@ -262,7 +262,7 @@ def _layers_of_first(
 def _layers_of_second(
     layers: np.ndarray, kinds: _Kinds, triangle: _Ten, shifts: _Three, rule: np.ndarray
 ) -> int:
-    """The same in the second t, given what the first one adds to the three later fields."""
+    """Return the same in the second t, given what the first one adds to the three later fields."""
     _, _, _, _, l22, l32, l42, l33, l43, l44 = triangle
     k3, k4 = quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
     count = _with_layers(layers, 0, quadrature_kinks(kinds[1]), shifts[0], l22, 0.0, rule)
@@ -276,7 +276,7 @@ def _layers_of_second(
 
 
 def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
-    """The same of four factors and fields; c row by row, from the diagonal on."""
+    """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle = _triangle4(c)
     kind_1, kind_2, kind_3, kind_4 = kinds
     b1, b2, b3, b4 = b
@@ -333,14 +333,14 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
 
 
 def kinks_of(kind: int) -> np.ndarray:
-    """Places where a factor is not smooth."""
+    """Return places where a factor is not smooth."""
     if kind < 3:
         return STUDENT_KINKS
     return TEACHER_KINKS
 
 
 def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
-    """The part of half a curvature, of a first factor, that its kinks have."""
+    """Return the part of half a curvature, of a first factor, that its kinks have."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
     for k in range(STUDENT_KINKS.size):
         if STUDENT_SLOPE_JUMPS[k] != 0.0:
@@ -350,7 +350,7 @@ def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
 
 
 def _at_jumps(kind: int, c: _Three, b: _Two) -> float:
-    """The part of a teacher's slope, of a second factor, that its jumps have."""
+    """Return the part of a teacher's slope, of a second factor, that its jumps have."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
     turned, biases = (c[2], c[1], c[0]), (b[1], b[0])
     for k in range(TEACHER_KINKS.size):

@@ -51,7 +51,7 @@ def _outputs_along(
     v: np.ndarray,
     v_teacher: np.ndarray,
 ) -> tuple[float, float]:
-    """Outputs of student and teacher at a place of the fine variable; not yet the sign."""
+    """Return outputs of student and teacher at a place of the fine variable; not yet the sign."""
     K = v.size
     student, teacher = 0.0, 0.0
     for i in range(K):
@@ -70,7 +70,7 @@ def _jump_along(
     v: np.ndarray,
     v_teacher: np.ndarray,
 ) -> float:
-    """Zero where the label changes (number -1), or where the loss has a kink."""
+    """Return zero where the label changes (number -1), or where the loss has a kink."""
     student, teacher = _outputs_along(place, base, slope, v, v_teacher)
     if number < 0:
         return teacher
@@ -87,7 +87,7 @@ def _breaks_along(
     v_teacher: np.ndarray,
     breaks: np.ndarray,
 ) -> int:
-    """Where anything is not smooth along the fine variable, ascending; returns how many."""
+    """Return where anything is not smooth along the fine variable, ascending; returns how many."""
     reach, cells = float(FORCE_LATTICE[4]), int(FORCE_LATTICE[6])
     K, count = v.size, 0
     for i in range(base.size):
@@ -122,7 +122,9 @@ def _breaks_along(
 
 
 def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
-    """Points (row 0) and Gaussian weights (row 1) in panels between breaks; returns how many."""
+    """Return points (row 0) and Gaussian weights (row 1) in panels between breaks; returns how
+    many.
+    """
     reach, longest = float(FORCE_LATTICE[4]), float(FORCE_LATTICE[5])
     used, begin = 0, -reach
     for n in range(count + 1):

@@ -23,7 +23,9 @@ def _summed_angles(
     start: tuple[float, float, float],
     end: tuple[float, float, float],
 ) -> float:
-    """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
+    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
+    weights.
+    """
     total = 0.0
     for n in range(count):
         cc, ss, weight = nodes[n], nodes[_ROOM + n], nodes[2 * _ROOM + n]

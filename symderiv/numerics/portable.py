@@ -224,7 +224,7 @@ def _owen() -> tuple[Function, ...]:
     T = sp.Function(owen.name)
 
     def safe(x: sp.Symbol) -> sp.Expr:
-        """A mean that divides; a vanishing one has the same limit."""
+        """Return a mean that divides; a vanishing one has the same limit."""
         return sp.Piecewise((LEAST, sp.Abs(x) < LEAST), (x, True))
 
     positive = sp.Piecewise((1, s * t > 0), (-1, True))
@@ -247,7 +247,7 @@ def _owen() -> tuple[Function, ...]:
 
 @cache
 def portable() -> Portable:
-    """The functions, made once when they are asked for."""
+    """Return the functions, made once when they are asked for."""
     names = {
         "SignMean4": "sign_mean4",
         "Dawson": "dawson",

@@ -36,17 +36,17 @@ def _owen_along(h: float, along: float) -> float:
 
 
 def _mean_sign(h: float) -> float:
-    """The mean of one sign with mean h."""
+    """Return the mean of one sign with mean h."""
     return math.erf(math.sqrt(0.5) * h)
 
 
 def _sign_covariance(h: float, k: float, r: float) -> float:
-    """What the mean of two signs is more than the product of their means."""
+    """Return what the mean of two signs is more than the product of their means."""
     return _shifted_signs(h, k, r) - _mean_sign(h) * _mean_sign(k)
 
 
 def _shifted_signs(h: float, k: float, r: float) -> float:
-    """The mean of two signs with means h and k (see above)."""
+    """Return the mean of two signs with means h and k (see above)."""
     bounded = max(-1.0, min(1.0, r))
     if h == 0.0 and k == 0.0:
         return 2.0 / math.pi * math.asin(bounded)

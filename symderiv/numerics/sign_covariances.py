@@ -103,7 +103,7 @@ def _mean_signs(values: np.ndarray, count: int) -> None:
 
 
 def _price_density(t: float, squares: float, product: float) -> float:
-    """The integrand over t = tan(theta/2); ``squares`` (h² + k²)/2, ``product`` 2hk."""
+    """Return the integrand over t = tan(theta/2); ``squares`` (h² + k²)/2, ``product`` 2hk."""
     u = t * t
     more = 1.0 + u
     less = (1.0 - u) * (1.0 - u)

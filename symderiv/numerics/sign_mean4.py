@@ -37,7 +37,7 @@ _ROOM = 96
 
 
 def _two_product(a: float, b: float) -> tuple[float, float]:
-    """Product and its rounding error: a b = high + low exactly."""
+    """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -97,7 +97,9 @@ def _summed_angles(
     start: tuple[float, float, float],
     end: tuple[float, float, float],
 ) -> float:
-    """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
+    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
+    weights.
+    """
     cosines, sines, weights = nodes[:_ROOM], nodes[_ROOM : 2 * _ROOM], nodes[2 * _ROOM : 3 * _ROOM]
     widths, angles = nodes[3 * _ROOM : 7 * _ROOM], nodes[7 * _ROOM : 10 * _ROOM]
     for n in range(count):

@@ -81,6 +81,6 @@ def _joint_mean(size: int, levels: int, constants: int) -> str:
 
 
 def _moments(size: int) -> tuple[list[str], list[str]]:
-    """The names of the covariances and of the means of so many fields."""
+    """Return the names of the covariances and of the means of so many fields."""
     pairs = combinations_with_replacement(range(1, size + 1), 2)
     return [f"c{i}{j}" for i, j in pairs], [f"b{i}" for i in range(1, size + 1)]

@@ -28,13 +28,13 @@ if TYPE_CHECKING:  # what stands in the module
     _Kinds = tuple[int, int, int, int]
 
     def factor_0(x: float) -> float:
-        """A function of the module."""
+        """Return a function of the module."""
         return x
 
     factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
-        """The factors by number."""
+        """Return the factors by number."""
         return x * kind
 
 
@@ -44,7 +44,9 @@ def _root_left(rest: float, variance: float) -> float:
 
 
 def _share_left(covariance: float, root: float, rest: float) -> float:
-    """An entry of L below the diagonal; rounding cannot make it more than the field's rest."""
+    """Return an entry of L below the diagonal; rounding cannot make it more than the field's
+    rest.
+    """
     if root == 0.0:
         return 0.0
     bound = math.sqrt(max(rest, 0.0))
@@ -68,7 +70,7 @@ def _triangle4(c: _Ten) -> _Ten:
 
 
 def _equal_steps(m: _Four, rule: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights of one t; ``m`` is how far the fields move with it."""
+    """Return points and weights of one t; ``m`` is how far the fields move with it."""
     m1, m2, m3, m4 = m
     longest = max(abs(m1), abs(m2), abs(m3), abs(m4))
     if longest == 0.0:
@@ -115,7 +117,7 @@ def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> 
 
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
-    """The same of four factors and fields; c row by row, from the diagonal on."""
+    """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
     b1, b2, b3, b4 = b
     t1, w1 = _equal_steps((l11, l21, l31, l41), rule)
@@ -153,7 +155,7 @@ def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
 
 
 def factor_of(kind: int, x: float) -> float:
-    """The factors by number."""
+    """Return the factors by number."""
     if kind == 0:
         return factor_0(x)
     if kind == 1:
@@ -166,7 +168,7 @@ def factor_of(kind: int, x: float) -> float:
 
 
 def any_factor_of(kind: int, x: float) -> float:
-    """The factors by number, of rules with higher derivatives in their means."""
+    """Return the factors by number, of rules with higher derivatives in their means."""
     if kind < 5:
         return factor_of(kind, x)
     if kind == 5:

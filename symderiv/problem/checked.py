@@ -77,11 +77,11 @@ class Table(BaseModel):
         return self
 
     def at_default(self, name: str) -> bool:
-        """Whether a key has its default, written out or not."""
+        """Return whether a key has its default, written out or not."""
         return bool(getattr(self, name) == type(self).model_fields[name].default)
 
     def idle(self) -> tuple[str, ...]:
-        """Keys that others replace: their defaults would be refused when read back."""
+        """Return keys that others replace: their defaults would be refused when read back."""
         return tuple(
             other
             for name, record in self.RECORDS.items()
@@ -103,7 +103,7 @@ class Table(BaseModel):
         return hash((type(self), str(self)))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy; one with changes is checked as a new one is.
+        """Return a copy; one with changes is checked as a new one is.
 
         Raises:
             InputError: a change is not acceptable.
@@ -119,7 +119,7 @@ class Table(BaseModel):
 
     @classmethod
     def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
-        """A new table, checked."""
+        """Return a new table, checked."""
         del _fields_set
         return cls._made(values)
 
@@ -132,7 +132,9 @@ class Table(BaseModel):
 
 
 def explained(error: ValidationError) -> InputError:
-    """One error of one line for everything that pydantic found, each with the name of its key."""
+    """Return one error of one line for everything that pydantic found, each with the name of its
+    key.
+    """
     for item in error.errors(include_url=False, include_input=False):
         raised = item.get("ctx", {}).get("error")
         if isinstance(raised, InputError):
@@ -181,7 +183,7 @@ def conflict(key: str, reason: str) -> PydanticCustomError:
 
 
 def _name(where: tuple[int | str, ...]) -> str:
-    """The full name of a key, without what pydantic adds to it."""
+    """Return the full name of a key, without what pydantic adds to it."""
     # the tag of the union of data models, and the branches of "number, list or text"
     branches = {*_models(), "str", "float", "list[float]", "constrained-float"}
     parts = [
@@ -211,19 +213,19 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
 
 
 def known_keys(where: Sequence[int | str]) -> list[str]:
-    """The keys that may stand in a table, or the tables of a study."""
+    """Return the keys that may stand in a table, or the tables of a study."""
     if not where:
         return [*_TABLES, "sweep"]
     return [name for table in _TABLES.get(str(where[0]), []) for name in table.model_fields]
 
 
 def record_of(key: str) -> Key | None:
-    """The record of a study's key, ``training.learning_rate``, of any input model."""
+    """Return the record of a study's key, ``training.learning_rate``, of any input model."""
     table, _, name = key.partition(".")
     found = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
     return next(found, None)
 
 
 def _models() -> list[str]:
-    """The names of the input models."""
+    """Return the names of the input models."""
     return [table.model_fields["model"].default for table in _TABLES.get("data", [])]

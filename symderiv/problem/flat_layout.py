@@ -18,17 +18,19 @@ from symderiv.foundation.packing import Packing
 
 
 def sizes_of(K: int, M: int, L: int) -> np.ndarray:
-    """The sizes as the modules' functions take them."""
+    """Return the sizes as the modules' functions take them."""
     return np.array([{"K": K, "M": M, "L": L}[name] for name in LAYOUT["sizes"]], dtype=np.int64)
 
 
 def place_of(field: str) -> int:
-    """The number of a field in what :func:`places` gives; behind it stands where it ends."""
+    """Return the number of a field in what :func:`places` gives; behind it stands where it ends."""
     return [*LAYOUT["state"], "", *LAYOUT["parameters"], ""].index(field)
 
 
 def places(sizes: np.ndarray) -> np.ndarray:
-    """Where the fields of a flat state begin, and its length; then the same of parameters."""
+    """Return where the fields of a flat state begin, and its length; then the same of
+    parameters.
+    """
     named = dict(zip(LAYOUT["sizes"], map(int, sizes), strict=False))
     found: list[int] = []
     for vector in ("state", "parameters"):
@@ -43,7 +45,7 @@ def state_size(K: int, M: int, L: int) -> int:
 
 
 def pack_state(student_overlap: np.ndarray, cross_overlap: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """One vector from Q_k (L, K, K), r_k (L, K, M) and v (K)."""
+    """Return one vector from Q_k (L, K, K), r_k (L, K, M) and v (K)."""
     L, K, M = cross_overlap.shape
     return _state(K, M, L).packed(
         student_overlap=np.moveaxis(student_overlap, 0, -1),
@@ -92,7 +94,7 @@ def pack_parameters(
     teacher_weights: np.ndarray,
     rates: Mapping[str, float],
 ) -> np.ndarray:
-    """One vector from the constants of a run; ``teacher_overlap`` is (L, M, M).
+    """Return one vector from the constants of a run; ``teacher_overlap`` is (L, M, M).
 
     ``rates``: ``learning_rate`` and ``weight_decay``, both also with ``second_layer_`` in front,
     ``label_noise``, and ``full_order``, 1 with terms of order learning_rate**2 and 0 without; what
@@ -114,7 +116,7 @@ def pack_parameters(
 def split_parameters(
     parameters: np.ndarray, M: int, L: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues (L,), weights (L,), t_k (L, M, M) and T (M, M), as views."""
+    """Return eigenvalues (L,), weights (L,), t_k (L, M, M) and T (M, M), as views."""
     fields = _parameters(M, L).views(parameters)
     return (
         fields["eigenvalue"],

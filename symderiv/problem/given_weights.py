@@ -34,7 +34,7 @@ WEIGHTS = ("J", "B", "v")
 
 
 def start_of_weights(study: Study, given: Mapping[str, Any]) -> Initial:
-    """The start of a study whose weights are given.
+    """Return the start of a study whose weights are given.
 
     Args:
         study: What is learned.
@@ -92,7 +92,7 @@ def real_array(name: str, values: Any, shape: tuple[int, ...] | None = None) -> 
 
 
 def _with_coordinates(study: Study, dimension: int) -> DataModel:
-    """The inputs, of the dimension of the weights where nobody gave another one."""
+    """Return the inputs, of the dimension of the weights where nobody gave another one."""
     data = study.data_model
     if data is None:
         raise InputError("missing; weights need inputs beside a state file", argument="inputs")

@@ -24,7 +24,7 @@ _MOST_NUMBERS = 5 * 10**7
 
 
 def stream(seed: int, *purpose: int) -> np.random.Generator:
-    """A generator of its own for each seed and purpose."""
+    """Return a generator of its own for each seed and purpose."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=purpose)))
 
 
@@ -77,7 +77,7 @@ class Initial:
 
 
 def initial(study: Study) -> Initial:
-    """The initial state of a study.
+    """Return the initial state of a study.
 
     ``draw = "sampled"`` gives the overlaps of the vectors returned with them; ``"mean"`` and a
     state file come without vectors. Where the vectors would be very large and the simulation is not
@@ -165,7 +165,7 @@ def _draw(study: Study, data: DataModel) -> Vectors:
 
 
 def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataModel) -> Vectors:
-    """Vectors whose coordinates stand in the order of the eigenvalues of the inputs."""
+    """Return vectors whose coordinates stand in the order of the eigenvalues of the inputs."""
     counts = data.multiplicities()
     variance = np.repeat(data.average().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
@@ -185,7 +185,9 @@ def _draw_latent(study: Study, data: DataModel, latent: LatentTeacher) -> Latent
 def latent_vectors(
     student: np.ndarray, teacher: np.ndarray, data: DataModel, latent: LatentTeacher
 ) -> LatentVectors:
-    """Vectors of inputs and of what these are made from, with their parts on the eigenbasis."""
+    """Return vectors of inputs and of what these are made from, with their parts on the
+    eigenbasis.
+    """
     assert latent.axes is not None
     assert latent.cross is not None
     variance = np.repeat(data.average().eigenvalue, data.multiplicities())
@@ -194,7 +196,7 @@ def latent_vectors(
 
 
 def state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
-    """The overlaps of given vectors, for a teacher of what the inputs are made from."""
+    """Return the overlaps of given vectors, for a teacher of what the inputs are made from."""
     component = data.average()
     counts = data.multiplicities()
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
@@ -228,7 +230,7 @@ def orthogonal_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def state_of_vectors(vectors: Vectors, study: Study) -> State:
-    """The overlaps of given vectors, for a teacher that sees the inputs themselves."""
+    """Return the overlaps of given vectors, for a teacher that sees the inputs themselves."""
     counts = np.diff(vectors.first)
     eigenvalue = vectors.variance[vectors.first[:-1]]
 
@@ -252,7 +254,7 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
 
 
 def drawn_state(study: Study, data: DataModel) -> State:
-    """Overlaps with the law of those of drawn vectors, at the same cost for any dimension.
+    """Return overlaps with the law of those of drawn vectors, at the same cost for any dimension.
 
     The coordinates of normal vectors in an orthonormal basis adapted to them in turn are normal
     below the diagonal; on it are the lengths of what the earlier vectors leave, roots of
@@ -295,7 +297,7 @@ def _state(
     cross: np.ndarray,
     teachers: np.ndarray,
 ) -> State:
-    """The state with the given means over coordinates of J J, J B and B B."""
+    """Return the state with the given means over coordinates of J J, J B and B B."""
     rho = eigenvalue[:, None, None]
     weight = counts / counts.sum()
     arrays = (
@@ -315,7 +317,7 @@ def _state(
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """A copy that does not change."""
+    """Return a copy that does not change."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)
     return copy
@@ -349,7 +351,7 @@ def _mean_state(study: Study, data: DataModel) -> State:
 
 
 def start_from(study: Study, state: State) -> Initial:
-    """The start of a study in a given state.
+    """Return the start of a study in a given state.
 
     Raises:
         InputError: the state is not one of this study's units and inputs.
@@ -390,7 +392,7 @@ def start_from(study: Study, state: State) -> Initial:
 
 
 def coordinates_of(data: DataModel | None) -> np.ndarray:
-    """How many coordinates each eigenvalue has in a simulation, shape (L,).
+    """Return how many coordinates each eigenvalue has in a simulation, shape (L,).
 
     Raises:
         InputError: there is no dimension, or it does not fit the weights.
@@ -418,7 +420,7 @@ def require_linear_teacher(state: State) -> None:
 
 
 def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Vectors:
-    """Vectors whose overlaps are exactly those of a state, in random directions.
+    """Return vectors whose overlaps are exactly those of a state, in random directions.
 
     In each eigenspace a random orthonormal frame is multiplied with a factor of the Gram matrix of
     (J, phi).

@@ -31,7 +31,7 @@ class InputModel(Table):
     DIMENSION: ClassVar[str] = "dimension"
 
     def build(self, base: Path) -> DataModel:
-        """The eigenvalues and all else that equations and simulations need.
+        """Return the eigenvalues and all else that equations and simulations need.
 
         Args:
             base: the folder that files are relative to.
@@ -54,7 +54,7 @@ class InputModel(Table):
         return {**state, "__dict__": inside}
 
     def _fill(self, values: Mapping[str, Any], **instead: Any) -> None:
-        """The body of every ``__init__``: what was given, checked.
+        """Keep what was given, checked: the body of every ``__init__``.
 
         Args:
             values: its local variables; what is no key is left out, None is not given.
@@ -94,7 +94,7 @@ FileOrArrays = Annotated[str | Given, PlainValidator(_file_or_arrays)]
 
 
 def arrays(file: Any, **named: Any) -> Any:
-    """A file's name, one matrix, or matrices with names."""
+    """Return a file's name, one matrix, or matrices with names."""
     there = {name: array for name, array in named.items() if array is not None}
     if there:
         return Given(there) if file is None else file

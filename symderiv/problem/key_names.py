@@ -44,7 +44,9 @@ def _tables_with(name: str) -> tuple[str, ...]:
 
 @cache
 def _known_names() -> tuple[str, ...]:
-    """What may be meant: names without their tables where these are enough, else the keys."""
+    """Return what may be meant: names without their tables where these are enough, else the
+    keys.
+    """
     found = [
         name if len(_tables_with(name)) == 1 or name in _FIRST else f"{table}.{name}"
         for table in _TABLES
@@ -55,7 +57,7 @@ def _known_names() -> tuple[str, ...]:
 
 
 def study_key(name: str) -> str:
-    """The full key that a name stands for.
+    """Return the full key that a name stands for.
 
     >>> study_key("learning_rate"), study_key("inputs.exponent"), study_key("time.end")
     ('training.learning_rate', 'data.exponent', 'time.end')
@@ -94,7 +96,7 @@ def key_of(name: str) -> str:
 
 
 def by_key(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by their full keys.
+    """Return values by their full keys.
 
     Args:
         named: Values by names of keys or of whole tables.

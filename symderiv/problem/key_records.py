@@ -72,12 +72,12 @@ class Key:
 
 
 def key_of_field(found: FieldInfo) -> Key:
-    """The record of a field, which every key of a study has."""
+    """Return the record of a field, which every key of a study has."""
     return next(each for each in found.metadata if isinstance(each, Key))
 
 
 def default_text(found: FieldInfo, write: Callable[[Any], str] = value_to_toml) -> str:
-    """The default, as study files write it; nothing where there is none."""
+    """Return the default, as study files write it; nothing where there is none."""
     return "" if found.is_required() or found.default is None else write(found.default)
 
 
@@ -85,7 +85,7 @@ _WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 
 
 def accepted(annotation: Any, metadata: Any = (), *, several: bool = False) -> str:
-    """What a key accepts, in words: a type with its range."""
+    """Return what a key accepts, in words: a type with its range."""
     if annotation in _WORDS:
         word = _WORDS[annotation] + ("s" if several else "")
         return word + _range(metadata)

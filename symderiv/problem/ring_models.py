@@ -54,19 +54,19 @@ class RingModel(InputModel):
         return self
 
     def row(self, label: int) -> Floats:
-        """First row of the covariance of a label, shape (D,)."""
+        """Return first row of the covariance of a label, shape (D,)."""
         return self.law.row(label)
 
     def covariance(self, label: int) -> Floats:
-        """Covariance of a label, shape (D, D)."""
+        """Return covariance of a label, shape (D, D)."""
         return self.law.covariance(label)
 
     def surrogate(self) -> GaussianRing:
-        """Gaussian inputs of the same covariances."""
+        """Return Gaussian inputs of the same covariances."""
         return self.law.surrogate()
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-        """Inputs of a label, shape ``(*shape, D)``."""
+        """Return inputs of a label, shape ``(*shape, D)``."""
         return self.law.sample(label, shape, generator)
 
     def excess_kurtosis(self) -> float:

@@ -66,7 +66,7 @@ def check_pairs(study: Stated) -> None:
 
 
 def _refused(study: Stated) -> Iterator[tuple[str, str]]:
-    """Pairs of keys of a study that are not derived together."""
+    """Yield pairs of keys of a study that are not derived together."""
     training, given = study.training, _given(study)
     for key, others in _APART.items():
         for other in others:
@@ -89,7 +89,7 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
 
 
 def _given(study: Stated) -> dict[str, str]:
-    """The keys of a study that change how weights move, each with the name for messages."""
+    """Return the keys of a study that change how weights move, each with the name for messages."""
     found = {key: key for key in study.rule_keys}
     for name in ("weight_decay", "second_layer_weight_decay"):
         if getattr(study.training, name):
@@ -101,7 +101,7 @@ def _given(study: Stated) -> dict[str, str]:
 
 
 def _head(study: Stated, number: int) -> int:
-    """The head of a task."""
+    """Return the head of a task."""
     given = study.task[number].head
     return number if given is None else 0 if given == "shared" else int(given)
 
@@ -139,7 +139,7 @@ def _check_inputs(study: Stated) -> None:
 def task_eigenvalues(
     study: Stated, number: int, eigenvalue: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """The eigenvalues of a task's inputs in the eigenspaces of the study's, shape (L,).
+    """Return the eigenvalues of a task's inputs in the eigenspaces of the study's, shape (L,).
 
     Args:
         study, number: the entry of [[task]], which has inputs of its own.

@@ -107,7 +107,7 @@ class State(Shown):
         return self.teacher_covariance
 
     def to_dict(self) -> dict[str, Any]:
-        """All arrays as nested lists."""
+        """Return all arrays as nested lists."""
         return {name: getattr(self, name).tolist() for name in ARRAYS}
 
     def _summary(self) -> Summary:
@@ -123,7 +123,7 @@ class State(Shown):
         return pack_state(self.student_overlap, self.cross_overlap, self.student_weights)
 
     def with_flat(self, flat: np.ndarray) -> State:
-        """The same problem at another time, from a vector as :meth:`flat` gives it."""
+        """Return the same problem at another time, from a vector as :meth:`flat` gives it."""
         Q_k, r_k, v = split_flat(flat, self.K, self.M, self.L)
         # the integration keeps its own watch on the cone; a failed run may be outside
         return unchecked_state(
@@ -234,7 +234,7 @@ class State(Shown):
 
 
 def unchecked_state(*arrays: np.ndarray) -> State:
-    """A state of the given arrays, in the order of :data:`ARRAYS`, as they are."""
+    """Return a state of the given arrays, in the order of :data:`ARRAYS`, as they are."""
     state = object.__new__(State)
     for name, array in zip(ARRAYS, arrays, strict=True):
         object.__setattr__(state, name, array)

@@ -103,7 +103,7 @@ class Study(Table):
         return self._made({**given, **update}, context)
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """A copy with other values of some keys (``"training.learning_rate"``), checked.
+        """Return a copy with other values of some keys (``"training.learning_rate"``), checked.
 
         Raises:
             InputError: there is no such key, or its value is not acceptable.
@@ -122,7 +122,7 @@ class Study(Table):
         return self.model_copy(update=tables)
 
     def by_default(self, *, started: bool = False) -> str:
-        """The values that the numbers of a run depend on and that nobody gave, as one line.
+        """Return the values that the numbers of a run depend on and that nobody gave, as one line.
 
         Args:
             started: a start was given, so that none is drawn.
@@ -255,7 +255,7 @@ class Study(Table):
         return to_toml(self.tables(_MOST_NUMBERS))
 
     def tables(self, most_numbers: float = math.inf) -> dict[str, Any]:
-        """What the text holds, with all defaults filled in.
+        """Return what the text holds, with all defaults filled in.
 
         Args:
             most_numbers: larger arrays are named by their digest.
@@ -312,7 +312,7 @@ class Study(Table):
         return np.full(count, float(given))
 
     def _check_values(self, *, drawn: bool) -> None:
-        """The checks that need more than one key.
+        """Make the checks that need more than one key.
 
         Args:
             drawn: vectors will be drawn, unless the study says otherwise.
@@ -418,7 +418,7 @@ def study_from_mapping(
 
 
 def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
-    """The study with these keys and values added to its [sweep], or in place of its own.
+    """Return the study with these keys and values added to its [sweep], or in place of its own.
 
     The combinations are checked when they are made, by :func:`expand_sweep`.
 
@@ -430,7 +430,7 @@ def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
 
 
 def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]]:
-    """One study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
+    """Return one study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
 
     Combinations come in the order of the file, the last key varying fastest. A study without a
     sweep gives itself with an empty label.

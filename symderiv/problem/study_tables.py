@@ -380,7 +380,7 @@ class Time(Table, table="time"):
         return self.end is not None or self.values is not None
 
     def grid(self) -> np.ndarray:
-        """The times at which results are wanted, ascending, shape (P,).
+        """Return the times at which results are wanted, ascending, shape (P,).
 
         With ``end`` and ``points`` the first is 0. Logarithmic spacing then starts at 0.01 or, for
         short runs, at a hundredth of the end.
@@ -399,7 +399,7 @@ class Time(Table, table="time"):
 
 @lru_cache(maxsize=16)
 def _times(end: float, points: int, spacing: str) -> np.ndarray:
-    """Times from 0 to an end."""
+    """Return times from 0 to an end."""
     import numpy as np
 
     if points == 1:
@@ -430,7 +430,7 @@ def all_records() -> Iterator[tuple[str, str, Key]]:
 
 
 def keys_acting(*where: str) -> tuple[str, ...]:
-    """The full names of the keys of learning rules that act there; see :class:`Key`."""
+    """Return the full names of the keys of learning rules that act there; see :class:`Key`."""
     return tuple(f"{table}.{name}" for table, name, record in all_records() if record.acts in where)
 
 

@@ -34,7 +34,7 @@ class Phase:
 
 
 def timetable(study: Study) -> tuple[Phase, ...]:
-    """The phases of a study up to its last time."""
+    """Return the phases of a study up to its last time."""
     end = float(study.alpha[-1])
     jumps = {0.0, end, *_jumps_of_schedule(study), *_ends_of_tasks(study)}
     cuts = sorted(jump for jump in jumps if 0.0 <= jump <= end)
@@ -47,12 +47,13 @@ def timetable(study: Study) -> tuple[Phase, ...]:
 
 
 def numbered_tasks(study: Study) -> tuple[int, ...]:
-    """The numbers of the entries of [[task]] that have teachers."""
+    """Return the numbers of the entries of [[task]] that have teachers."""
     return tuple(n for n, task in enumerate(study.task) if task.teachers is not None)
 
 
 def heads(study: Study) -> dict[int, int]:
-    """The student's head of each task: its own, numbered as the task, unless the study says more.
+    """Return the student's head of each task: its own, numbered as the task, unless the study says
+    more.
 
     ``head = "shared"`` is head 0.
     """
@@ -64,7 +65,8 @@ def heads(study: Study) -> dict[int, int]:
 
 
 def task_weights(study: Study, number: int, teacher_weights: np.ndarray) -> np.ndarray:
-    """Output weights of the teacher in a task: zero for units that are not in it, shape (M,).
+    """Return output weights of the teacher in a task: zero for units that are not in it, shape
+    (M,).
 
     Args:
         study, number: the task.

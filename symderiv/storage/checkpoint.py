@@ -50,7 +50,7 @@ Entry = Mapping[str, np.ndarray]
 
 
 def checkpoint_path(output: Path) -> Path:
-    """Where the checkpoint of an output file is: beside it, with ``.checkpoint`` added."""
+    """Return where the checkpoint of an output file is: beside it, with ``.checkpoint`` added."""
     return output.with_name(f"{output.name}.checkpoint")
 
 
@@ -142,7 +142,7 @@ class Checkpoint:
         )
 
     def entry(self, key: str) -> Entry | None:
-        """What was kept under a key."""
+        """Return what was kept under a key."""
         return self._entries.get(key)
 
     def keep(self, key: str, arrays: Entry, where: str) -> None:
@@ -182,7 +182,9 @@ class Checkpoint:
         return not self.problem
 
     def remove(self) -> None:
-        """The run is over: remove the file and what killed processes left of it."""
+        """Remove the checkpoint: the run is over: remove the file and what killed processes left
+        of it.
+        """
         self._entries.clear()
         self.path.unlink(missing_ok=True)
         remove_temporaries(self.path)
@@ -193,7 +195,7 @@ class Checkpoint:
         return self.signal is not None or self._stop()
 
     def stop(self) -> None:
-        """The run stops before its end, because it was asked to: write what there is."""
+        """Stop the run before its end, because it was asked to: write what there is."""
         self.stopped = True
         self.write()
 
@@ -225,7 +227,7 @@ class Checkpoint:
 
 
 def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str]:
-    """All that the numbers of a run depend on."""
+    """Return all that the numbers of a run depend on."""
     files = {}
     for file in study.input_files:
         files[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -234,7 +236,7 @@ def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str
 
 
 def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str, str]:
-    """The same for what is said in one text."""
+    """Return the same for what is said in one text."""
     return {
         "study": text,
         "solver module": kernel_digests,
@@ -258,7 +260,7 @@ def _program_digest() -> str:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """What differs between two identities, in words; empty if nothing does."""
+    """Return what differs between two identities, in words; empty if nothing does."""
     changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     if not changed:
         return ""
@@ -302,7 +304,7 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _replaceable(path: Path) -> bool:
-    """Whether there is nothing of this name, or a checkpoint, however damaged."""
+    """Return whether there is nothing of this name, or a checkpoint, however damaged."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
@@ -352,7 +354,7 @@ def _pack(file: BinaryIO, head: Mapping[str, Any], entries: Mapping[str, Entry])
 
 
 def _unpack(file: io.BufferedReader) -> tuple[dict[str, Any], dict[str, Entry]] | None:
-    """The head and the entries; None for anything that is not a whole checkpoint."""
+    """Return the head and the entries; None for anything that is not a whole checkpoint."""
     if file.read(len(_MAGIC)) != _MAGIC:
         return None
     written = file.read(_DIGEST_DIGITS + 1)

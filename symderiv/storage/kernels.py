@@ -74,7 +74,7 @@ class Kernel:
         return f"{self.sha256} {self.fast_sha256} {_runtime_digest()}"
 
     def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
-        """The right-hand side on flat vectors, compiled for K students and M teachers."""
+        """Return the right-hand side on flat vectors, compiled for K students and M teachers."""
         if self.fast is None:
             return cast(Callable[..., None], self.module.flat_right_hand_side)
         from symderiv.compiled_code.code_cache import kept_code
@@ -108,7 +108,7 @@ def load_kernel(
     notice: Callable[[str], None] | None = None,
     rule: LearningRule | None = None,
 ) -> Kernel:
-    """The solver module for a student and a teacher activation (None: the same).
+    """Return the solver module for a student and a teacher activation (None: the same).
 
     Args:
         student, teacher: names or formulas in ``x``.
@@ -134,7 +134,7 @@ def load_kernel(
 
 
 def has_checked_in(student: str, teacher: str) -> bool:
-    """Whether the package has modules of a pair, which need not be derived."""
+    """Return whether the package has modules of a pair, which need not be derived."""
     return (_tree(_formula(student)), _tree(_formula(teacher))) in _checked_in()
 
 
@@ -163,7 +163,7 @@ def _formula(text: str) -> str:
 
 
 def _is_current(kernel: Kernel, stamp: Stamp, wanted: _Wanted, tolerance: float | None) -> bool:
-    """Whether modules would be found again as they were: unchanged, by the same engine."""
+    """Return whether modules would be found again as they were: unchanged, by the same engine."""
     if _stamp(kernel) != stamp:
         return False
     names = [
@@ -238,28 +238,30 @@ def _load(
 
 
 def fast_path(path: Path) -> Path:
-    """Where the fast module of a derived readable one is kept."""
+    """Return where the fast module of a derived readable one is kept."""
     return path.with_name(f"{path.stem}_fast.py")
 
 
 def lanes_path(path: Path) -> Path:
-    """Where the one for several runs at a time is kept, for solvers that have one."""
+    """Return where the one for several runs at a time is kept, for solvers that have one."""
     return path.with_name(f"{path.stem}_lanes.py")
 
 
 def cache_folder() -> Path:
-    """Where derived modules are kept; see ``derivation_cache.cache_folder``."""
+    """Return where derived modules are kept; see ``derivation_cache.cache_folder``."""
     return derivation_cache.cache_folder() / "kernels"
 
 
 def _tree(formula: str) -> str:
-    """The formula's syntax tree as text: blanks and redundant brackets do not matter."""
+    """Return the formula's syntax tree as text: blanks and redundant brackets do not matter."""
     return ast.dump(ast.parse(formula, mode="eval"))
 
 
 @lru_cache(maxsize=1)
 def _checked_in() -> dict[tuple[str, str], Path]:
-    """The package's modules by their formulas, read from their text without importing them."""
+    """Return the package's modules by their formulas, read from their text without importing
+    them.
+    """
     specification = importlib.util.find_spec(_PACKAGE)
     folders = list(specification.submodule_search_locations or []) if specification else []
     result: dict[tuple[str, str], Path] = {}
@@ -279,7 +281,7 @@ def _checked_in() -> dict[tuple[str, str], Path]:
 
 
 def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
-    """The file for a pair, named by everything that its text depends on."""
+    """Return the file for a pair, named by everything that its text depends on."""
     digest = hashlib.sha256()
     made = (
         str(FORMAT),
@@ -297,7 +299,7 @@ def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
 
 
 def _engine_digest() -> str:
-    """A digest of SymPy's version and of the sources that derive and print modules."""
+    """Return a digest of SymPy's version and of the sources that derive and print modules."""
     codegen = importlib.util.find_spec("symderiv_codegen")
     fast = importlib.util.find_spec(_FAST)
     found = [each.submodule_search_locations or [] for each in (codegen, fast) if each is not None]
@@ -358,19 +360,25 @@ def _derive(
 
 
 def _seal(text: str, path: Path) -> bytes:
-    """The last line of a module: it is whole, and it is the one that was kept under this name."""
+    """Return the last line of a module: it is whole, and it is the one that was kept under this
+    name.
+    """
     digest = hashlib.sha256(path.name.encode() + b"\0" + text.encode())
     return f"{_SEAL}{digest.hexdigest()}\n".encode()
 
 
 def _read_both(path: Path) -> tuple[str, str] | None:
-    """The texts of derived modules; None if one of them is not there or not as it was written."""
+    """Return the texts of derived modules; None if one of them is not there or not as it was
+    written.
+    """
     readable, fast = _read_sealed(path), _read_sealed(fast_path(path))
     return None if readable is None or fast is None else (readable, fast)
 
 
 def _read_sealed(path: Path) -> str | None:
-    """The text of a derived module; None if the file is not there or not as it was written."""
+    """Return the text of a derived module; None if the file is not there or not as it was
+    written.
+    """
     try:
         content = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -445,7 +453,7 @@ def kept_module(text: str, package: str = _FAST) -> ModuleType:
 
 
 def _imported(name: str) -> ModuleType:
-    """A module of the package."""
+    """Return a module of the package."""
     from symderiv.compiled_code.code_cache import kept_code
 
     with kept_code():
@@ -491,7 +499,7 @@ def _other_version(path: Path) -> SymderivError:
 
 
 def _extends(layout: Mapping[str, Any]) -> bool:
-    """Whether vectors are packed as in plain descent, with fields of a rule behind."""
+    """Return whether vectors are packed as in plain descent, with fields of a rule behind."""
     if layout.keys() != LAYOUT.keys() or layout["sizes"] != LAYOUT["sizes"]:
         return False
     return all(

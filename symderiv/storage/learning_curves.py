@@ -69,10 +69,10 @@ class Curves(Shown):
 
     @abstractmethod
     def contents(self) -> Contents:
-        """What the result's file holds."""
+        """Return what the result's file holds."""
 
     def failure(self) -> str | None:
-        """What was asked for and not reached, in one line; None if nothing."""
+        """Return what was asked for and not reached, in one line; None if nothing."""
         if self.cause == "done":
             return None
         return f"{self.message}; what was computed before is kept"
@@ -96,7 +96,7 @@ class Curves(Shown):
         return axes
 
     def forgetting(self) -> Forgetting:
-        """What was forgotten of each task, and what the tasks before it did for it.
+        """Return what was forgotten of each task, and what the tasks before it did for it.
 
         Ask for the times of the switches: times of the run that are nearest to them from before
         are used.
@@ -111,7 +111,7 @@ class Curves(Shown):
         return forgetting_of(self.alpha, errors, tasks)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The variables of the file with named dimensions, units and meanings."""
+        """Return the variables of the file with named dimensions, units and meanings."""
         return dataset(self.contents())
 
     def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Self:

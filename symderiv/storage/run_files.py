@@ -108,7 +108,7 @@ def write(path: str | Path | Output, contents: Contents) -> Path:
 
 
 def dataset(contents: Contents) -> xarray.Dataset:
-    """The same with the names, axes and attributes of the file, in memory."""
+    """Return the same with the names, axes and attributes of the file, in memory."""
     import xarray
 
     data = {}
@@ -124,7 +124,7 @@ def dataset(contents: Contents) -> xarray.Dataset:
 
 
 def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
+    """Return the variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
 
     Raises:
         InputError: the file cannot be read, or is not, byte for byte, as symderiv wrote it.
@@ -135,14 +135,14 @@ def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def read_attributes(path: str | Path) -> dict[str, Any]:
-    """The attributes of ``RUN.nc`` or ``SIM.nc``; as :func:`read_run`, and much faster."""
+    """Return the attributes of ``RUN.nc`` or ``SIM.nc``; as :func:`read_run`, and much faster."""
     with _opened(path) as file:
         return _attributes(file)
 
 
 @contextmanager
 def _opened(path: str | Path) -> Iterator[Any]:
-    """The file, opened from the very bytes whose checksum was found right."""
+    """Yield the file, opened from the very bytes whose checksum was found right."""
     import h5netcdf
 
     path = Path(path)
@@ -172,7 +172,7 @@ def _attributes(file: Any) -> dict[str, Any]:
 
 
 def axes_of(name: str) -> tuple[tuple[str, ...], str]:
-    """The names of a variable's axes in result files, and what it is."""
+    """Return the names of a variable's axes in result files, and what it is."""
     base = name.removesuffix("_standard_error").removesuffix("_run")
     axes, meaning = _AXES[base]
     if name.endswith("_run"):
@@ -183,7 +183,9 @@ def axes_of(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def labels_of(values: Sequence[Any]) -> np.ndarray:
-    """Values as labels of a dimension: numbers and texts as they are, anything else as text."""
+    """Return values as labels of a dimension: numbers and texts as they are, anything else as
+    text.
+    """
     if all(isinstance(each, bool | int | float | str | np.generic) for each in values):
         labels = np.array(values)
         if labels.dtype.kind in "biufU":

@@ -17,7 +17,7 @@ COARSEST, FINEST = 1e-4, 1e-10
 
 
 def activation_tolerance(relative_tolerance: float) -> float:
-    """The tolerance on an approximated activation: a tenth of the run's, in steps of ten.
+    """Return the tolerance on an approximated activation: a tenth of the run's, in steps of ten.
 
     Whole decades, so that runs with similar tolerances share one solver module.
     """
@@ -31,7 +31,7 @@ def kernel_for(
     notice: Callable[[str], None] | None = None,
     rule: LearningRule | None = None,
 ) -> Kernel:
-    """The solver module of a study, as accurate as its tolerance asks for.
+    """Return the solver module of a study, as accurate as its tolerance asks for.
 
     Args:
         study: its activations and its tolerance.

@@ -50,7 +50,7 @@ class BoxResult:
 
 
 def empty(layout: SweepLayout, count: int, hashes: np.ndarray) -> BoxResult:
-    """A result in which nothing is known but the hashes of the points."""
+    """Return a result in which nothing is known but the hashes of the points."""
     arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
     arrays["point_hash"] = hashes
     for name in layout.inner.curves:
@@ -111,7 +111,7 @@ def _fill(result: BoxResult, places: np.ndarray, found: Ended) -> None:
 
 
 def put(arrays: dict[str, np.ndarray], name: str, places: np.ndarray, values: np.ndarray) -> None:
-    """Rows of a variable, in the first corner of longer axes; axes grow if they have to."""
+    """Put rows of a variable in the first corner of longer axes; axes grow if they have to."""
     if name not in arrays:
         arrays[name] = np.full((arrays["status"].size, *values.shape[1:]), np.nan)
     target = arrays[name]

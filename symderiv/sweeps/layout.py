@@ -117,11 +117,11 @@ class SweepLayout:
         return Box(number, start, stop, self.shape)
 
     def label(self, index: int) -> str:
-        """The swept values of a flat index, in words."""
+        """Return the swept values of a flat index, in words."""
         return point_label(self.axes, index)
 
     def labels(self, box: Box) -> str:
-        """The points of a box, by the first and the last."""
+        """Return the points of a box, by the first and the last."""
         first, last = (self.label(int(n)) for n in (box.indices[0], box.indices[-1]))
         return f"the points from {first} to {last}" if len(box) > 1 else f"the point {first}"
 
@@ -130,7 +130,7 @@ class SweepLayout:
 
 
 def layout_of(grid: RunGrid) -> SweepLayout:
-    """The layout of a grid."""
+    """Return the layout of a grid."""
     timed, alpha, inner = grid.extent()
     size = 8 * (inner.numbers + 12 + inner.times)
     return SweepLayout(grid.axes, alpha, timed, inner, _box(grid.shape, size))

@@ -126,15 +126,17 @@ class Manifest:
         return SweepLayout(axes, np.empty(inner.times), tuple(self.timed), inner, tuple(self.box))
 
     def has_layout(self, layout: SweepLayout) -> bool:
-        """Whether the store has the points of a layout at their places."""
+        """Return whether the store has the points of a layout at their places."""
         return self.identity == Manifest.of(self.study, layout).identity
 
     def with_files(self, files: dict[str, str], arrays: dict[str, Any]) -> Self:
-        """The same with more files."""
+        """Return the same with more files."""
         return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
-        """Keys of the metadata and coordinates of a store that are not as they were written."""
+        """Return keys of the metadata and coordinates of a store that are not as they were
+        written.
+        """
         return [key for key, digest in self.files.items() if not holds(path / key, digest)]
 
     @property
@@ -164,7 +166,7 @@ class Manifest:
         return sealed(json.dumps(group, indent=1).encode(), "zarr.json")
 
     def is_saved(self, path: Path) -> bool:
-        """Whether it is there, and its copy."""
+        """Return whether it is there, and its copy."""
         digest = hashlib.sha256(self.content).hexdigest()
         return all(holds(path / name, digest) for name in (ROOT, _COPY))
 
@@ -175,12 +177,12 @@ class Manifest:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a folder is a sweep's store, damaged or not."""
+    """Return whether a folder is a sweep's store, damaged or not."""
     return (path / OWN / "boxes").is_dir()
 
 
 def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
-    """What a store says of itself.
+    """Return what a store says of itself.
 
     Args:
         path: the store.
@@ -210,7 +212,7 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
 
 
 def holds(file: Path, digest: str) -> bool:
-    """Whether a file is there, with the content of this SHA-256."""
+    """Return whether a file is there, with the content of this SHA-256."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == digest
     except OSError:
@@ -218,7 +220,7 @@ def holds(file: Path, digest: str) -> bool:
 
 
 def _parsed(content: bytes) -> Manifest:
-    """The manifest in the bytes of a ``zarr.json``; ValueError if they are none."""
+    """Return the manifest in the bytes of a ``zarr.json``; ValueError if they are none."""
     if not is_sealed(content):
         raise ValueError("no seal")
     group = json.loads(content)

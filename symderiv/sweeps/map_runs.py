@@ -89,7 +89,7 @@ class MapRuns:
         return len(self._asked)
 
     def values(self, places: np.ndarray) -> np.ndarray:
-        """Numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
+        """Return numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
         first = tuple(f[p] for f, p in zip(self._first, places.T, strict=True))
         indices = np.ravel_multi_index(first, self._grid.shape).tolist()
         todo = [index for index in dict.fromkeys(indices) if index not in self._known]
@@ -120,7 +120,7 @@ class MapRuns:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """The checkpoint has in the end what is known, and is written if it is no good end."""
+        """Keep in the checkpoint in the end what is known; it is written if it is no good end."""
         try:
             yield
         except BaseException:
@@ -146,7 +146,7 @@ class MapRuns:
 
 
 def _text_of_maps() -> str:
-    """A digest of all modules that values of a map depend on, but those of dynamics."""
+    """Return a digest of all modules that values of a map depend on, but those of dynamics."""
     import symderiv_codegen
     import symderiv_kernels
 

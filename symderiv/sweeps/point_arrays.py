@@ -65,7 +65,7 @@ class PointArrays:
         return sum(int(np.prod([lengths[a] for a in axes])) for axes in self.curves.values())
 
     def axes(self, variable: str) -> tuple[str, ...]:
-        """The dimensions of a variable."""
+        """Return the dimensions of a variable."""
         return self.curves.get(variable) or (AXES.get(variable, ()) if self.study else ())
 
 

@@ -47,7 +47,7 @@ class Refined:
         return int(self.known.sum())
 
     def filled(self) -> np.ndarray:
-        """Values at all points: those computed, and bilinear ones in between.
+        """Return values at all points: those computed, and bilinear ones in between.
 
         Where ``change`` is 0 all corners of a square have one value, which is that of its inside.
         """
@@ -101,7 +101,7 @@ class MapLattice:
         return self.resolution // self.coarse
 
     def threshold(self, values: Values) -> float:
-        """The change that is none."""
+        """Return the change that is none."""
         if self.change is not None:
             return self.change
         starts = np.arange(0, self.resolution + 1, self.side)
@@ -148,13 +148,13 @@ def refined(
 
 
 def _corners(leaves: np.ndarray) -> np.ndarray:
-    """All corners of squares, each once, in a fixed order."""
+    """Return all corners of squares, each once, in a fixed order."""
     found = [leaves[:, :2] + leaves[:, 2:] * np.array(shift) for shift in np.ndindex(2, 2)]
     return np.unique(np.concatenate(found), axis=0)
 
 
 def _changes(values: np.ndarray, known: np.ndarray, leaf: np.ndarray, change: float) -> bool:
-    """Whether a square that can be cut has values that differ."""
+    """Return whether a square that can be cut has values that differ."""
     first, second, side = (int(n) for n in leaf)
     if side == 1:
         return False

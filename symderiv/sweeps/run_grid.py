@@ -41,15 +41,15 @@ class RunGrid(ABC):
         return math.prod(self.shape)
 
     def settings(self, index: int) -> dict[str, Any]:
-        """The values of a point by the keys."""
+        """Return the values of a point by the keys."""
         return {axis.key: value for axis, value in values_at(self.axes, index)}
 
     def label(self, index: int) -> str:
-        """The same in words."""
+        """Return the same in words."""
         return point_label(self.axes, index)
 
     def part(self, slices: Sequence[slice]) -> Self:
-        """The grid of some of the values along each axis."""
+        """Return the grid of some of the values along each axis."""
         return self.over(
             tuple(
                 replace(axis, values=axis.values[one])
@@ -64,7 +64,7 @@ class RunGrid(ABC):
 
     @abstractmethod
     def over(self, axes: tuple[Axis, ...]) -> Self:
-        """The grid over other values, which were checked already."""
+        """Return the grid over other values, which were checked already."""
 
     @abstractmethod
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -72,7 +72,9 @@ class RunGrid(ABC):
 
     @abstractmethod
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Numbers of the axes that output times depend on, the times, and what a point has."""
+        """Return numbers of the axes that output times depend on, the times, and what a point
+        has.
+        """
 
     @abstractmethod
     def derive(self, tell: Tell) -> None:
@@ -93,25 +95,27 @@ class Swept(Protocol):
         """What it says, as stores keep it; :func:`tables_of` takes it apart."""
 
     def alone(self) -> Self:
-        """The same without values of its own to sweep over."""
+        """Return the same without values of its own to sweep over."""
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Keys and values, with those of its own, ranges written out."""
+        """Return keys and values, with those of its own, ranges written out."""
 
     def grid(
         self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
     ) -> RunGrid:
-        """The grid over keys and values."""
+        """Return the grid over keys and values."""
 
     def is_whole(self, key: str) -> bool:
-        """Whether a key takes whole numbers only."""
+        """Return whether a key takes whole numbers only."""
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """All that the numbers of its runs depend on, for checkpoints."""
+        """Return all that the numbers of its runs depend on, for checkpoints."""
 
 
 def tables_of(text: str) -> dict[str, Any]:
-    """What a text says, as tables of keys: a study file's TOML, or the JSON of a swept system."""
+    """Return what a text says, as tables of keys: a study file's TOML, or the JSON of a swept
+    system.
+    """
     if not text.lstrip().startswith("{"):
         return tomllib.loads(text)
     said: dict[str, Any] = json.loads(text)

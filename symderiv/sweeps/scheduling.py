@@ -65,7 +65,7 @@ class Jobs(Protocol):
     def __iter__(self) -> Iterator[Job]: ...
 
     def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
-        """The task and the fraction that is done, so many points of a box included."""
+        """Return the task and the fraction that is done, so many points of a box included."""
 
 
 class Workplace:
@@ -120,7 +120,7 @@ class Workplace:
 
 
 def _processes(points: int) -> int:
-    """How many processes a sweep of so many points gets; 0 for none but this one."""
+    """Return how many processes a sweep of so many points gets; 0 for none but this one."""
     return (os.cpu_count() or 1) if points >= LARGE else 0
 
 
@@ -189,7 +189,8 @@ def _on_worker(part: RunGrid, layout: SweepLayout, known: BoxResult | None) -> B
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Any]:
-    """The client of a scheduler and workers in processes of their own, which end with this one.
+    """Yield the client of a scheduler and workers in processes of their own, which end with this
+    one.
 
     They are started as programs, not as copies of this process: it may hold compiled threads, and
     its main module need not be one that can be imported again. A worker that has ended is started
@@ -241,7 +242,7 @@ class _DaskProgram:
 
 @contextmanager
 def _program(log: Path, *words: str) -> Iterator[_DaskProgram]:
-    """One of Dask's programs; it and what it has started end with the block."""
+    """Yield one of Dask's programs; it and what it has started end with the block."""
     started = _started(log, words)
     try:
         yield started
@@ -311,7 +312,7 @@ class _KeptRunning:
 
     @staticmethod
     def _joined(client: Any) -> set[str]:
-        """The names of the workers that the scheduler knows."""
+        """Return the names of the workers that the scheduler knows."""
         with suppress(OSError, TimeoutError):
             found = client.sync(client.scheduler.identity)
             return {str(worker["name"]) for worker in found["workers"].values()}
@@ -345,7 +346,7 @@ def _end(program: subprocess.Popen[bytes]) -> None:
 
 
 def _client_of(file: Path, scheduler: _DaskProgram) -> Any:
-    """A client of the scheduler that writes its address to a file."""
+    """Return a client of the scheduler that writes its address to a file."""
     end = time.monotonic() + _START_SECONDS
     while not file.exists():
         if scheduler.process.poll() is not None or time.monotonic() > end:
@@ -363,7 +364,7 @@ def _client_of(file: Path, scheduler: _DaskProgram) -> Any:
 
 
 def _client(*address: str, **options: Any) -> Any:
-    """A client of a scheduler; closed if nobody answers it.
+    """Return a client of a scheduler; closed if nobody answers it.
 
     One that is left open is closed when it is collected, and if that happens in a fork of this
     process, where the thread that would close it does not run, the fork waits for twenty seconds.
@@ -388,7 +389,7 @@ def _close(client: Any, answers: bool) -> None:
 
 @contextmanager
 def running_cluster(address: str) -> Iterator[Any]:
-    """A cluster that runs already.
+    """Yield a cluster that runs already.
 
     Raises:
         InputError: nobody answers at the address.
@@ -407,7 +408,7 @@ def running_cluster(address: str) -> Iterator[Any]:
 
 
 def _distributed() -> Any:
-    """The package, imported late; most of its calls have no types."""
+    """Return the package, imported late; most of its calls have no types."""
     import distributed
 
     return distributed

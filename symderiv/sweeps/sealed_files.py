@@ -77,7 +77,7 @@ class SealedFiles(LocalStore):
         self.written[key] = hashlib.sha256(content).hexdigest()
 
     def taken(self) -> dict[str, str]:
-        """The digests of what was written since this was last asked."""
+        """Return the digests of what was written since this was last asked."""
         found, self.written = self.written, {}
         return found
 

@@ -80,7 +80,7 @@ class Store:
 
     @classmethod
     def at(cls, path: Path) -> Store:
-        """The store of a folder, to be read; metadata and coordinates are verified.
+        """Return the store of a folder, to be read; metadata and coordinates are verified.
 
         Raises:
             InputError: there is no store, or it is damaged.
@@ -112,7 +112,7 @@ class Store:
     # reading ------------------------------------------------------------------------------------
 
     def content(self, key: str) -> bytes | None:
-        """The verified content of a file; None if it was never written.
+        """Return the verified content of a file; None if it was never written.
 
         Raises:
             DamagedError: it is not as it was written, or gone.
@@ -141,7 +141,7 @@ class Store:
         return content
 
     def record(self, box: Box) -> dict[str, Any] | None:
-        """What the box's own file says; None if the box was never written.
+        """Return what the box's own file says; None if the box was never written.
 
         Raises:
             DamagedError: the file is not as it was written, or gone.
@@ -161,7 +161,7 @@ class Store:
         raise self._damaged_box(box, "its record was changed")
 
     def read(self, box: Box) -> BoxResult | None:
-        """A box as it was written; None if it never was.
+        """Return a box as it was written; None if it never was.
 
         Raises:
             DamagedError: not all of it is as it was written.
@@ -181,7 +181,9 @@ class Store:
         return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
 
     def found(self) -> tuple[Counter[str], dict[str, str]]:
-        """Numbers of points by status, and why points failed, by their labels; some if many did."""
+        """Return numbers of points by status, and why points failed, by their labels; some if
+        many did.
+        """
         counts, errors = Counter[str](), dict[str, str]()
         for box in self.layout.boxes():
             record = self.record(box)
@@ -194,7 +196,7 @@ class Store:
         return counts, errors
 
     def dataset(self) -> xarray.Dataset:
-        """The store as a dataset; arrays are read, and verified, when they are used."""
+        """Return the store as a dataset; arrays are read, and verified, when they are used."""
         import xarray
 
         files = SealedFiles(self.path, self.content, read_only=True)
@@ -246,7 +248,9 @@ class Store:
             self._save(replace(self.manifest, complete=True))
 
     def _made(self, name: str, values: np.ndarray) -> Array[Any]:
-        """The array of a variable; what only some rules have is made when it is first seen."""
+        """Return the array of a variable; what only some rules have is made when it is first
+        seen.
+        """
         if name not in self.manifest.arrays:
             make_array(self._files, self.layout, name, values.dtype.kind, values.shape[1:])
             self._take_files()
@@ -277,13 +281,13 @@ class Store:
         return self.path / OWN / "boxes" / f"{box.number}.json"
 
     def _chunk(self, box: Box, array: Array[Any]) -> str:
-        """The key of the chunk of an array that is the part of a box."""
+        """Return the key of the chunk of an array that is the part of a box."""
         place = [a // b for a, b in zip(box.start, self.layout.box, strict=True)]
         place += [0] * (array.ndim - len(place))
         return f"{array.basename}/c/{'/'.join(map(str, place))}"
 
     def _box_of(self, key: str) -> Box | None:
-        """The box of which a file is a chunk."""
+        """Return the box of which a file is a chunk."""
         name, _, place = key.partition("/c/")
         if name not in self.manifest.arrays:
             return None

@@ -47,7 +47,7 @@ def sole_writer(path: Path) -> Iterator[None]:
 
 
 def _locked(lock: Path) -> TextIO:
-    """The file of the lock, locked; BlockingIOError if another process has it."""
+    """Return the file of the lock, locked; BlockingIOError if another process has it."""
     while True:
         file = lock.open("a")
         try:

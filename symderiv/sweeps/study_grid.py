@@ -96,7 +96,7 @@ class Grid(RunGrid):
         return self.study.text
 
     def study_at(self, index: int) -> Study:
-        """The study of a flat index."""
+        """Return the study of a flat index."""
         places, others = self._places(index)
         made = self._of_others(others)
         if not self._quick:
@@ -110,17 +110,19 @@ class Grid(RunGrid):
         return copy
 
     def studies(self, indices: Sequence[int] | np.ndarray) -> Iterator[Study]:
-        """The studies of flat indices, one after the other."""
+        """Return the studies of flat indices, one after the other."""
         return (self.study_at(int(index)) for index in indices)
 
     def combinations(self) -> Iterator[tuple[tuple[int, ...], Study]]:
-        """Places and study of every combination of keys that are not quick."""
+        """Yield places and study of every combination of keys that are not quick."""
         shape = self.shape
         for places in np.ndindex(*(shape[axis] for axis in self._others)):
             yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Output times and sizes; one study is made per combination of keys that are not quick."""
+        """Return output times and sizes; one study is made per combination of keys that are not
+        quick.
+        """
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
         times: dict[tuple[int, ...], np.ndarray] = {}
         K = M = 1
@@ -175,7 +177,7 @@ class Grid(RunGrid):
         return np.array(found, dtype="U32")
 
     def _places(self, index: int) -> tuple[list[int], tuple[int, ...]]:
-        """Where an index stands along each axis, and along those that are not quick."""
+        """Return where an index stands along each axis, and along those that are not quick."""
         places = []
         for length in reversed(self.shape):
             index, place = divmod(index, length)
@@ -184,8 +186,8 @@ class Grid(RunGrid):
         return places, tuple(places[axis] for axis in self._others)
 
     def _identity_of(self, others: tuple[int, ...]) -> tuple[str, list[str]]:
-        """A digest of all keys that are not quick and of the files that are read; the quick ones
-        in words.
+        """Return a digest of all keys that are not quick and of the files that are read; the quick
+        ones in words.
         """
         study = self._of_others(others)
         tables = study.tables(_MOST_NUMBERS)
@@ -198,7 +200,7 @@ class Grid(RunGrid):
         return digest, quick
 
     def _copied(self, others: tuple[int, ...], table: str, places: tuple[int, ...]) -> BaseModel:
-        """A table with other values of quick keys, at these places of its axes."""
+        """Return a table with other values of quick keys, at these places of its axes."""
         values = {
             self.axes[axis].key.partition(".")[2]: self.axes[axis].values[place]
             for axis, place in zip(self._quick_axes[table], places, strict=True)
@@ -228,7 +230,7 @@ class Grid(RunGrid):
         return study
 
     def _checked(self, tell: Tell, lazily: bool) -> tuple[Axis, ...]:
-        """The axes with the values as checked studies have them."""
+        """Return the axes with the values as checked studies have them."""
         count = math.prod(self.shape[axis] for axis in self._others)
         if count > _MOST_CHECKED and not lazily:
             keys = ", ".join(self.axes[axis].key for axis in self._others)
@@ -248,8 +250,8 @@ class Grid(RunGrid):
 
     @staticmethod
     def _quick_value(first: Study, key: str, value: Any) -> Any:
-        """The value as the table's own checks leave it; the whole study is checked with the first
-        of them, and no check relates it to another key.
+        """Return the value as the table's own checks leave it; the whole study is checked with the
+        first of them, and no check relates it to another key.
         """
         table, _, name = key.partition(".")
         own = getattr(first, table)
@@ -268,7 +270,7 @@ def _ended(numbers: np.ndarray, chunk: Chunk) -> Ended:
 
 
 def without_sweep(study: Study) -> Study:
-    """The study without its table [sweep]."""
+    """Return the study without its table [sweep]."""
     return study.model_copy(update={"sweep": {}}) if study.sweep else study
 
 
@@ -284,29 +286,29 @@ class SweptStudy:
         return without_sweep(self.study).text
 
     def alone(self) -> SweptStudy:
-        """The study without [sweep]."""
+        """Return the study without [sweep]."""
         return SweptStudy(without_sweep(self.study))
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Keys and values, with those of [sweep]."""
+        """Return keys and values, with those of [sweep]."""
         return lists_of({**self.study.sweep, **over}, study_key)
 
     def grid(self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False) -> Grid:
-        """The grid over keys and values."""
+        """Return the grid over keys and values."""
         return Grid(self.study, over, tell, lazily=lazily)
 
     def is_whole(self, key: str) -> bool:
-        """Whether a key takes whole numbers only."""
+        """Return whether a key takes whole numbers only."""
         table, _, name = key.partition(".")
         return is_whole(getattr(self.study, table, None), name)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """All that the numbers of its runs depend on."""
+        """Return all that the numbers of its runs depend on."""
         return identity(self.study, sources, **more)
 
 
 def _again(study: Study, axes: tuple[Axis, ...]) -> Grid:
-    """A grid whose studies were checked in another process."""
+    """Return a grid whose studies were checked in another process."""
     grid = object.__new__(Grid)
     grid.study = study
     grid._take(axes)
@@ -314,7 +316,7 @@ def _again(study: Study, axes: tuple[Axis, ...]) -> Grid:
 
 
 def files_digest(study: Study) -> str:
-    """A digest of the files that the study reads, so that a changed file is a new point."""
+    """Return a digest of the files that the study reads, so that a changed file is a new point."""
     digest = hashlib.sha256()
     for file in study.input_files:
         try:

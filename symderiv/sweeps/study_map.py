@@ -66,7 +66,7 @@ class StudyMap(Shown):
         return self.tree.known.size
 
     def filled(self) -> np.ndarray:
-        """The value at every point of the full grid, shape (N + 1, N + 1), first key first.
+        """Return the value at every point of the full grid, shape (N + 1, N + 1), first key first.
 
         Between runs it is bilinear, of its logarithm where that was refined; of kinds the number
         in ``kinds``.
@@ -113,7 +113,9 @@ class StudyMap(Shown):
         ]
 
     def to_xarray(self) -> xarray.Dataset:
-        """Values on the full grid, which of them were computed, and the keys as coordinates."""
+        """Return values on the full grid, which of them were computed, and the keys as
+        coordinates.
+        """
         import xarray
 
         names = axis_names(self.keys)
@@ -152,14 +154,16 @@ class StudyMap(Shown):
         return output.path
 
     def failure(self) -> str | None:
-        """Where the map is not what was computed to compare, in one line; None if nowhere."""
+        """Return where the map is not what was computed to compare, in one line; None if
+        nowhere.
+        """
         differ = self.checked.get("compared", 0) - self.checked.get("agree", 0)
         if not differ:
             return None
         return f"{differ:.0f} of {self.checked['compared']:.0f} points differ from the map"
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv map --json`` prints."""
+        """Return what ``symderiv map --json`` prints."""
         found: dict[str, Any] = {
             "quantity": self.quantity.name,
             "keys": {
@@ -263,7 +267,7 @@ def map_of(
 
 
 def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
-    """Points that were not computed, drawn at random, beside what the map says there."""
+    """Return points that were not computed, drawn at random, beside what the map says there."""
     others = np.argwhere(~tree.known)
     chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]
     if not chosen.size:
@@ -281,7 +285,7 @@ def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
 
 
 def _places(swept: Swept, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:
-    """Values of a key along its side: whole numbers where the study wants these."""
+    """Return values of a key along its side: whole numbers where the study wants these."""
     scale = ends[2] if len(ends) == 3 else "linear"
     if len(ends) not in (2, 3) or scale not in ("linear", "log"):
         raise InputError("must be (low, high) or (low, high, 'log')", argument=key)

@@ -111,7 +111,7 @@ def _store(
     tell: Tell,
     notice: Notice,
 ) -> tuple[Store, RunGrid]:
-    """The store with a place for every point, and the grid of its points."""
+    """Return the store with a place for every point, and the grid of its points."""
     if not os.path.lexists(path):
         grid = swept.grid(over, tell)
         return Store.create(path, grid.text, layout_of(grid)), grid
@@ -157,7 +157,7 @@ class _Jobs:
         self._failed += int(np.sum(result.arrays["status"] != "done"))
 
     def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
-        """The task with rate, remaining time and failures, and the fraction that is done."""
+        """Return the task with rate, remaining time and failures, and the fraction that is done."""
         total = len(self._grid)
         here = min(in_box, max(self._todo.values(), default=0))
         computed = self._computed + here

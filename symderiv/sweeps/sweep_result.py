@@ -46,7 +46,8 @@ class Sweep(Shown):
 
     @classmethod
     def of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
-        """What a store holds now; all points were there before where ``skipped`` is left out.
+        """Return what a store holds now; all points were there before where ``skipped`` is left
+        out.
 
         Raises:
             InputError: the store is damaged.
@@ -65,7 +66,7 @@ class Sweep(Shown):
 
     @classmethod
     def at(cls, path: Path) -> Sweep:
-        """The sweep of a store that is there.
+        """Return the sweep of a store that is there.
 
         Raises:
             InputError: there is none, or it is damaged.
@@ -83,7 +84,7 @@ class Sweep(Shown):
         return sum(self.statuses.values()) - self.completed
 
     def failure(self) -> str | None:
-        """What did not reach its end, in one line; None if nothing."""
+        """Return what did not reach its end, in one line; None if nothing."""
         if not self.failed:
             return None
         causes = ", ".join(f"{n} {name}" for name, n in self.statuses.items() if name != "done")
@@ -93,7 +94,7 @@ class Sweep(Shown):
         return line
 
     def to_xarray(self) -> xarray.Dataset:
-        """The dataset: swept keys are dimensions; arrays are read when they are used.
+        """Return the dataset: swept keys are dimensions; arrays are read when they are used.
 
         Raises:
             InputError: the store is damaged; also when an array is read, of which a part is not as
@@ -123,7 +124,7 @@ class Sweep(Shown):
         return output.path
 
     def figure(self, quantity: str = "generalization_error") -> Figure:
-        """The sweep, drawn: curves, small multiples or a map, by the number of its keys.
+        """Return the sweep, drawn: curves, small multiples or a map, by the number of its keys.
 
         Args:
             quantity: a variable over time; or a number per point: "final_error",
@@ -144,7 +145,7 @@ class Sweep(Shown):
         return written
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv sweep --json`` prints."""
+        """Return what ``symderiv sweep --json`` prints."""
         return {
             "completed": self.completed,
             "failed": self.failed,

@@ -56,7 +56,7 @@ class Axis:
     values: tuple[Any, ...]
 
     def coordinate(self) -> np.ndarray:
-        """The values as numbers or texts, shape (len,); lists and tables as JSON."""
+        """Return the values as numbers or texts, shape (len,); lists and tables as JSON."""
         kinds = {type(value) for value in self.values}
         if kinds == {bool}:
             return np.array(self.values)
@@ -68,7 +68,7 @@ class Axis:
 
 
 def text_of(value: Any) -> str:
-    """A value in one line: a text as it is, anything else as JSON."""
+    """Return a value in one line: a text as it is, anything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -78,13 +78,13 @@ def text_of(value: Any) -> str:
 
 
 def values_at(axes: Sequence[Axis], index: int) -> Iterator[tuple[Axis, Any]]:
-    """The axes with the values of a flat index, the last one varying fastest."""
+    """Return the axes with the values of a flat index, the last one varying fastest."""
     places = np.unravel_index(index, tuple(len(axis.values) for axis in axes))
     return ((axis, axis.values[place]) for axis, place in zip(axes, places, strict=True))
 
 
 def point_label(axes: Sequence[Axis], index: int) -> str:
-    """A point in words, by the names of the dimensions."""
+    """Return a point in words, by the names of the dimensions."""
     return ", ".join(f"{axis.name}={short_text(value)}" for axis, value in values_at(axes, index))
 
 
@@ -100,7 +100,7 @@ def axis_names(keys: Sequence[str]) -> list[str]:
 def lists_of(
     over: Mapping[str, Sequence[Any]], key_of: Callable[[str], str]
 ) -> dict[str, list[Any]]:
-    """The keys and values of a sweep, ranges written out.
+    """Return the keys and values of a sweep, ranges written out.
 
     Args:
         over: Values, or a range as text, by what stands for a key.
@@ -119,7 +119,7 @@ def lists_of(
 
 
 def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[Axis, ...]:
-    """The axes of a grid.
+    """Return the axes of a grid.
 
     Args:
         lists: Values by key.
@@ -140,7 +140,7 @@ def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[
 
 
 def is_whole(model: Any, name: str) -> bool:
-    """Whether an argument of a checked table takes whole numbers only."""
+    """Return whether an argument of a checked table takes whole numbers only."""
     fields = getattr(type(model), "model_fields", {})
     annotation = str(fields[name].annotation) if name in fields else ""
     return "int" in annotation and "float" not in annotation
@@ -164,7 +164,7 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
 
 
 def values_of(text: str) -> list[Any]:
-    """The values that a text lists, or spreads over a range."""
+    """Return the values that a text lists, or spreads over a range."""
     match = _RANGE.fullmatch(text.strip())
     if match is not None:
         return _spread(text, match)

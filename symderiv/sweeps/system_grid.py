@@ -101,11 +101,11 @@ class SweptSystem:
         return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
 
     def alone(self) -> SweptSystem:
-        """The same: it has no values of its own to sweep over."""
+        """Return the same: it has no values of its own to sweep over."""
         return self
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Keys and values, ranges written out.
+        """Return keys and values, ranges written out.
 
         Raises:
             InputError: A key means nothing that varies, or has no values.
@@ -115,7 +115,7 @@ class SweptSystem:
     def grid(
         self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
     ) -> SystemGrid:
-        """The grid over keys and values."""
+        """Return the grid over keys and values."""
         del tell
         axes = axes_of_lists(self.checked_keys(over))
         grid = SystemGrid(self, axes)
@@ -123,7 +123,7 @@ class SweptSystem:
         return grid
 
     def is_whole(self, key: str) -> bool:
-        """Whether a key takes whole numbers only."""
+        """Return whether a key takes whole numbers only."""
         table, _, rest = self.varied.key_of(key).partition(".")
         name, _, argument = rest.partition(".")
         if table != "inputs":
@@ -132,7 +132,7 @@ class SweptSystem:
         return is_whole(models[name], argument)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """All that the numbers of its runs depend on."""
+        """Return all that the numbers of its runs depend on."""
         return identity_of_text(self.text, sources, **more)
 
 
@@ -202,7 +202,7 @@ class SystemGrid(RunGrid):
         return np.array(found, dtype="U32")
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """The output times, and order parameters and observables with their dimensions."""
+        """Return the output times, and order parameters and observables with their dimensions."""
         sizes: dict[str, int] = {}
         curves: dict[str, tuple[str, ...]] = {}
         over = [axis for axis in self.axes if axis.key.startswith("inputs.")]
@@ -262,7 +262,7 @@ def _again(text: str, axes: tuple[Axis, ...]) -> SystemGrid:
 
 
 def _floats(value: Any) -> Any:
-    """Numbers as floats, so that 1 and 1.0 are one value."""
+    """Return numbers as floats, so that 1 and 1.0 are one value."""
     if isinstance(value, dict):
         return {key: _floats(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -30,7 +30,7 @@ _LONGEST = 100
 def with_values_of(
     manifest: Manifest, swept: Swept, over: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[Any]]:
-    """The keys and values asked for together with those that a store has.
+    """Return the keys and values asked for together with those that a store has.
 
     A key that only one of the two sweeps over has, on the other side, the value of what is swept.
     Numbers in ascending order stay in it; other values follow those that are there.
@@ -53,7 +53,7 @@ def with_values_of(
 
 
 def _value_of(study: Mapping[str, Any], key: str) -> list[Any]:
-    """The value that a study gives a key, in a list."""
+    """Return the value that a study gives a key, in a list."""
     table, _, name = key.partition(".")
     try:
         return [study[table][name]]
@@ -104,7 +104,7 @@ def widened(
     tell: Tell,
     notice: Callable[[str], None],
 ) -> Store:
-    """A store in the place of another one, with all whole points that it has.
+    """Return a store in the place of another one, with all whole points that it has.
 
     It is made beside it; at every moment there is a whole one. For the one writer of the store.
 
@@ -168,7 +168,7 @@ class _Taken:
             return None
 
     def points_of(self, box: Box, hashes: np.ndarray) -> BoxResult | None:
-        """The points of a box that the store has; None if it has none of them.
+        """Return the points of a box that the store has; None if it has none of them.
 
         Args:
             box: of the new layout.

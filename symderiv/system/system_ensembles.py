@@ -190,7 +190,7 @@ class _Runs:
     def _singly(
         self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
     ) -> LaneResults:
-        """One run on each thread; the first one alone, since it compiles what others use."""
+        """Return one run on each thread; the first one alone, since it compiles what others use."""
         started, alpha = time.perf_counter(), self._wanted.alpha
         right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
         limits = StepLimits(*tolerances, max_steps=self._wanted.max_steps)
@@ -213,7 +213,7 @@ class _Runs:
         return _as_lanes(found, alpha.size, time.perf_counter() - started)
 
     def _in_pieces(self, begin: Begin, limits: StepLimits) -> FlatResult:
-        """A run in whose equations time occurs, or that makes steps of order one."""
+        """Return a run in whose equations time occurs, or that makes steps of order one."""
         alpha = self._wanted.alpha
         rows = self._solver.piecewise(alpha, begin, limits)
         reached = len(rows.states)

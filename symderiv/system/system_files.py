@@ -139,7 +139,7 @@ def _name(key: SlowVector | sp.Symbol) -> str:
 
 
 def read_system(text: str, system: Any) -> Any:
-    """State in an empty system what a JSON text says, and return it.
+    """Return state in an empty system what a JSON text says, and return it.
 
     Raises:
         InputError: The text is no such file, or something in it is not acceptable; the message

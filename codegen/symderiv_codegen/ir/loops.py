@@ -122,7 +122,7 @@ Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluat
 
 
 def inner(node: Node) -> Iterator[Node]:
-    """The node and everything inside it, in order."""
+    """Yield the node and everything inside it, in order."""
     yield node
     bodies: Iterable[tuple[Node, ...]] = ()
     if isinstance(node, Loop | Block | Groups):
@@ -135,7 +135,7 @@ def inner(node: Node) -> Iterator[Node]:
 
 
 def with_bodies(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
-    """The node with the bodies directly inside it changed."""
+    """Return the node with the bodies directly inside it changed."""
     if isinstance(node, Loop | Block | Groups):
         return replace(node, body=change(node.body))
     if isinstance(node, Branch):
@@ -144,14 +144,14 @@ def with_bodies(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...
 
 
 def with_values(node: Node, values: Mapping[sp.Basic, sp.Basic]) -> Node:
-    """The node with expressions replaced in all that is assigned or added in it."""
+    """Return the node with expressions replaced in all that is assigned or added in it."""
     if isinstance(node, Set | Increase):
         return replace(node, value=node.value.xreplace(values))
     return with_bodies(node, lambda body: tuple(with_values(child, values) for child in body))
 
 
 def expressions(node: Node) -> tuple[sp.Basic, ...]:
-    """The expressions a node itself reads (not those of nodes inside it)."""
+    """Return the expressions a node itself reads (not those of nodes inside it)."""
     if isinstance(node, Set | Increase):
         return (node.value,)
     if isinstance(node, Loop):
@@ -166,18 +166,18 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
 
 
 def names_in(expression: sp.Basic) -> set[str]:
-    """Names of symbols, indices and arrays of an expression."""
+    """Return names of symbols, indices and arrays of an expression."""
     arrays = {array_name(e) for e in subexpressions(expression) if isinstance(e, sp.Indexed)}
     return free_names(expression) | arrays
 
 
 def target_name(target: sp.Symbol | sp.Indexed) -> str:
-    """The name of the array or scalar that is written."""
+    """Return the name of the array or scalar that is written."""
     return array_name(target) if isinstance(target, sp.Indexed) else str(target)
 
 
 def reads(node: Node) -> set[str]:
-    """Names read by the node or inside it (indices of its own loops included)."""
+    """Return names read by the node or inside it (indices of its own loops included)."""
     found: set[str] = set()
     for part in inner(node):
         for expression in expressions(part):
@@ -192,7 +192,7 @@ def reads(node: Node) -> set[str]:
 
 
 def writes(node: Node) -> set[str]:
-    """Names of arrays and scalars written by the node or inside it."""
+    """Return names of arrays and scalars written by the node or inside it."""
     found: set[str] = set()
     for part in inner(node):
         if isinstance(part, Set | Increase):
@@ -207,13 +207,13 @@ def writes(node: Node) -> set[str]:
 
 
 def depend(first: Node, second: Node) -> bool:
-    """Whether the order of two nodes matters."""
+    """Return whether the order of two nodes matters."""
     written, also_written = writes(first), writes(second)
     return bool(written & (reads(second) | also_written) or also_written & reads(first))
 
 
 def elements(node: Node) -> Iterator[sp.Indexed]:
-    """Every array element read or written inside the node."""
+    """Yield every array element read or written inside the node."""
     for part in inner(node):
         if isinstance(part, Set) and isinstance(part.target, sp.Indexed):
             yield part.target

@@ -34,7 +34,7 @@ class Many:
     scratch: int = 0
 
     def array(self, name: str, count: sp.Expr) -> Array:
-        """An array for that many values."""
+        """Return an array for that many values."""
         above, below = sp.fraction(sp.factor(count))
         number = str(above)
         if isinstance(above, sp.Mul):

@@ -37,18 +37,20 @@ class NamePool:
         return name
 
     def symbol_for(self, expression: sp.Expr) -> sp.Symbol:
-        """A real symbol named after the expression it stands for."""
+        """Return a real symbol named after the expression it stands for."""
         return sp.Symbol(self.take(describe(expression)), real=True)
 
 
 def describe(expression: sp.Expr) -> str:
-    """A name after the expression, e.g. ``one_plus_c11``; after its kind where that gets long."""
+    """Return a name after the expression, e.g. ``one_plus_c11``; after its kind where that gets
+    long.
+    """
     spelled = _spell(expression)
     return spelled if spelled and len(spelled) <= LONGEST else _kind(expression)
 
 
 def _spell(expression: sp.Basic) -> str:
-    """The expression in words, or an empty string where it has no short spelling."""
+    """Return the expression in words, or an empty string where it has no short spelling."""
     if isinstance(expression, sp.Symbol):
         return str(expression)
     if isinstance(expression, sp.Integer) and int(expression) in WORDS:

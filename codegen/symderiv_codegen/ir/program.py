@@ -131,11 +131,11 @@ class Program:
         return ("alpha", *vectors, *words, *lengths)
 
     def _named(self) -> list[str]:
-        """Names of its functions and procedures."""
+        """Return names of its functions and procedures."""
         return [each.name for each in (*self.functions, *self.procedures)]
 
     def procedure(self, name: str) -> Procedure | None:
-        """The procedure of that name, if there is one."""
+        """Return the procedure of that name, if there is one."""
         return next((p for p in self.procedures if p.name == name), None)
 
     def _check_ranges(self, arrays: Iterable[Array], where: str) -> None:

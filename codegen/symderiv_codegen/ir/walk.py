@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 
 
 def plain_index(index: sp.Basic) -> sp.Symbol:
-    """The integer symbol that stands for an index inside the generator.
+    """Return the integer symbol that stands for an index inside the generator.
 
     ``sp.Idx`` carries its range, which makes it awkward to compare and substitute; ranges come from
     the declared arrays and the limits of the sums, so that the name alone is enough.
@@ -18,7 +18,7 @@ def plain_index(index: sp.Basic) -> sp.Symbol:
 
 
 def range_symbol(name: str) -> sp.Symbol:
-    """The symbol that stands for the extent of a range inside the generator."""
+    """Return the symbol that stands for the extent of a range inside the generator."""
     return sp.Symbol(name, integer=True, positive=True)
 
 
@@ -46,7 +46,9 @@ class Total(sp.Expr):  # type: ignore[misc]
 
 
 def with_plain_indices(expression: sp.Basic) -> sp.Basic:
-    """The expression with every index replaced by :func:`plain_index`, every sum by ``Total``."""
+    """Return the expression with every index replaced by :func:`plain_index`, every sum by
+    ``Total``.
+    """
     if isinstance(expression, sp.Idx):
         return plain_index(expression)
     if isinstance(expression, sp.Indexed):
@@ -66,7 +68,9 @@ def with_plain_indices(expression: sp.Basic) -> sp.Basic:
 
 
 def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
-    """All nodes, parents first; does not descend into an ``Idx`` or the base of an ``Indexed``."""
+    """Yield all nodes, parents first; does not descend into an ``Idx`` or the base of an
+    ``Indexed``.
+    """
     yield expression
     if isinstance(expression, sp.Idx):
         return
@@ -76,7 +80,7 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
 
 
 def free_names(expression: sp.Basic) -> set[str]:
-    """Names of free symbols and indices (array names are left out, bound indices too)."""
+    """Return names of free symbols and indices (array names are left out, bound indices too)."""
     if isinstance(expression, sp.Symbol | sp.Idx):
         return {expression.name}
     if isinstance(expression, sp.Sum):
@@ -93,17 +97,17 @@ def free_names(expression: sp.Basic) -> set[str]:
 
 
 def array_name(element: sp.Indexed) -> str:
-    """The name of the array an element belongs to."""
+    """Return the name of the array an element belongs to."""
     return str(element.base.name)
 
 
 def calls_of(expression: sp.Basic) -> set[AppliedUndef]:
-    """Every applied undefined function: the calls of the program's scalar functions."""
+    """Return every applied undefined function: the calls of the program's scalar functions."""
     return {node for node in subexpressions(expression) if isinstance(node, AppliedUndef)}
 
 
 def rebound_indices(expression: sp.Basic, in_use: set[str]) -> list[str]:
-    """Indices of sums that hide a name which is already in use around them, sorted."""
+    """Return indices of sums that hide a name which is already in use around them, sorted."""
     found: set[str] = set()
     inner = set(in_use)
     if isinstance(expression, sp.Sum):

@@ -157,7 +157,9 @@ class _Walk:
         self._arrays = {*frame.inputs, *frame.arrays}
 
     def declared(self) -> None:
-        """Names that are there from the start differ from each other and from the module's."""
+        """Require that names that are there from the start differ from each other and from the
+        module's.
+        """
         seen: set[str] = set()
         frame = self._frame
         for name in (*frame.scalars, *frame.inputs, *frame.arrays):
@@ -167,12 +169,12 @@ class _Walk:
             seen.add(name)
 
     def body(self, nodes: Iterable[Node]) -> None:
-        """The nodes of a scope."""
+        """Check the nodes of a scope."""
         for node in nodes:
             self._node(node)
 
     def read(self, expression: sp.Basic) -> None:
-        """Everything that an expression reads has a value."""
+        """Require that everything that an expression reads has a value."""
         for name in sorted(names_in(expression)):
             self._known(name)
         for call in calls_of(expression):
@@ -226,7 +228,9 @@ class _Walk:
             raise self._error(name, "is increased and is not a started accumulator")
 
     def _branch(self, node: Branch) -> None:
-        """Names and arrays that all cases assign, one of which holds, are known behind them."""
+        """Keep names and arrays that all cases assign, one of which holds, are known behind
+        them.
+        """
         before = set(self._written)
         known: list[set[str]] = []
         written: list[set[str]] = []
@@ -248,7 +252,9 @@ class _Walk:
                 self._scopes[-1].names[name] = VALUE
 
     def _by_earlier_turns(self, first: sp.Basic) -> set[str]:
-        """Arrays that a loop around has written where its index is known not to be the first."""
+        """Return arrays that a loop around has written where its index is known not to be the
+        first.
+        """
         for scope in reversed(self._scopes):
             if scope.loop is not None and first == sp.Eq(scope.loop.index, scope.loop.start):
                 return writes(scope.loop) & self._arrays

@@ -43,7 +43,7 @@ MOST_UNITS = 10
 
 
 def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) -> bool:
-    """Whether the assignment is one over two short ranges and, innermost, a long one."""
+    """Return whether the assignment is one over two short ranges and, innermost, a long one."""
     if not step.indices:
         return False
     shape = arrays[step.name].shape
@@ -51,7 +51,7 @@ def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) 
 
 
 def sums_long_range(procedure: Procedure, small: Sequence[str]) -> bool:
-    """Whether a procedure sums over a long range.
+    """Return whether a procedure sums over a long range.
 
     Such a procedure is compiled on its own: its sums may be made in any order, but products are
     rounded before they are added, so that equal numbers give equal sums.
@@ -105,7 +105,7 @@ class LongLoops:
         self._before = sp.Symbol(names.take("before"), real=True)
 
     def nodes(self, steps: Sequence[Assignment]) -> tuple[list[Node], Block]:
-        """What is computed once, and the loop over blocks."""
+        """Return what is computed once, and the loop over blocks."""
         body: list[Node] = []
         for step in steps:
             body += self._step(step)
@@ -165,7 +165,7 @@ class LongLoops:
         return result
 
     def _apart(self, value: sp.Expr) -> tuple[sp.Expr, dict[str, sp.Expr]]:
-        """The terms without and, by name, those with a factor that is mostly zero."""
+        """Return the terms without and, by name, those with a factor that is mostly zero."""
         usual: list[sp.Expr] = []
         later: dict[str, sp.Expr] = {}
         for term in sp.Add.make_args(sp.expand(value)):
@@ -178,7 +178,9 @@ class LongLoops:
         return sp.Add(*usual), later
 
     def _in_parts(self, value: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """What is added once, and sums with their scalar factors in the coefficients, in parts."""
+        """Return what is added once, and sums with their scalar factors in the coefficients, in
+        parts.
+        """
         once: list[sp.Expr] = []
         sums: list[sp.Expr] = []
         for term in sp.Add.make_args(sp.expand(value)):
@@ -212,7 +214,7 @@ class LongLoops:
         return sp.Mul(part, *(f for f in factors if f not in (*totals, *scalars)))
 
     def _coefficients(self, element: sp.Indexed, factor: sp.Expr) -> sp.IndexedBase:
-        """An array of ``factor * element``, with zeros to the end of the last part."""
+        """Return an array of ``factor * element``, with zeros to the end of the last part."""
         name = array_name(element)
         if (factor, name) not in self._scaled:
             rows, columns = self._arrays[name].shape
@@ -230,7 +232,7 @@ class LongLoops:
 
 
 def _in_all(what: str, size: str) -> sp.Symbol:
-    """A number that ``specialised`` computes from a range."""
+    """Return a number that ``specialised`` computes from a range."""
     return range_symbol(f"{what}_{size}")
 
 

@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 
 
 def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
-    """All ways to split the items into groups (of coinciding indices)."""
+    """Yield all ways to split the items into groups (of coinciding indices)."""
     if not items:
         yield []
         return
@@ -21,7 +21,9 @@ def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
 
 
 def resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
-    """The expression where indices coincide exactly as chosen; different names are different."""
+    """Return the expression where indices coincide exactly as chosen; different names are
+    different.
+    """
     represented = expression.xreplace(dict(chosen))
     decided = {
         relation: sp.true if isinstance(relation, sp.Ne) else sp.false
@@ -32,7 +34,7 @@ def resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.E
 
 
 def tidy_condition(condition: sp.Basic) -> sp.Basic:
-    """A condition made of equalities of indices as alternatives, each as weak as it can be.
+    """Return a condition made of equalities of indices as alternatives, each as weak as it can be.
 
     SymPy multiplies alternatives out when it merges cases, so that "i = p and j = q, or i = q and
     j = p" becomes four clauses. Found again from the ways in which the indices can coincide.
@@ -54,7 +56,7 @@ def tidy_condition(condition: sp.Basic) -> sp.Basic:
 
 
 def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
-    """The expression with the general value in the place of cases of coinciding indices.
+    """Return the expression with the general value in the place of cases of coinciding indices.
 
     Args:
         expression: With cases over indices, the last one general.
@@ -73,7 +75,7 @@ def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
 
 
 def _of_indices(condition: sp.Basic) -> bool:
-    """Whether a condition consists of equalities of indices."""
+    """Return whether a condition consists of equalities of indices."""
     return all(
         isinstance(part, sp.Eq | sp.And | sp.Or | sp.Idx) or part.is_integer
         for part in sp.preorder_traversal(condition)
@@ -82,7 +84,7 @@ def _of_indices(condition: sp.Basic) -> bool:
 
 
 def _pairs(groups: list[list[sp.Symbol]]) -> Iterator[tuple[sp.Symbol, sp.Symbol]]:
-    """All pairs of coinciding indices."""
+    """Yield all pairs of coinciding indices."""
     for group in groups:
         for position, first in enumerate(group):
             for second in group[position + 1 :]:

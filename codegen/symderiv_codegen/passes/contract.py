@@ -17,7 +17,7 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def contract(body: tuple[Node, ...], local: Iterable[Array]) -> tuple[Node, ...]:
-    """The same nodes with such arrays replaced by scalars of the same names."""
+    """Return the same nodes with such arrays replaced by scalars of the same names."""
     for array in local:
         if not array.shape:
             continue
@@ -29,7 +29,9 @@ def contract(body: tuple[Node, ...], local: Iterable[Array]) -> tuple[Node, ...]
 
 
 def _only_element(body: tuple[Node, ...], name: str) -> sp.Indexed | None:
-    """The one element that all nodes use, if its indices belong to loops around all its uses."""
+    """Return the one element that all nodes use, if its indices belong to loops around all its
+    uses.
+    """
     bound: set[sp.Basic] = set()
     touching = [node for node in body if name in reads(node) | writes(node)]
     used = {e for node in touching for e in elements(node) if array_name(e) == name}

@@ -28,7 +28,7 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def fuse(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The same nodes with loops fused, at every depth."""
+    """Return the same nodes with loops fused, at every depth."""
     nodes = list(body)
     while (joined := _one_fusion(nodes)) is not None:
         nodes = joined
@@ -36,7 +36,7 @@ def fuse(body: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def _one_fusion(nodes: list[Node]) -> list[Node] | None:
-    """The nodes after the first fusion that is possible, or None."""
+    """Return the nodes after the first fusion that is possible, or None."""
     for position, node in enumerate(nodes):
         if not isinstance(node, Loop):
             continue
@@ -100,7 +100,7 @@ def _names_set_inside(loop: Loop) -> set[str]:
 
 
 def _same_place(name: str, first: Loop, second: Loop) -> bool:
-    """Whether every access to the array uses the loop's index in one common place."""
+    """Return whether every access to the array uses the loop's index in one common place."""
     if any(isinstance(node, Invoke) for loop in (first, second) for node in inner(loop)):
         return False
     used = [e for loop in (first, second) for e in elements(loop) if array_name(e) == name]

@@ -26,7 +26,7 @@ from symderiv_codegen.ir.names import NamePool
 
 
 def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """The same nodes with invariants in front of their loops, outermost loops first."""
+    """Return the same nodes with invariants in front of their loops, outermost loops first."""
     result: list[Node] = []
     known: dict[sp.Expr, sp.Symbol] = {}
     for node in body:
@@ -59,7 +59,7 @@ class _Invariants:
         self.found: dict[sp.Expr, sp.Symbol] = {}
 
     def rewrite(self, node: Node, under_condition: bool) -> Node:
-        """The node with its invariants replaced."""
+        """Return the node with its invariants replaced."""
         if isinstance(node, Set):
             return replace(node, value=self._replace(node.value, under_condition))
         if isinstance(node, Increase):
@@ -107,7 +107,7 @@ def _without_number(expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _worth_a_name(expression: sp.Expr, under_condition: bool) -> bool:
-    """Whether an invariant expression costs enough to be computed ahead."""
+    """Return whether an invariant expression costs enough to be computed ahead."""
     if expression.is_Atom or isinstance(expression, sp.Indexed) or expression.is_number:
         return False
     if isinstance(expression, sp.Mul | sp.Add):

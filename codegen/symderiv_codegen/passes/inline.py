@@ -19,7 +19,7 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def with_inner_locals(procedure: Procedure, program: Program) -> Procedure:
-    """The procedure with the local arrays of all procedures that it calls among its own."""
+    """Return the procedure with the local arrays of all procedures that it calls among its own."""
     found: dict[str, Array] = {}
 
     def collect(caller: Procedure) -> None:
@@ -45,7 +45,7 @@ def with_inner_locals(procedure: Procedure, program: Program) -> Procedure:
 
 
 def inlined_body(step: Call, called: Procedure) -> list[Assignment | Call]:
-    """The steps of a called procedure in the names of its caller."""
+    """Return the steps of a called procedure in the names of its caller."""
     formal = [array.name for array in (*called.inputs, *called.outputs)]
     names = {a: b for a, b in zip(formal, step.arguments, strict=True) if a != b}
     if not names:
@@ -78,6 +78,6 @@ def _renamed(node: sp.Basic, names: Mapping[str, str]) -> sp.Basic:
 
 
 def first_sentence(text: str) -> str:
-    """The text up to its first full stop, in small letters at the start."""
+    """Return the text up to its first full stop, in small letters at the start."""
     sentence = text.split(". ")[0].strip().rstrip(".")
     return sentence[:1].lower() + sentence[1:]

@@ -30,7 +30,9 @@ from symderiv_codegen.ir.walk import array_name, subexpressions
 
 
 def with_named_elements(nodes: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """The same nodes with repeatedly read elements named, each as far outside as it is fixed."""
+    """Return the same nodes with repeatedly read elements named, each as far outside as it is
+    fixed.
+    """
     return tuple(_named_inside(node, names) for node in nodes)
 
 
@@ -62,7 +64,7 @@ def _loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
 
 
 def _read(node: Node) -> Iterator[sp.Indexed]:
-    """Every reading of an element inside the node, in order."""
+    """Yield every reading of an element inside the node, in order."""
     for part in inner(node):
         for expression in expressions(part):
             for found in subexpressions(expression):

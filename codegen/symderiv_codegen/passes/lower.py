@@ -62,7 +62,8 @@ class Body:
 
 
 def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> Body:
-    """The body of a procedure as loop nests: sums rewritten, loops fused, invariants hoisted.
+    """Return the body of a procedure as loop nests: sums rewritten, loops fused, invariants
+    hoisted.
 
     Args:
         procedure: One of the program's.
@@ -93,7 +94,7 @@ def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> B
 def inlined_nests(
     procedure: Procedure, program: Program, last: Mapping[str, Pass] | None = None
 ) -> Body:
-    """The body with those of the procedures that it calls, and its long loops.
+    """Return the body with those of the procedures that it calls, and its long loops.
 
     Args:
         procedure: As :func:`symderiv_codegen.passes.inline.with_inner_locals` gives it.
@@ -151,7 +152,7 @@ class _Passes:
         given: Sequence[str],
         indexed: Sequence[Procedure],
     ) -> None:
-        """An empty body.
+        """Start with an empty body.
 
         Args:
             procedure: What is lowered.
@@ -170,7 +171,7 @@ class _Passes:
         self._added: list[Array] = []
 
     def begin(self, nodes: Sequence[Node]) -> None:
-        """The nodes of the steps, one after the other."""
+        """Take the nodes of the steps, one after the other."""
         self.apply("lower", lambda _: (tuple(nodes), []))
 
     def fused(self, local: Iterable[Array]) -> None:
@@ -179,19 +180,19 @@ class _Passes:
         self.apply("contract", lambda body: (contract(body, local), []))
 
     def shared(self) -> None:
-        """What does not change in a loop stands in front of it, and nothing is computed twice."""
+        """Put what does not change in a loop in front of it, and compute nothing twice."""
         names = self.lowering.names
         self.apply("hoist", lambda body: (hoist(body, names), []))
         self.apply("share", lambda body: (share(body, names), []))
 
     def apply(self, name: str, change: Pass) -> None:
-        """One pass, and the check of what it leaves."""
+        """Apply one pass, and check what it leaves."""
         self._nodes, arrays = change(self._nodes)
         self._added += arrays
         check_names(self._nodes, self._frame(), name)
 
     def done(self) -> Body:
-        """What the passes gave."""
+        """Return what the passes gave."""
         return Body(self._nodes, self._arrays(), self.lowering.names)
 
     def _arrays(self) -> tuple[Array, ...]:
@@ -213,7 +214,7 @@ class _Passes:
 
 
 def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
-    """The local arrays that no pass has turned into scalars."""
+    """Return the local arrays that no pass has turned into scalars."""
     used = {array_name(element) for node in nodes for element in elements(node)}
     parts = [part for node in nodes for part in inner(node)]
     used |= {name for part in parts if isinstance(part, Invoke) for name in part.arguments}
@@ -221,7 +222,7 @@ def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
 
 
 def _indices(procedure: Procedure) -> set[str]:
-    """Names of all indices of a procedure, free and bound."""
+    """Return names of all indices of a procedure, free and bound."""
     found: set[str] = set()
     for step in procedure.body:
         if isinstance(step, Assignment):
@@ -246,7 +247,7 @@ class _Lowering:
     def call(
         self, step: Call, called: Procedure, procedures: Mapping[str, Procedure] | None = None
     ) -> list[Node]:
-        """The call of a procedure, inside a condition where it has one.
+        """Return the call of a procedure, inside a condition where it has one.
 
         With ``procedures`` the body of the procedure, if it has one, stands in the place of the
         call.
@@ -291,17 +292,17 @@ class _Lowering:
         return Fill(array, tuple(self._zeros[: len(array.shape)]))
 
     def rewritten(self, value: sp.Expr) -> sp.Expr:
-        """A value with its sums rewritten."""
+        """Return a value with its sums rewritten."""
         return self._sums.rewrite(value)
 
     def assigned(self, target: sp.Expr, value: sp.Expr) -> list[Node]:
-        """Nodes that assign a value with sums to one element."""
+        """Return nodes that assign a value with sums to one element."""
         body: list[Node] = []
         self._set(target, self._sums.rewrite(value), body)
         return body
 
     def assignment(self, step: Assignment) -> list[Node]:
-        """The nest of loops over the free indices of an assignment."""
+        """Return the nest of loops over the free indices of an assignment."""
         target = with_plain_indices(step.target)
         indices = [plain_index(index) for index in step.indices]
         body: list[Node] = []
@@ -338,7 +339,7 @@ class _Lowering:
         return Branch(tuple(cases))
 
     def _value(self, expression: sp.Expr, body: list[Node]) -> sp.Expr:
-        """The expression without sums and cases, which ``body`` evaluates first."""
+        """Return the expression without sums and cases, which ``body`` evaluates first."""
         if isinstance(expression, sp.Indexed) or not expression.has(Total, sp.Piecewise):
             return expression
         if isinstance(expression, Total):

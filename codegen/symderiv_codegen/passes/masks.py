@@ -18,13 +18,13 @@ from symderiv_codegen.ir.walk import range_symbol
 
 
 def differs(condition: sp.Basic) -> bool:
-    """Whether a condition is one on numbers, and not on indices alone."""
+    """Return whether a condition is one on numbers, and not on indices alone."""
     indices = all(symbol.is_integer for symbol in condition.free_symbols)
     return bool(condition.has(sp.Indexed) or not indices)
 
 
 def masked(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes for several runs at a time; no array is added.
+    """Return the same nodes for several runs at a time; no array is added.
 
     A condition without another case is one that only saves work: what is inside leaves alone what
     it does not hold for.

@@ -35,12 +35,12 @@ class StraightLine:
 
 
 def as_defined(function: ScalarFunction) -> StraightLine:
-    """The function as it is stated: its own definitions and its value."""
+    """Return the function as it is stated: its own definitions and its value."""
     return StraightLine(function.definitions, function.value)
 
 
 def straight_line(function: ScalarFunction, names: NamePool) -> StraightLine:
-    """The function with every repeated subexpression computed once.
+    """Return the function with every repeated subexpression computed once.
 
     The function's own definitions are kept, with their names and in their order; what is new gets
     a name after what it holds. Half-integer powers share one root.
@@ -99,7 +99,7 @@ def _is_half_integer_power(node: sp.Basic) -> bool:
 def _in_order(
     extra: Sequence[Definition], outputs: Sequence[tuple[sp.Symbol | None, sp.Expr]]
 ) -> list[tuple[sp.Symbol | None, sp.Expr]]:
-    """Definitions in front of their first use, the function's own ones in their order."""
+    """Return definitions in front of their first use, the function's own ones in their order."""
     pending = dict(extra)
     ordered: list[tuple[sp.Symbol | None, sp.Expr]] = []
 
@@ -147,6 +147,6 @@ def _renamed(
 
 
 def _scaled_name(expression: sp.Expr) -> bool:
-    """A number, a name, or a number times a name: not worth a definition."""
+    """Return a number, a name, or a number times a name: not worth a definition."""
     _, rest = expression.as_independent(*expression.free_symbols, as_Add=False)
     return bool(expression.is_number or rest.is_Symbol)

@@ -22,7 +22,7 @@ HALF = sp.Rational(1, 2)
 
 
 def self_contained(program: Program) -> Program:
-    """The program with the functions that it would find elsewhere in front of its own.
+    """Return the program with the functions that it would find elsewhere in front of its own.
 
     Raises:
         PrinterError: A function is a text for compiled Python and nothing else.
@@ -91,7 +91,7 @@ def _procedure(procedure: Procedure, portable: Portable) -> Procedure:
 def _needed(
     known: Iterable[Function], own: Iterable[Function], procedures: Iterable[Procedure]
 ) -> tuple[Function, ...]:
-    """The known functions that the others call, and what these call."""
+    """Return the known functions that the others call, and what these call."""
     by_name = {each.name: each for each in known}
     assigned = (s.value for p in procedures for s in p.body if isinstance(s, Assignment))
     waiting = {
@@ -109,7 +109,7 @@ def _needed(
 
 
 def _rewritten(node: sp.Expr, portable: Portable, guarded: bool) -> sp.Expr:
-    """The expression with calls in the place of what needs them."""
+    """Return the expression with calls in the place of what needs them."""
     if not node.args or isinstance(node, sp.Indexed):
         return node
     if guarded and isinstance(node, sp.Mul):

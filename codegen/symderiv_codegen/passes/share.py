@@ -23,7 +23,7 @@ from symderiv_codegen.ir.walk import subexpressions
 
 
 def share(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """The same nodes with repeated calls of a body computed in front of their first use.
+    """Return the same nodes with repeated calls of a body computed in front of their first use.
 
     Only statements that always run are looked at, so that no call is made that was not made before.
     """

@@ -27,7 +27,7 @@ Rewrite = Callable[[tuple[Node, ...], Ranges], tuple[Node, ...]]
 def in_sum_bodies(
     nodes: tuple[Node, ...], rewrite: Rewrite, ranges: Ranges | None = None
 ) -> tuple[Node, ...]:
-    """The nodes with every outermost body that contains loops of sums rewritten.
+    """Return the nodes with every outermost body that contains loops of sums rewritten.
 
     Args:
         nodes: Loop nests.
@@ -50,7 +50,7 @@ def in_sum_bodies(
 def in_double_sums(
     nodes: tuple[Node, ...], rewrite: Callable[[tuple[Node, ...]], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """The nodes with every innermost body that contains sums of sums rewritten."""
+    """Return the nodes with every innermost body that contains sums of sums rewritten."""
     body = tuple(
         with_bodies(each, lambda inside: in_double_sums(inside, rewrite)) for each in nodes
     )
@@ -66,21 +66,24 @@ def _contains_sum(loop: Loop) -> bool:
 
 
 def adds_up(loop: Loop) -> bool:
-    """Whether the loop adds to a quantity that lives longer than one of its turns."""
+    """Return whether the loop adds to a quantity that lives longer than one of its turns."""
     increased = {node.target for node in inner(loop) if isinstance(node, Increase)}
     started = {node.target for node in inner(loop) if isinstance(node, Set)}
     return bool(increased - started)
 
 
 def extent(loop: Loop, ranges: Ranges) -> sp.Symbol | None:
-    """The range of a loop's index, of which it takes all or, below a loop around it, a part."""
+    """Return the range of a loop's index, of which it takes all or, below a loop around it, a
+    part.
+    """
     if loop.start != 0:
         return None
     return loop.stop if isinstance(loop.stop, sp.Symbol) else ranges.get(loop.stop - 1)
 
 
 def with_front(body: Sequence[Node], first: int, front: Iterable[Node]) -> list[Node] | None:
-    """The front and what it needs of a body, to be put in its place ``first``, then what is left.
+    """Return the front and what it needs of a body, to be put in its place ``first``, then what is
+    left.
 
     Returns:
         The nodes from that place on, or None where the front needs what only a loop behind it

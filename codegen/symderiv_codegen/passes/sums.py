@@ -46,7 +46,9 @@ class SumRewriter:
         }
 
     def rewrite(self, expression: sp.Expr) -> sp.Expr:
-        """The same expression with plain indices, single-index sums, and the rules applied."""
+        """Return the same expression with plain indices, single-index sums, and the rules
+        applied.
+        """
         plain = with_plain_indices(expression)
         # Ranges are known by name, whatever is assumed about the symbol that was used.
         ranges = {s: range_symbol(str(s)) for s in plain.atoms(sp.Symbol) if str(s) in self._ranges}
@@ -72,7 +74,7 @@ class SumRewriter:
         return result
 
     def _halved(self, summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
-        """Sum over half of the pairs for the first pair of indices that may be exchanged."""
+        """Return sum over half of the pairs for the first pair of indices that may be exchanged."""
         for second, (b, low, high) in enumerate(limits):
             for a, other_low, other_high in limits[second + 1 :]:
                 if (low, high) != (other_low, other_high):
@@ -86,7 +88,7 @@ class SumRewriter:
         return summand, limits
 
     def exchangeable(self, expression: sp.Expr, a: sp.Symbol, b: sp.Symbol) -> bool:
-        """Whether exchanging two indices leaves the expression unchanged.
+        """Return whether exchanging two indices leaves the expression unchanged.
 
         Known from the declared symmetries of arrays and functions; case distinctions are compared
         case by case over all ways in which their indices can coincide.
@@ -130,7 +132,7 @@ class SumRewriter:
 
 
 def _closure(generators: Sequence[tuple[int, ...]], size: int) -> list[tuple[int, ...]]:
-    """All permutations that the given ones generate."""
+    """Return all permutations that the given ones generate."""
     group = {tuple(range(size))}
     new = set(group)
     while new:
@@ -146,7 +148,9 @@ def _about_indices(condition: sp.Basic) -> bool:
 
 
 def _flattened(summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
-    """Nested sums as one sum over several indices, where nothing but factors is in between."""
+    """Return nested sums as one sum over several indices, where nothing but factors is in
+    between.
+    """
     while True:
         sums = [factor for factor in sp.Mul.make_args(summand) if isinstance(factor, Total)]
         if len(sums) != 1:
@@ -159,12 +163,12 @@ def _flattened(summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Lim
 
 
 def _without(product: sp.Expr, *left_out: sp.Expr) -> sp.Expr:
-    """The product of all factors but the given ones."""
+    """Return the product of all factors but the given ones."""
     return sp.Mul(*(factor for factor in sp.Mul.make_args(product) if factor not in left_out))
 
 
 def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
-    """Sum over one index: factors and case distinctions without the index go in front."""
+    """Return sum over one index: factors and case distinctions without the index go in front."""
     index, low, high = limit
     summand = _common_factors_in_front(summand)
     factors = [part for f in sp.Mul.make_args(summand) for part in _cases_apart(f)]
@@ -183,7 +187,9 @@ def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
 
 
 def _cases_apart(factor: sp.Expr) -> list[sp.Expr]:
-    """A case distinction as the factors that all its cases have, and what is left of the cases."""
+    """Return a case distinction as the factors that all its cases have, and what is left of the
+    cases.
+    """
     if not isinstance(factor, sp.Piecewise):
         return [factor]
     first, *others = [sp.Mul.make_args(value) for value, _ in factor.args if value != 0]
@@ -204,7 +210,7 @@ def _common_factors_in_front(expression: sp.Expr) -> sp.Expr:
 
 
 def _merged(expression: sp.Expr) -> sp.Expr:
-    """Sums over the same range with coefficients of a rational ratio become one sum."""
+    """Merge sums over the same range with coefficients of a rational ratio into one sum."""
     if not isinstance(expression, sp.Add):
         return expression
     done: list[sp.Expr] = []

@@ -50,7 +50,7 @@ class TableNest:
 
 
 def table_nests(function: TableSum, names: NamePool) -> tuple[TableNest, ...]:
-    """The loop nests of all terms; temporaries get names that nothing else has.
+    """Return the loop nests of all terms; temporaries get names that nothing else has.
 
     Args:
         function: The sum.
@@ -80,7 +80,9 @@ def _nest(function: TableSum, term: TableTerm, names: NamePool) -> TableNest:
 def _scaled(
     term: TableTerm, entries: set[sp.Symbol]
 ) -> tuple[tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]:
-    """Powers of table entries that all terms of a definition share move to where it is used."""
+    """Return powers of table entries that all terms of a definition share move to where it is
+    used.
+    """
     replaced: dict[sp.Symbol, sp.Expr] = {}
     definitions = []
     for symbol, expression in term.definitions:
@@ -112,7 +114,7 @@ class _Placer:
         self._names = names
 
     def define(self, wish: sp.Symbol, expression: sp.Expr) -> None:
-        """A named intermediate term."""
+        """Define a named intermediate term."""
         inside = self._placed(expression.xreplace(self._final))
         if inside.is_Symbol or (self._is_row(inside) and not _worth(inside)):
             self._final[wish] = inside
@@ -120,7 +122,7 @@ class _Placer:
         self._final[wish] = self._stored(self._names.take(str(wish)), inside)
 
     def finish(self, value: sp.Expr) -> None:
-        """The summand: each factor goes to the level of its last loop."""
+        """Finish with the summand: each factor goes to the level of its last loop."""
         for factor in sp.Mul.make_args(value.xreplace(self._final)):
             inside = self._placed(factor)
             self.levels[self._level(self._of(inside))].factor *= inside
@@ -128,7 +130,7 @@ class _Placer:
             level.factor = self._placed(level.factor)
 
     def _of(self, expression: sp.Expr) -> Loops:
-        """The loops of an expression, completed where no row holds them."""
+        """Return the loops of an expression, completed where no row holds them."""
         found: Loops = frozenset()
         for symbol in expression.free_symbols:
             found |= self._loops.get(symbol, frozenset())
@@ -138,7 +140,7 @@ class _Placer:
         return found
 
     def _outer(self, loops: Loops) -> int:
-        """How many of the outermost loops are among them without a gap."""
+        """Return how many of the outermost loops are among them without a gap."""
         return next(n for n in range(self._count + 1) if n + 1 not in loops)
 
     def _is_row(self, expression: sp.Expr) -> bool:
@@ -160,7 +162,7 @@ class _Placer:
         return symbol
 
     def _placed(self, expression: sp.Expr) -> sp.Expr:
-        """The expression with its parts of fewer loops computed outside."""
+        """Return the expression with its parts of fewer loops computed outside."""
         if not expression.args:
             return expression
         arguments = [self._placed(argument) for argument in expression.args]
@@ -194,5 +196,5 @@ def _numbers(members: Iterable[sp.Expr]) -> bool:
 
 
 def _worth(part: sp.Expr) -> bool:
-    """Whether it pays to keep the value: more than one product of two names."""
+    """Return whether it pays to keep the value: more than one product of two names."""
     return not part.is_number and bool(sp.count_ops(part) > 1)

@@ -24,7 +24,7 @@ class TableCode:
 
 
 def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
-    """The nests of one function, one after the other; ``total`` is their sum.
+    """Return the nests of one function, one after the other; ``total`` is their sum.
 
     Args:
         nests: As :func:`symderiv_codegen.passes.table_loops.table_nests` gives them.
@@ -62,7 +62,9 @@ class _NestNodes:
         ]
 
     def level(self, number: int, target: sp.Symbol) -> list[Node]:
-        """The computations inside of ``number`` loops; the sum over the rest goes to ``target``."""
+        """Return the computations inside of ``number`` loops; the sum over the rest goes to
+        ``target``.
+        """
         level = self._nest.levels[number]
         current = {symbol for symbol, later in self._later.items() if later <= number}
         nodes: list[Node] = [
@@ -80,7 +82,7 @@ class _NestNodes:
         return [*nodes, Increase(target, factor * inner)]
 
     def _filled(self, level: Level, later: int) -> Loop:
-        """Values for all rows of a later loop."""
+        """Return values for all rows of a later loop."""
         found = [(symbol, e) for symbol, number, e in level.rows if number == later]
         used = set().union(*(e.free_symbols for _, e in found))
         known = {symbol for symbol in self._kept if self._later[symbol] == later}
@@ -91,7 +93,7 @@ class _NestNodes:
         return self._over(later, body)
 
     def _with_rows(self, expression: sp.Expr, rows: set[sp.Symbol]) -> sp.Expr:
-        """The expression with elements of arrays in the place of the rows' symbols."""
+        """Return the expression with elements of arrays in the place of the rows' symbols."""
         used = expression.free_symbols & rows
         return expression.xreplace({symbol: self._element(symbol) for symbol in used})
 
@@ -114,7 +116,7 @@ class _NestNodes:
 
 
 def _kept(nest: TableNest, level: Level) -> set[sp.Symbol]:
-    """The rows of a level that are read outside of the loop that computes them."""
+    """Return the rows of a level that are read outside of the loop that computes them."""
     read: set[sp.Symbol] = set()
     for other in nest.levels:
         read |= other.factor.free_symbols

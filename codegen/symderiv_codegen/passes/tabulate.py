@@ -70,7 +70,7 @@ def tabulated(
     known: Mapping[str, Many] | None = None,
     sizes: Collection[str] | None = None,
 ) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes with tables in front of sums, and the arrays that they need.
+    """Return the same nodes with tables in front of sums, and the arrays that they need.
 
     Args:
         nodes: Loop nests.
@@ -159,7 +159,7 @@ class _Body:
         return (*self._body[:first], *whole)
 
     def _together(self, part: sp.Expr) -> Many | None:
-        """What an expression is evaluated with, several at a time."""
+        """Return what an expression is evaluated with, several at a time."""
         if _is_inverse_root(part):
             return INVERSE_ROOTS
         return self._known.get(type(part).__name__)
@@ -167,7 +167,7 @@ class _Body:
     def _of(
         self, node: Node, ranges: Ranges, partial: frozenset[sp.Symbol], number: int
     ) -> Iterator[_Place]:
-        """The expressions of statements inside loops of known ranges."""
+        """Yield the expressions of statements inside loops of known ranges."""
         if isinstance(node, Loop):
             size = extent(node, {**self._around, **ranges})
             if size is None:
@@ -181,7 +181,7 @@ class _Body:
             yield _Place(node.value, ranges, partial, number)
 
     def _wanted(self) -> set[Key]:
-        """What nested sums, or several loops side by side, need more than once."""
+        """Return what nested sums, or several loops side by side, need more than once."""
         found: dict[Key, set[int]] = {}
         nested: set[Key] = set()
         whole: set[Key] = set()
@@ -206,7 +206,7 @@ class _Body:
         }
 
     def _shared_parts(self, keys: set[Key]) -> set[Key]:
-        """Sums inside of tabulated expressions that statements use on their own, too."""
+        """Return sums inside of tabulated expressions that statements use on their own, too."""
         parts = {
             (size, part)
             for size, whole in keys
@@ -224,7 +224,7 @@ class _Body:
     def _single(
         self, expression: sp.Expr, ranges: Ranges, wanted: Callable[[sp.Expr], bool]
     ) -> Iterator[tuple[sp.Symbol, sp.Expr]]:
-        """The largest wanted parts that change with one index only, each with its index."""
+        """Yield the largest wanted parts that change with one index only, each with its index."""
         if expression.is_Atom or isinstance(expression, sp.Indexed):
             return
         if wanted(expression):
@@ -270,13 +270,13 @@ def _is_inverse_root(expression: sp.Expr) -> bool:
 
 
 def _inverse_root_of(expression: sp.Expr) -> sp.Expr | None:
-    """The inverse root of which the expression is a power."""
+    """Return the inverse root of which the expression is a power."""
     negative = isinstance(expression, sp.Pow) and expression.exp in (-2 * _HALF, -3 * _HALF)
     return expression.base**-_HALF if negative else None
 
 
 def _read(expression: sp.Expr, ranges: Ranges, tables: Mapping[Key, _Table]) -> sp.Expr:
-    """The expression with tables in the place of what they hold."""
+    """Return the expression with tables in the place of what they hold."""
     known: dict[sp.Expr, sp.Expr] = {}
     for index, own in ranges.items():
         for (size, part), table in tables.items():

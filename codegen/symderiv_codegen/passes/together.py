@@ -38,7 +38,7 @@ MANY = {sp.asin: ARCSINES}
 def evaluated_together(
     nodes: tuple[Node, ...], names: NamePool, known: Mapping[str, Many] | None = None
 ) -> tuple[tuple[Node, ...], list[Array]]:
-    """The same nodes with functions evaluated together, and the arrays that this needs.
+    """Return the same nodes with functions evaluated together, and the arrays that this needs.
 
     Args:
         nodes: Loop nests.
@@ -59,7 +59,7 @@ def evaluated_together(
 def _of_extension(
     nodes: tuple[Node, ...], known: Mapping[str, Many]
 ) -> dict[sp.FunctionClass, Many]:
-    """The functions of an extension that occur."""
+    """Return the functions of an extension that occur."""
     calls = (
         call
         for node in nodes
@@ -78,7 +78,7 @@ def _evaluated(
     names: NamePool,
     arrays: list[Array],
 ) -> tuple[Node, ...]:
-    """A body of sums with one function's values read from an array."""
+    """Return a body of sums with one function's values read from an array."""
     loops = [node for node in body if isinstance(node, Loop) and _in_double_sum(node, function)]
     if not loops or not all(_plain(loop) for loop in loops):
         return body
@@ -140,7 +140,7 @@ class _Values:
         return [Increase(self.count, sp.Integer(number))] if number else []
 
     def written(self, loop: Loop) -> list[Node]:
-        """The loop with nothing left in it but the arguments and what they need."""
+        """Return the loop with nothing left in it but the arguments and what they need."""
         body: list[Node] = []
         for node in loop.body:
             if isinstance(node, Loop):
@@ -160,7 +160,7 @@ class _Values:
         return [replace(loop, body=tuple(needed))] if needed else []
 
     def read(self, loop: Loop) -> Loop:
-        """The loop with values in the place of calls."""
+        """Return the loop with values in the place of calls."""
         body: list[Node] = []
         for node in loop.body:
             if isinstance(node, Loop):
@@ -175,7 +175,7 @@ class _Values:
         return replace(loop, body=tuple(_without_unread(body, kept | outside)))
 
     def evaluations(self, loop: Loop) -> sp.Expr:
-        """How many values the loop needs, in terms of the ranges and indices around it."""
+        """Return how many values the loop needs, in terms of the ranges and indices around it."""
         total: sp.Expr = sp.Integer(0)
         for node in loop.body:
             if isinstance(node, Loop):
@@ -194,7 +194,7 @@ def _outermost(expression: sp.Expr, function: sp.FunctionClass) -> Iterator[sp.E
 
 
 def _without_unread(body: Iterable[Node], wanted: set[str]) -> list[Node]:
-    """The nodes without assignments to scalars that no later one of them reads."""
+    """Return the nodes without assignments to scalars that no later one of them reads."""
     kept: list[Node] = []
     live = set(wanted)
     for node in reversed(list(body)):

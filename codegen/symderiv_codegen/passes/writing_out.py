@@ -26,7 +26,7 @@ _NOTHING = Library()
 
 
 def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Program:
-    """The program with short functions written out in the procedures that ask for it.
+    """Return the program with short functions written out in the procedures that ask for it.
 
     Args:
         program: The program.
@@ -50,7 +50,7 @@ def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Prog
 def written_out(
     expression: sp.Expr, functions: Iterable[Function], library: Library = _NOTHING
 ) -> sp.Expr:
-    """The expression with calls of short functions replaced by what they compute.
+    """Return the expression with calls of short functions replaced by what they compute.
 
     Functions that guard the edge of their domain stay calls, and so do all where the cases of
     coinciding indices are told apart: there a formula may only hold under its condition. The

@@ -203,7 +203,7 @@ class ArrayModule(FormulaModule):
         self.helpers: set[str] = set()
 
     def printer(self, around: tuple[str, ...] = ()) -> ArrayExpressions:
-        """A printer of expressions in this flavour."""
+        """Return a printer of expressions in this flavour."""
         kind = type("Expressions", (ArrayExpressions,), {"flavour": self.flavour})
         found: ArrayExpressions = kind(self.names, around)
         found.known = frozenset(around)
@@ -289,7 +289,7 @@ class ArrayModule(FormulaModule):
         return [f"    return {', '.join(each.name for each in procedure.outputs)}"]
 
     def module(self, example: Example | None) -> str:
-        """The text of the whole module."""
+        """Return the text of the whole module."""
         parts = self.parts()
         state, parameters = self.flat_vectors()
         use = [
@@ -367,7 +367,7 @@ class ArrayModule(FormulaModule):
 
 
 def print_array_python(program: Program, flavour: str, example: Example | None = None) -> str:
-    """The program as a Python module for NumPy ("python"), "jax" or "casadi".
+    """Return the program as a Python module for NumPy ("python"), "jax" or "casadi".
 
     Args:
         program: With a state, parameters, a right-hand side and observables.

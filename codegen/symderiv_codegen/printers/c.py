@@ -119,7 +119,7 @@ class CModule:
         self.sizes: dict[str, tuple[str, ...]] = {}
 
     def printer(self, arrays: Iterable[Array] = ()) -> CExpressions:
-        """A printer that knows the shapes of arrays."""
+        """Return a printer that knows the shapes of arrays."""
         found = CExpressions(self.names)
         found.shapes = {array.name: array.shape for array in arrays}
         return found
@@ -127,14 +127,14 @@ class CModule:
     # Functions.
 
     def constant(self, name: str, value: Constant) -> str:
-        """A table, or its length as a macro."""
+        """Return a table, or its length as a macro."""
         if not isinstance(value, tuple):
             return f"#define {name} {value}"
         numbers = Bracket("{", tuple(Text(repr(x)) for x in value), "}")
         return statement(f"static const double {name}[{len(value)}] = ", numbers, 0) + ";"
 
     def function(self, function: Function) -> str:
-        """A scalar function or a sum over tables."""
+        """Return a scalar function or a sum over tables."""
         register = NamePool([*self.program.module_names, *function.names])
         arguments = tuple(Text(f"double {a}") for a in function.arguments)
         lines = [
@@ -169,7 +169,9 @@ class CModule:
     # Procedures.
 
     def procedure(self, procedure: Procedure) -> str:
-        """A function that writes its outputs in place and returns its scalar, if it has one."""
+        """Return a function that writes its outputs in place and returns its scalar, if it has
+        one.
+        """
         body = loop_nests(procedure, self.program, plain=True)
         arrays = [*procedure.inputs, *procedure.outputs, *procedure.locals, *body.arrays]
         printer = self.printer(arrays)
@@ -275,7 +277,7 @@ class CModule:
     # The file.
 
     def module(self, example: Example | None) -> str:
-        """The text of the whole file."""
+        """Return the text of the whole file."""
         used = {
             name
             for f in self.program.functions
@@ -443,12 +445,12 @@ def _set_directly(nodes: Iterable[Node]) -> set[str]:
 
 
 def _without_keywords(text: str) -> str:
-    """A text whose temporary variables have no name that is a word of C."""
+    """Return a text whose temporary variables have no name that is a word of C."""
     return re.sub(r"\bcase(?=_\d|\b)", "chosen", text)
 
 
 def _returning_last(lines: list[str]) -> list[str]:
-    """The statement that returns behind those that say what is not used."""
+    """Return the statement that returns behind those that say what is not used."""
     at = next(n for n, line in enumerate(lines) if line.startswith("    return "))
     unused = [line for line in lines if line.startswith("    (void)")]
     return [*lines[:at], *unused, *(line for line in lines[at:] if line not in unused)]
@@ -468,7 +470,7 @@ def _wrapped(paragraphs: Iterable[str]) -> list[str]:
 
 
 def _comment(text: str) -> list[str]:
-    """A comment; its lines are kept and wrapped where they are too long."""
+    """Return a comment; its lines are kept and wrapped where they are too long."""
     lines = [
         part
         for line in text.replace("*/", "* /").replace("/*", "/ *").split("\n")
@@ -484,7 +486,7 @@ def _comment(text: str) -> list[str]:
 
 
 def print_c(program: Program, example: Example | None = None) -> str:
-    """The program as the text of a C99 file.
+    """Return the program as the text of a C99 file.
 
     Args:
         program: With a state, parameters, a right-hand side and observables.

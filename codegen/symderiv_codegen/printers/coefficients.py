@@ -56,7 +56,7 @@ POLYNOMIALS = (
 
 
 def printed(polynomial: Polynomial) -> str:
-    """The coefficients as a statement of the runtime file."""
+    """Return the coefficients as a statement of the runtime file."""
     rows = "".join(f"    {number!r},\n" for number in polynomial.coefficients())
     return f"{polynomial.name} = (\n{rows})"
 

@@ -12,7 +12,7 @@ from symderiv_codegen.printers.lines import INDENT, WIDTH, filled
 
 
 def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
-    """A docstring: one line where it fits, otherwise paragraphs between blank lines.
+    """Return a docstring: one line where it fits, otherwise paragraphs between blank lines.
 
     Paragraphs of one line are wrapped; paragraphs that already consist of lines are kept.
     """
@@ -34,7 +34,9 @@ def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
 
 
 def documentation(procedure: Procedure) -> list[str]:
-    """The description and the arguments with their shapes; what they are stands in the header."""
+    """Return the description and the arguments with their shapes; what they are stands in the
+    header.
+    """
     lines = []
     if procedure.inputs:
         lines.append(f"Inputs: {_listed(procedure.inputs)}.")
@@ -55,7 +57,7 @@ def _listed(arrays: Sequence[Array]) -> str:
 
 
 def arrays_of(program: Program) -> list[str]:
-    """Lines that say what the arrays and scalars of the procedures are, each name once."""
+    """Return lines that say what the arrays and scalars of the procedures are, each name once."""
     found: dict[str, Array] = {}
     for procedure in program.procedures:
         for array in (*procedure.inputs, *procedure.outputs):
@@ -69,5 +71,5 @@ def arrays_of(program: Program) -> list[str]:
 
 
 def shape(array: Array) -> str:
-    """The ranges of an array, in brackets; nothing for a scalar."""
+    """Return the ranges of an array, in brackets; nothing for a scalar."""
     return f"({', '.join(array.shape)})" if array.shape else ""

@@ -63,7 +63,7 @@ class ExpressionPrinter:
         guarded: bool = False,
         special: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """A printer.
+        """Make a printer.
 
         Args:
             functions: Names of the functions that the module defines.
@@ -79,23 +79,23 @@ class ExpressionPrinter:
     # What a dialect decides.
 
     def number(self, value: sp.Rational) -> PrintedExpression:
-        """An exact number, not negative."""
+        """Return an exact number, not negative."""
         raise NotImplementedError
 
     def splits_fractions(self, value: sp.Rational) -> bool:
-        """Whether a rational coefficient is written as a factor and a divisor."""
+        """Return whether a rational coefficient is written as a factor and a divisor."""
         raise NotImplementedError
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
-        """An array element."""
+        """Return an array element."""
         raise NotImplementedError
 
     def helper_call(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
-        """A call of a function that the module itself defines."""
+        """Return a call of a function that the module itself defines."""
         return PrintedExpression(Bracket(f"{name}(", (*self.context, *arguments)), ATOM)
 
     def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
-        """A call of an elementary function, by its name in SymPy."""
+        """Return a call of an elementary function, by its name in SymPy."""
         return PrintedExpression(Bracket(f"{self.namespace}.{function}(", arguments), ATOM)
 
     def constant(self, name: str) -> PrintedExpression:
@@ -107,11 +107,11 @@ class ExpressionPrinter:
         return PrintedExpression(Bracket(f"{BUILTIN[name]}(", arguments), ATOM)
 
     def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
-        """A power; both parts are atoms."""
+        """Return a power; both parts are atoms."""
         return PrintedExpression(Chain((("", base), ("**", exponent))), POWER)
 
     def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
-        """A conditional expression."""
+        """Return a conditional expression."""
         links: list[tuple[str, Piece]] = []
         for value, when in cases:
             links.append((" else " if links else "", self._operand(value, SUM)))
@@ -120,21 +120,21 @@ class ExpressionPrinter:
         return PrintedExpression(parenthesised(Chain(tuple(links))), ATOM)
 
     def total(self, node: Total) -> PrintedExpression:
-        """A sum over an index, in dialects whose expressions have sums."""
+        """Return a sum over an index, in dialects whose expressions have sums."""
         raise self._unknown(node)
 
     # Entry points.
 
     def expression(self, node: sp.Basic) -> Piece:
-        """The expression as a piece of text."""
+        """Return the expression as a piece of text."""
         return self.printed(node).piece
 
     def text(self, node: sp.Basic) -> str:
-        """The expression on one line."""
+        """Return the expression on one line."""
         return self.expression(node).flat()
 
     def index(self, node: sp.Basic) -> str:
-        """An expression over indices and ranges, in integers."""
+        """Return an expression over indices and ranges, in integers."""
         if isinstance(node, sp.Integer | sp.Symbol | sp.Idx):
             return str(node)
         if isinstance(node, sp.Add):
@@ -155,11 +155,11 @@ class ExpressionPrinter:
         raise self._unknown(node)
 
     def condition(self, node: sp.Basic) -> Piece:
-        """A condition, as it stands after ``if``."""
+        """Return a condition, as it stands after ``if``."""
         return self._condition(node).piece
 
     def printed(self, node: sp.Basic) -> PrintedExpression:
-        """The expression and its binding."""
+        """Return the expression and its binding."""
         if isinstance(node, sp.Rational):
             return self._rational(node)
         rules: Mapping[str, Callable[[sp.Basic], PrintedExpression]] = {
@@ -195,7 +195,7 @@ class ExpressionPrinter:
         raise self._unknown(node)
 
     def _operand(self, node: sp.Basic, binding: int) -> Piece:
-        """The expression, in parentheses where it binds less than ``binding``."""
+        """Return the expression, in parentheses where it binds less than ``binding``."""
         printed = self.printed(node)
         return printed.piece if printed.binding >= binding else parenthesised(printed.piece)
 
@@ -246,7 +246,9 @@ class ExpressionPrinter:
         return self._quotient(coefficient, [*constants, *above], below)
 
     def _one_root(self, factors: list[sp.Expr]) -> list[sp.Expr]:
-        """Roots below a line as the root of their product, where the domain has no edge near."""
+        """Return roots below a line as the root of their product, where the domain has no edge
+        near.
+        """
         half = sp.Rational(1, 2)
         roots = [f for f in factors if isinstance(f, sp.Pow) and f.exp == half]
         if self._guarded or len(roots) < 2 or any(f.is_number for f in roots):
@@ -261,7 +263,7 @@ class ExpressionPrinter:
         above: list[sp.Expr],
         below: list[sp.Expr],
     ) -> PrintedExpression:
-        """Numbers such as 2/pi in one bracket in front, so that the compiler folds them."""
+        """Return numbers such as 2/pi in one bracket in front, so that the compiler folds them."""
         inverse = [1 / c for c in constants if isinstance(c, sp.Pow) and c.exp < 0]
         direct = [c for c in constants if not (isinstance(c, sp.Pow) and c.exp < 0)]
         number = self._quotient(coefficient, direct, inverse)
@@ -420,7 +422,7 @@ def _integers(node: sp.Basic) -> bool:
 
 
 def _reading_order(factor: sp.Basic) -> tuple[int, object]:
-    """Factors as one writes them: weights, quantities, brackets, calls."""
+    """Return factors as one writes them: weights, quantities, brackets, calls."""
     ranks = (sp.Piecewise, Temporary, (sp.Symbol, sp.Indexed), sp.Pow, sp.Add, sp.Function)
     kind = next((n for n, types in enumerate(ranks) if isinstance(factor, types)), len(ranks))
     # Piecewise is a Function and Temporary a Symbol; temporaries follow what they are scaled by.

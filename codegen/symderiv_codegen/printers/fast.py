@@ -53,7 +53,7 @@ class FastModule(NumbaModule):
     from_runtime: ClassVar[tuple[str, ...]] = FROM_RUNTIME
 
     def form(self) -> Form:
-        """How the flat right-hand side is called.
+        """Return how the flat right-hand side is called.
 
         Raises:
             ProgramError: The program has no right-hand side, no vectors or no small ranges.
@@ -68,7 +68,7 @@ class FastModule(NumbaModule):
         return Form(program, procedure, program.state, program.parameters)
 
     def module(self) -> str:
-        """The text of the whole module.
+        """Return the text of the whole module.
 
         Raises:
             ProgramError: See :meth:`form`.
@@ -96,7 +96,9 @@ class FastModule(NumbaModule):
         return "\n".join(docstring(paragraphs, indent=0)) + f"\n\n{code}"
 
     def parts(self, text: str) -> list[str]:
-        """What the text calls and what that calls in turn: pasted functions and the program's."""
+        """Return what the text calls and what that calls in turn: pasted functions and the
+        program's.
+        """
         calls = (*self.program.functions, *self.program.procedures)
         found: dict[str, str] = {}
         while True:
@@ -117,8 +119,8 @@ class FastModule(NumbaModule):
                     found[callee.name] = self.function(callee)
 
     def block(self, node: Block, indent: int) -> list[str]:
-        """Indices without sign: numba then leaves out what makes negative ones count from the end,
-        which the compiler could not turn into vector instructions.
+        """Return indices without sign: numba then leaves out what makes negative ones count from
+        the end, which the compiler could not turn into vector instructions.
         """
         pad, inner = " " * indent, " " * (indent + INDENT)
         stop, length = f"np.uint64({node.stop})", f"np.uint64({node.length})"
@@ -128,7 +130,7 @@ class FastModule(NumbaModule):
         ]
 
     def groups(self, node: Groups, indent: int) -> list[str]:
-        """A loop over groups of as many rows as ``specialised`` has chosen."""
+        """Return a loop over groups of as many rows as ``specialised`` has chosen."""
         pad, inner = " " * indent, " " * (indent + INDENT)
         rows, size = f"rows_{node.size}", node.size
         return [
@@ -137,12 +139,12 @@ class FastModule(NumbaModule):
         ]
 
     def nests_of(self, form: Form) -> Body:
-        """The body of the flat function."""
+        """Return the body of the flat function."""
         program = self.program
         return inlined_nests(with_inner_locals(form.procedure, program), program)
 
     def specialised(self, form: Form, behind: str = "") -> str:
-        """The text of ``specialised``, and a text behind it."""
+        """Return the text of ``specialised``, and a text behind it."""
         program, kept = self.program, form.kept
         body = self.nests_of(form)
         sizes = ", ".join(program.small)
@@ -168,17 +170,17 @@ class Access:
     """How compiled code reads vectors of doubles."""
 
     def array(self, vector: str, shape: Sequence[str]) -> str:
-        """An array at the offset ``start``."""
+        """Return an array at the offset ``start``."""
         if len(shape) == 1:
             return f"{vector}[start : start + {shape[0]}]"
         return f"view({vector}, start, ({', '.join(shape)}))"
 
     def number(self, vector: str) -> str:
-        """A number at the offset ``start``."""
+        """Return a number at the offset ``start``."""
         return f"{vector}[start]"
 
     def end(self) -> str:
-        """The length of a vector that ends at the offset ``start``."""
+        """Return the length of a vector that ends at the offset ``start``."""
         return "start"
 
 
@@ -224,7 +226,7 @@ class Form:
         ]
 
     def unpacking(self, body: Body) -> list[str]:
-        """Sizes and views of what the procedure needs; first of all what it is kept by."""
+        """Return sizes and views of what the procedure needs; first of all what it is kept by."""
         program = self.program
         lines = ["digest  # compiled code is kept by what the function mentions"]
         used = set().union(*(reads(node) for node in body.nodes))
@@ -245,7 +247,7 @@ class Form:
         return lines + _views(self.access, "derivative", self.procedure.outputs)
 
     def for_any_sizes(self) -> list[str]:
-        """The function of the same name that finds the one for its sizes."""
+        """Return the function of the same name that finds the one for its sizes."""
         program = self.program
         vectors = ("alpha", self.state.name, "sizes", self.parameters.name, "derivative")
         positions = [f"int(sizes[{program.ranges.index(size)}])" for size in program.small]
@@ -258,7 +260,7 @@ class Form:
 
 
 def print_fast(program: Program) -> str:
-    """The program's flat right-hand side as the text of a numba module; see above.
+    """Return the program's flat right-hand side as the text of a numba module; see above.
 
     Raises:
         PrinterError: An expression contains a node without a rule.
@@ -272,7 +274,7 @@ def mentioned(name: str, text: str, behind: str = r"\b") -> bool:
 
 
 def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
-    """The numbers of elements of the arrays on the stack, and that they are not too many."""
+    """Return the numbers of elements of the arrays on the stack, and that they are not too many."""
     if not rooms:
         return []
     pad = " " * INDENT
@@ -285,7 +287,9 @@ def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
 
 
 def _carved(rooms: Mapping[str, Array]) -> list[str]:
-    """Arrays on the stack: one piece of memory each, so that they are known not to overlap."""
+    """Return arrays on the stack: one piece of memory each, so that they are known not to
+    overlap.
+    """
     lines = []
     for room, array in rooms.items():
         shape = ", ".join(array.shape) if len(array.shape) > 1 else f"{room},"
@@ -294,7 +298,7 @@ def _carved(rooms: Mapping[str, Array]) -> list[str]:
 
 
 def _product(shape: Sequence[str]) -> str:
-    """The number of elements of an array."""
+    """Return the number of elements of an array."""
     return " * ".join(shape)
 
 
@@ -319,7 +323,7 @@ def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
 def _views(
     access: Access, vector: str, fields: Iterable[Array], needed: set[str] | None = None
 ) -> list[str]:
-    """One view per field, at running offsets; fields nobody needs are stepped over."""
+    """Return one view per field, at running offsets; fields nobody needs are stepped over."""
     lines: list[str] = ["start = 0"]
     scalars = 0
     for array in fields:

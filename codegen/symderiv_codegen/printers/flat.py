@@ -29,7 +29,7 @@ def _unpacked(vector, which, sizes):
 
 
 def layout_constant(ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
-    """How vectors are packed, as the definition of ``LAYOUT``.
+    """Return how vectors are packed, as the definition of ``LAYOUT``.
 
     ``LAYOUT["sizes"]`` are the names of the ranges in the order in which functions take their
     sizes; for each vector there is a dict from its fields, in order, to the names of their axes.
@@ -46,7 +46,9 @@ def layout_constant(ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
 
 
 def print_layout(title: str, ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
-    """A module that holds nothing but ``LAYOUT``, for those who pack vectors for many modules."""
+    """Return a module that holds nothing but ``LAYOUT``, for those who pack vectors for many
+    modules.
+    """
     heading = docstring([title, "Generated, do not edit."], indent=0)
     return "\n".join([*heading, "", layout_constant(ranges, vectors), ""])
 
@@ -57,7 +59,9 @@ def _names(names: Sequence[str]) -> str:
 
 
 def flat_functions(program: Program, printer: ModulePrinter) -> list[str]:
-    """The right-hand side and the observables of a program on its vectors, if it has both."""
+    """Return the right-hand side and the observables of a program on its vectors, if it has
+    both.
+    """
     if not program.vectors:
         return []
     texts = []
@@ -108,7 +112,7 @@ def _flat_observables(program: Program, procedure: Procedure, printer: ModulePri
 
 
 def _unpacking(program: Program, procedure: Procedure) -> list[str]:
-    """The arrays of both vectors that the procedure needs, under their names."""
+    """Return the arrays of both vectors that the procedure needs, under their names."""
     lines = []
     needed = {array.name for array in procedure.inputs}
     for vector in program.vectors:

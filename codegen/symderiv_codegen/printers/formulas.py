@@ -57,7 +57,7 @@ class FormulaExpressions(NumbaExpressions):
     name = "formula"
 
     def __init__(self, functions: Sequence[str], around: tuple[str, ...] = ()) -> None:
-        """A printer.
+        """Make a printer.
 
         Args:
             functions: Names of the functions that may be called.
@@ -73,17 +73,17 @@ class FormulaExpressions(NumbaExpressions):
         return super().number(value)
 
     def within(self, indices: tuple[str, ...]) -> FormulaExpressions:
-        """The printer inside of a sum over indices."""
+        """Return the printer inside of a sum over indices."""
         return type(self)(tuple(self._functions), indices)
 
 
 def plain_statement(head: str, piece: Piece, indent: int) -> str:
-    """A statement in a language that wants no comma behind the last of some arguments."""
+    """Return a statement in a language that wants no comma behind the last of some arguments."""
     return re.sub(r",(\n *[)\]}])", r"\1", statement(head, piece, indent))
 
 
 def limits_of(node: Total) -> tuple[Limits, sp.Expr]:
-    """A sum over several indices, and what is summed."""
+    """Return a sum over several indices, and what is summed."""
     indices: list[str] = []
     sizes: list[str] = []
     inside: sp.Expr = node
@@ -97,7 +97,7 @@ def limits_of(node: Total) -> tuple[Limits, sp.Expr]:
 
 
 def stated(value: sp.Expr) -> sp.Expr:
-    """An assigned value with plain indices and sums as the generator's own nodes."""
+    """Return an assigned value with plain indices and sums as the generator's own nodes."""
     return with_plain_indices(value)
 
 
@@ -123,41 +123,45 @@ class FormulaModule:
     # What a language decides.
 
     def constant(self, name: str, value: Constant) -> str:
-        """The definition of a constant, if the language wants it."""
+        """Return the definition of a constant, if the language wants it."""
         raise NotImplementedError
 
     def scalar(self, function: ScalarFunction) -> str:
-        """A scalar function."""
+        """Return a scalar function."""
         raise NotImplementedError
 
     def table_sum(self, function: TableSum) -> str:
-        """A sum over tables."""
+        """Return a sum over tables."""
         raise NotImplementedError
 
     def head(self, procedure: Procedure, sizes: Sequence[tuple[str, str]]) -> list[str]:
-        """The first lines of a procedure; ``sizes`` are names of ranges and what tells them."""
+        """Return the first lines of a procedure; ``sizes`` are names of ranges and what tells
+        them.
+        """
         raise NotImplementedError
 
     def assignment(self, step: Assignment, limits: Limits, value: sp.Expr) -> list[str]:
-        """One array or scalar by its formula."""
+        """Return one array or scalar by its formula."""
         raise NotImplementedError
 
     def call(self, step: Call, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-        """A call of another procedure; where its condition does not hold outputs are zero."""
+        """Return a call of another procedure; where its condition does not hold outputs are
+        zero.
+        """
         raise NotImplementedError
 
     def tail(self, procedure: Procedure) -> list[str]:
-        """The last lines of a procedure."""
+        """Return the last lines of a procedure."""
         raise NotImplementedError
 
     def size(self, array: Array, axis: int) -> str:
-        """The number of elements along an axis."""
+        """Return the number of elements along an axis."""
         raise NotImplementedError
 
     # What all do.
 
     def parts(self) -> Parts:
-        """All constants, functions and procedures."""
+        """Return all constants, functions and procedures."""
         used = {
             name
             for function in self.program.functions
@@ -204,7 +208,7 @@ class FormulaModule:
         return "\n".join([*self.head(procedure, sizes), *body, *self.tail(procedure)])
 
     def ranges(self, procedure: Procedure) -> Iterator[str]:
-        """Names of the ranges that the assignments of a procedure mention."""
+        """Yield names of the ranges that the assignments of a procedure mention."""
         for step in procedure.body:
             if isinstance(step, Assignment):
                 yield from procedure.arrays[step.name].shape
@@ -212,24 +216,26 @@ class FormulaModule:
                     yield from (str(n) for n in free_names(total.limit[2]))
 
     def flat_vectors(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Fields of the state and of the parameters."""
+        """Return fields of the state and of the parameters."""
         return tuple(vector.fields for vector in self.source.vectors)  # type: ignore[return-value]
 
     def right_hand_side(self) -> Procedure:
-        """The procedure whose outputs are time derivatives."""
+        """Return the procedure whose outputs are time derivatives."""
         found = self.program.procedure(self.program.right_hand_side)
         assert found is not None
         return found
 
     def observables(self) -> Procedure:
-        """The procedure that gives the error of a state."""
+        """Return the procedure that gives the error of a state."""
         found = self.program.procedure(self.program.observables)
         assert found is not None
         return found
 
 
 def described(program: Program, paragraphs: Sequence[str]) -> list[str]:
-    """What an export is, as paragraphs without comment signs: title, use, equations, arrays."""
+    """Return what an export is, as paragraphs without comment signs: title, use, equations,
+    arrays.
+    """
     found = [program.title, *paragraphs]
     if program.recipe:
         width = max(map(len, program.recipe))

@@ -26,7 +26,7 @@ def program_digest(program: Program) -> str:
 
 
 def _spelled(item: object) -> str:
-    """A canonical text of nested dataclasses, mappings, tuples and expressions."""
+    """Return a canonical text of nested dataclasses, mappings, tuples and expressions."""
     if isinstance(item, sp.Basic):
         return str(sp.srepr(item))
     if isinstance(item, Mapping):
@@ -46,7 +46,7 @@ def _spelled(item: object) -> str:
 
 
 def header(program: Program, code: str, operations: Mapping[str, int], needs: str) -> str:
-    """The module docstring. ``code`` is everything below it, ``needs`` a sentence."""
+    """Return the module docstring. ``code`` is everything below it, ``needs`` a sentence."""
     paragraphs = [program.title, f"{GENERATED} {needs}"]
     if program.recipe:
         width = max(len(key) for key in program.recipe)
@@ -67,7 +67,7 @@ def header(program: Program, code: str, operations: Mapping[str, int], needs: st
 
 
 def digests(program: Program, code: str) -> str:
-    """The paragraph that says from which program a text is, and that it is whole."""
+    """Return the paragraph that says from which program a text is, and that it is whole."""
     release = ".".join(sp.__version__.split(".")[:2])
     return "\n".join(
         [
@@ -80,12 +80,12 @@ def digests(program: Program, code: str) -> str:
 
 
 def _equation(equation: str) -> list[str]:
-    """An equation indented by four; its own line breaks are kept."""
+    """Return an equation indented by four; its own line breaks are kept."""
     return ["    " + line for line in equation.split("\n")]
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether the code of a generated module still has the digest that its header states."""
+    """Return whether the code of a generated module still has the digest that its header states."""
     stated = next(
         (line.split()[-1] for line in text.splitlines() if line.strip().startswith("code ")), ""
     )

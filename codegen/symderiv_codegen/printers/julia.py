@@ -51,7 +51,7 @@ KEYWORDS = frozenset(
 
 
 def spelled(name: object) -> str:
-    """A name that is no word of the language."""
+    """Return a name that is no word of the language."""
     return f"{name}_" if str(name) in KEYWORDS else str(name)
 
 
@@ -182,7 +182,7 @@ class JuliaModule(FormulaModule):
         return [f"    return {', '.join(each.name for each in procedure.outputs)}", "end"]
 
     def module(self, example: Example | None) -> str:
-        """The text of the whole file."""
+        """Return the text of the whole file."""
         parts = self.parts()
         use = [
             "It needs StaticArrays and SpecialFunctions. vector_field(u, p, alpha) is the "
@@ -300,7 +300,7 @@ class JuliaModule(FormulaModule):
 
 
 def _place(n: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The indices of the n-th number in C order."""
+    """Return the indices of the n-th number in C order."""
     found = []
     for size in reversed(shape):
         n, index = divmod(n, size)
@@ -309,7 +309,7 @@ def _place(n: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def print_julia(program: Program, example: Example | None = None) -> str:
-    """The program as the text of a Julia file.
+    """Return the program as the text of a Julia file.
 
     Args:
         program: With a state, parameters, a right-hand side and observables.

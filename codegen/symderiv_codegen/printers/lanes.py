@@ -153,7 +153,7 @@ class LaneModule(FastModule):
         return inlined_nests(procedure, self.program, {"masks": masked})
 
     def function(self, function: Function) -> str:
-        """A scalar function.
+        """Return a scalar function.
 
         Raises:
             ProgramError: It is not a plain expression.
@@ -163,7 +163,7 @@ class LaneModule(FastModule):
         return super().function(function)
 
     def procedure(self, procedure: Procedure) -> str:
-        """A procedure.
+        """Return a procedure.
 
         Raises:
             ProgramError: It is given as text.
@@ -173,7 +173,7 @@ class LaneModule(FastModule):
         return super().procedure(procedure)
 
     def module(self) -> str:
-        """The text of the whole module.
+        """Return the text of the whole module.
 
         Raises:
             ProgramError: The program has no such form: something in it is not made of sums and
@@ -224,7 +224,9 @@ class LaneModule(FastModule):
         return super()._node(node, indent, printer)
 
     def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
-        """A condition on numbers holds where it does in any run; see ``passes/masks.py``."""
+        """Branch on a condition on numbers, which holds where it does in any run; see
+        ``passes/masks.py``.
+        """
         lines = super()._branch(node, indent, printer)
         when = node.cases[0][0]
         if differs(when):
@@ -235,7 +237,7 @@ class LaneModule(FastModule):
 
 
 def _scalar_of(program: Program) -> Procedure | None:
-    """The program's observables with nothing but their scalar as result."""
+    """Return the program's observables with nothing but their scalar as result."""
     procedure = program.procedure(program.observables)
     if procedure is None or procedure.result is None:
         return None
@@ -247,7 +249,7 @@ def _scalar_of(program: Program) -> Procedure | None:
 
 
 def print_lanes(program: Program) -> str:
-    """The program for eight runs at a time as the text of a numba module; see above.
+    """Return the program for eight runs at a time as the text of a numba module; see above.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

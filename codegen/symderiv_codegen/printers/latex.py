@@ -34,7 +34,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         self._known = KNOWN.union(special)
 
     def name(self, name: str) -> str:
-        """The declared LaTeX of a name, else a spelling that keeps it readable."""
+        """Return the declared LaTeX of a name, else a spelling that keeps it readable."""
         declared = self._names.get(name)
         if declared:
             return declared
@@ -75,7 +75,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return str(super()._print_Function(expr, exp))
 
     def doprint(self, expr: sp.Basic) -> str:
-        """The expression in LaTeX; functions the other printers do not know are refused."""
+        """Return the expression in LaTeX; functions the other printers do not know are refused."""
         for node in subexpressions(expr):
             function = isinstance(node, Application) and not isinstance(node, AppliedUndef)
             if not function or isinstance(node, Boolean):
@@ -110,7 +110,7 @@ def _only_plain(expression: sp.Expr, index: sp.Basic) -> bool:
 
 
 def print_latex(program: Program) -> str:
-    """The functions and assignments of the program, one display equation each.
+    """Return the functions and assignments of the program, one display equation each.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

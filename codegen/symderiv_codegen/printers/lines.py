@@ -58,12 +58,12 @@ Piece = Text | Chain | Bracket
 
 
 def parenthesised(piece: Piece) -> Bracket:
-    """The piece in round brackets."""
+    """Return the piece in round brackets."""
     return Bracket("(", (piece,))
 
 
 def render(piece: Piece, indent: int, used: int) -> str:
-    """Text of a piece that starts in column ``used`` of a line indented by ``indent``."""
+    """Return text of a piece that starts in column ``used`` of a line indented by ``indent``."""
     flat = piece.flat()
     if used + len(flat) <= WIDTH or isinstance(piece, Text):
         return flat

@@ -40,7 +40,7 @@ SINGLE = frozenset("CDEIKNO")
 
 
 def spelled(name: str) -> str:
-    """A name without underscores, and not one of the language."""
+    """Return a name without underscores, and not one of the language."""
     if name in SINGLE:
         return f"size{name}"
     head, *rest = name.split("_")
@@ -110,7 +110,9 @@ def _over(limits: Limits) -> tuple[Piece, ...]:
 
 
 def _sum(term: Piece, limits: Limits) -> Piece:
-    """One index in the other: of several at once, some interpreters try a closed form first."""
+    """Return one index in the other: of several at once, some interpreters try a closed form
+    first.
+    """
     for over in reversed(_over(limits)):
         term = Bracket("Sum[", (term, over), "]")
     return term
@@ -226,7 +228,7 @@ class WolframModule(FormulaModule):
         return [f"    {{{', '.join(spelled(each.name) for each in procedure.outputs)}}}", "]"]
 
     def module(self, example: Example | None) -> str:
-        """The text of the whole file."""
+        """Return the text of the whole file."""
         parts = self.parts()
         use = [
             "Wolfram language. Names are those of the list below without underscores. Every "
@@ -275,7 +277,7 @@ def _comment(text: str) -> str:
 
 
 def print_mathematica(program: Program, example: Example | None = None) -> str:
-    """The program as the text of a file of the Wolfram language.
+    """Return the program as the text of a file of the Wolfram language.
 
     Args:
         program: With a state, parameters and a right-hand side.

@@ -60,15 +60,15 @@ class ModulePrinter:
     # What a dialect decides.
 
     def prepared(self, program: Program) -> Program:
-        """The program as it is printed: with the same values."""
+        """Return the program as it is printed: with the same values."""
         return with_sums_written_out(program, self.library)
 
     def scalars(self, function: ScalarFunction, names: NamePool) -> StraightLine:
-        """A scalar function as definitions and a value."""
+        """Return a scalar function as definitions and a value."""
         return straight_line(function, names)
 
     def nests(self, procedure: Procedure) -> Body:
-        """A procedure as loop nests."""
+        """Return a procedure as loop nests."""
         return loop_nests(procedure, self.program)
 
     @property
@@ -77,19 +77,19 @@ class ModulePrinter:
         raise NotImplementedError
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
-        """A printer of expressions in this dialect."""
+        """Return a printer of expressions in this dialect."""
         raise NotImplementedError
 
     def decorator(self, function: Function | None = None) -> str:
-        """The line in front of a function, or nothing."""
+        """Return the line in front of a function, or nothing."""
         return ""
 
     def procedure_decorator(self, procedure: Procedure) -> str:
-        """The line in front of a procedure, or nothing."""
+        """Return the line in front of a procedure, or nothing."""
         return self.decorator()
 
     def allocation(self, array: Array) -> str:
-        """A local array of the right shape, not initialised."""
+        """Return a local array of the right shape, not initialised."""
         raise NotImplementedError
 
     def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
@@ -97,11 +97,11 @@ class ModulePrinter:
         return [f"{array.name} = {self.allocation(array)}" for array in arrays]
 
     def size(self, array: Array, axis: int) -> str:
-        """The number of elements along an axis."""
+        """Return the number of elements along an axis."""
         raise NotImplementedError
 
     def zero(self) -> str:
-        """The number zero, where a sum starts."""
+        """Return the number zero, where a sum starts."""
         raise NotImplementedError
 
     def filled_with_zero(self, node: Fill, indent: int) -> list[str]:
@@ -116,17 +116,17 @@ class ModulePrinter:
         return [*lines, " " * (indent + INDENT * len(names)) + f"{target} = {self.zero()}"]
 
     def block(self, node: Block, indent: int) -> list[str]:
-        """The head of a loop over blocks."""
+        """Return the head of a loop over blocks."""
         raise NotImplementedError
 
     def groups(self, node: Groups, indent: int) -> list[str]:
-        """The head of a loop over groups of rows."""
+        """Return the head of a loop over groups of rows."""
         raise NotImplementedError
 
     # Functions.
 
     def function(self, function: Function) -> str:
-        """A scalar function with its docstring."""
+        """Return a scalar function with its docstring."""
         if isinstance(function, TableSum):
             return self.table_sum(function)
         if isinstance(function, TemplateFunction):
@@ -154,7 +154,7 @@ class ModulePrinter:
         return "\n".join(lines)
 
     def _register(self, own: Iterable[str]) -> NamePool:
-        """The register of names of one function that has some of its own."""
+        """Return the register of names of one function that has some of its own."""
         return NamePool([*self.program.module_names, *OWN_NAMES, *own])
 
     def _frame(
@@ -165,7 +165,7 @@ class ModulePrinter:
         result: sp.Expr,
         arrays: Sequence[Array] = (),
     ) -> Frame:
-        """What the body of a scalar function stands in."""
+        """Return what the body of a scalar function stands in."""
         return Frame(
             where=f"function {function.name!r}",
             module=self.program.module_names,
@@ -177,21 +177,21 @@ class ModulePrinter:
         )
 
     def table_sum(self, function: TableSum) -> str:
-        """A sum over tables, in the dialects that have one."""
+        """Return a sum over tables, in the dialects that have one."""
         raise PrinterError(
             f"the {self.name} printer: {function.name!r} is a sum over tables of doubles"
         )
 
     def template(self, function: TemplateFunction) -> str:
-        """A function given as text, in the dialects that have it."""
+        """Return a function given as text, in the dialects that have it."""
         raise PrinterError(f"the {self.name} printer: {function.name!r} is a template for doubles")
 
     def template_procedure(self, procedure: Procedure) -> str:
-        """A procedure given as text, in the dialects that have it."""
+        """Return a procedure given as text, in the dialects that have it."""
         raise PrinterError(f"the {self.name} printer: {procedure.name!r} is a template for doubles")
 
     def procedure(self, procedure: Procedure) -> str:
-        """A procedure with its docstring, its sizes, its local arrays and its loops."""
+        """Return a procedure with its docstring, its sizes, its local arrays and its loops."""
         if procedure.template:
             return self.template_procedure(procedure)
         body = self.nests(procedure)

@@ -71,7 +71,7 @@ class MpmathModule(ModulePrinter):
         return "mp.zero"
 
     def module(self) -> str:
-        """The text of the whole module."""
+        """Return the text of the whole module."""
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         helpers = [MPMATH[name].strip() for name in MPMATH if name in self.helpers]
@@ -90,7 +90,7 @@ class MpmathModule(ModulePrinter):
 
 
 def print_mpmath(program: Program) -> str:
-    """The program as the text of a module of multiprecision functions.
+    """Return the program as the text of a module of multiprecision functions.
 
     Every function takes an mpmath context as its first argument. Arrays are nested lists or numpy
     arrays of objects whose entries are numbers of that context.

@@ -76,7 +76,7 @@ class NumbaExpressions(ExpressionPrinter):
         )
 
     def splits_fractions(self, value: sp.Rational) -> bool:
-        """Only fractions that binary numbers cannot hold."""
+        """Return only fractions that binary numbers cannot hold."""
         return bool(value.q != 1 and not _is_short_binary(value) and not _is_long(value))
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
@@ -89,12 +89,12 @@ def _is_short_binary(value: sp.Rational) -> bool:
 
 
 def _is_long(value: sp.Rational) -> bool:
-    """Whether numerator or denominator are beyond the doubles, or near."""
+    """Return whether numerator or denominator are beyond the doubles, or near."""
     return bool(max(abs(value.p), value.q).bit_length() > 1000)
 
 
 def _double(value: sp.Rational) -> float:
-    """The nearest double, with all of its bits."""
+    """Return the nearest double, with all of its bits."""
     try:
         found: float = value.p / value.q  # of integers: rounded once
     except OverflowError:
@@ -132,7 +132,9 @@ class NumbaModule(ModulePrinter):
         return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
 
     def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
-        """Arrays of one shape share one allocation, which costs as much as a small loop nest."""
+        """Allocate arrays of one shape together, since an allocation costs as much as a small
+        loop nest.
+        """
         shapes = dict.fromkeys(array.shape for array in arrays)
         lines = []
         for shape in shapes:
@@ -174,11 +176,11 @@ class NumbaModule(ModulePrinter):
         return "\n".join(lines)
 
     def template(self, function: TemplateFunction) -> str:
-        """The text with its names put in; what else it uses is pasted in front."""
+        """Return the text with its names put in; what else it uses is pasted in front."""
         return self._filled(function, function.doc, f"function {function.name!r}")
 
     def template_procedure(self, procedure: Procedure) -> str:
-        """The same for a procedure.
+        """Return the same for a procedure.
 
         Raises:
             ProgramError: The template has other arguments.
@@ -202,7 +204,7 @@ class NumbaModule(ModulePrinter):
         return text
 
     def module(self) -> str:
-        """The text of the whole module."""
+        """Return the text of the whole module."""
         functions = [self.function(function) for function in self.program.functions]
         procedures = [self.procedure(procedure) for procedure in self.program.procedures]
         flat = self.flat_functions()
@@ -217,11 +219,11 @@ class NumbaModule(ModulePrinter):
         return f"{header(self.source, code, self.operations, stands)}\n\n{code}"
 
     def ordered(self, pasted: list[str], own: list[str]) -> list[str]:
-        """The parts of the module in their order."""
+        """Return the parts of the module in their order."""
         return [*pasted, *own]
 
     def pasted(self, plain: bool = False) -> list[str]:
-        """The helpers and functions of the extension that the functions so far use."""
+        """Return the helpers and functions of the extension that the functions so far use."""
         used = (name for name in NUMBA if name in self.helpers)
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in used]
         return [
@@ -230,14 +232,14 @@ class NumbaModule(ModulePrinter):
         ]
 
     def flat_functions(self) -> list[str]:
-        """The right-hand side and the observables on flat vectors."""
+        """Return the right-hand side and the observables on flat vectors."""
         return flat_functions(self.program, self)
 
 
 def assembled(
     imports: str, constants: Iterable[str], parts: Sequence[str], where: str, kept: bool = True
 ) -> str:
-    """The code of a module: its constants, the decorators that its parts use, its parts.
+    """Return the code of a module: its constants, the decorators that its parts use, its parts.
 
     ``kept``: compiled code of the parts is kept on disk by itself.
     """
@@ -248,7 +250,7 @@ def assembled(
 
 
 def constant(name: str, value: Constant) -> str:
-    """The definition of a constant of the module."""
+    """Return the definition of a constant of the module."""
     return f"{name} = {_literal(value)}"
 
 
@@ -258,7 +260,7 @@ def _recipe(program: Program) -> str:
 
 
 def _decorators(body: str, kept: bool) -> list[str]:
-    """The decorators that are used, and an empty line."""
+    """Return the decorators that are used, and an empty line."""
     used = {name: options for name, options in DECORATORS.items() if f"{name}\n" in body}
     cache = "cache=True, " if kept else ""
     return [*(f"{name[1:]} = njit({cache}{rest})" for name, rest in used.items()), "\n"]
@@ -275,7 +277,7 @@ def _literal(value: Constant) -> str:
 
 
 def print_numba(program: Program) -> str:
-    """The program as the text of a numba module.
+    """Return the program as the text of a numba module.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

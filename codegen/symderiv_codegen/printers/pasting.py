@@ -44,7 +44,7 @@ def filled_template(
     doc: str,
     decorator: str,
 ) -> tuple[str, set[str]]:
-    """A function of some texts under another name, and the names that it uses.
+    """Return a function of some texts under another name, and the names that it uses.
 
     Args:
         texts: Where to look for it.
@@ -70,7 +70,7 @@ def filled_template(
 
 @cache
 def _statements(text: str) -> list[ast.stmt]:
-    """What stands in a text, parsed once; nobody changes it."""
+    """Return what stands in a text, parsed once; nobody changes it."""
     return ast.parse(text).body
 
 
@@ -85,7 +85,7 @@ def _definitions(
     given: set[str],
     instead: tuple[str, str] = ("", ""),
 ) -> list[str]:
-    """Definitions of texts, each text with the decorator of its functions.
+    """Return definitions of texts, each text with the decorator of its functions.
 
     Functions of the text ``instead`` stand in the places of others of their names.
     """
@@ -137,7 +137,7 @@ def _names_defined(node: ast.stmt) -> list[str]:
 
 
 def _without_annotations(text: str, node: ast.FunctionDef) -> str:
-    """The function with a plain head; types belong to the file it comes from."""
+    """Return the function with a plain head; types belong to the file it comes from."""
     lines = text.splitlines()
     found = [inner for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef)]
     # From the last to the first, so that line numbers stay valid.

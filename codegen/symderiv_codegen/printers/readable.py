@@ -58,7 +58,7 @@ class ReadableModule(NumbaModule):
         return super().pasted(plain)
 
     def ordered(self, pasted: list[str], own: list[str]) -> list[str]:
-        """What is no mathematics of the problem comes last."""
+        """Return what is no mathematics of the problem comes last."""
         if not pasted:
             return own
         return [*own, f"{NUMERICS}\n\n\n{pasted[0]}", *pasted[1:]]
@@ -74,13 +74,13 @@ class ReadableModule(NumbaModule):
 
 
 def _stable(function: ScalarFunction, extension: Extension) -> bool:
-    """Whether the printed function keeps its digits where arguments coincide."""
+    """Return whether the printed function keeps its digits where arguments coincide."""
     names = NamePool(function.names)
     return not function.guarded or extension.restated(function, names).complete
 
 
 def _called(program: Program) -> set[str]:
-    """Names of all functions that expressions of the program call."""
+    """Return names of all functions that expressions of the program call."""
     assignments = (
         step.value
         for procedure in program.procedures
@@ -92,7 +92,7 @@ def _called(program: Program) -> set[str]:
 
 
 def print_readable(program: Program) -> str:
-    """The program as the text of a numba module to be read.
+    """Return the program as the text of a numba module to be read.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

@@ -18,7 +18,7 @@ def with_example(
     example: Example,
     outputs: Sequence[tuple[str, ...]],
 ) -> str:
-    """A module with lines that run when the file does; its header says the new digest.
+    """Return a module with lines that run when the file does; its header says the new digest.
 
     Args:
         text: As :func:`symderiv_codegen.print_readable` gives it.

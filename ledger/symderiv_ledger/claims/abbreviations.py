@@ -65,7 +65,7 @@ class Abbreviations:
         self.shapes[name] = read_tree(f"{name}[{entry}]")
 
     def define(self, name: str, body: str, indices: Indices) -> None:
-        """One more abbreviation, which may use the others.
+        """Define one more abbreviation, which may use the others.
 
         Args:
             name: ``"own"``, or with parameters ``"own(k, l)"``.
@@ -87,7 +87,7 @@ class Abbreviations:
         self.meanings[names[0]] = _Meaning(tuple(names[1:]), tree, sum(1 for _ in ast.walk(tree)))
 
     def statement(self, text: str, indices: Indices) -> str:
-        """A statement in full.
+        """Return a statement in full.
 
         Args:
             text: With abbreviations, and sums such as ``Sum(v[k], k)``.
@@ -100,7 +100,8 @@ class Abbreviations:
         return Relation(ast.unparse(tree)).text
 
     def called(self, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-        """The abbreviations in a statement with those they call, and those that are whole sides.
+        """Return the abbreviations in a statement with those they call, and those that are whole
+        sides.
 
         The first side is what the others are said to be equal to, and does not count as one.
 
@@ -120,7 +121,7 @@ class Abbreviations:
 
 
 def _head(node: ast.expr) -> str:
-    """The name of a part that is a name alone or a call."""
+    """Return the name of a part that is a name alone or a call."""
     named = node.func if isinstance(node, ast.Call) else node
     return named.id if isinstance(named, ast.Name) else ""
 
@@ -189,7 +190,7 @@ class _Put(ast.NodeTransformer):
 
 
 def replaced(text: str, changes: Mapping[str, str]) -> str:
-    """A statement as written, with the changes that correct it, all made at once.
+    """Return a statement as written, with the changes that correct it, all made at once.
 
     Args:
         text: As in the file; white space does not count.
@@ -208,14 +209,15 @@ def replaced(text: str, changes: Mapping[str, str]) -> str:
 
 
 def _whole(text: str) -> str:
-    """A pattern for the text where it does not begin or end inside of a name or number."""
+    """Return a pattern for the text where it does not begin or end inside of a name or number."""
     before = r"(?<!\w)" if re.match(r"\w", text) else ""
     after = r"(?!\w)" if re.search(r"\w$", text) else ""
     return before + re.escape(text) + after
 
 
 def free_ranges(text: str, indices: Indices) -> str:
-    """The ranges of the indices that a statement leaves free, in the order in which they are given.
+    """Return the ranges of the indices that a statement leaves free, in the order in which they are
+    given.
 
     An index counts where it stands in brackets, or alone as an argument of a quantity (``v(k)``).
 
@@ -250,7 +252,7 @@ def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]
 
 
 def quantities(tree: ast.AST) -> set[str]:
-    """All names in a statement but functions of numbers and the indices that it binds."""
+    """Return all names in a statement but functions of numbers and the indices that it binds."""
     found: set[str] = set()
     bound: set[str] = set()
     for node in ast.walk(tree):

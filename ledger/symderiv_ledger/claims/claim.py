@@ -112,7 +112,7 @@ class ComparisonRule(Protocol):
         """Try a statement; stops at the first failure that decides."""
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """What would overturn a statement that passed, in words without a full stop.
+        """Return what would overturn a statement that passed, in words without a full stop.
 
         Args:
             points: At so many it was tried.

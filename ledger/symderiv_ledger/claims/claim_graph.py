@@ -55,7 +55,7 @@ class Spoken:
 
 
 def read_uses(table: Mapping[str, Any]) -> tuple[Use, ...]:
-    """The key ``uses``: a list of claims, or a table of claims with what is taken from each.
+    """Return the key ``uses``: a list of claims, or a table of claims with what is taken from each.
 
     Raises:
         InputError: It is neither.
@@ -79,7 +79,7 @@ def _parted(name: str) -> tuple[str, str]:
 
 
 def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Claim, ...]:
-    """The claims of a paper with all that they use, that of the key ``uses`` first.
+    """Return the claims of a paper with all that they use, that of the key ``uses`` first.
 
     Args:
         claims: In the paper's order.
@@ -112,7 +112,9 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
 
 
 def _own(claim: Claim) -> list[Use]:
-    """What its file says that it uses; where several claims share that, one may be named in it."""
+    """Return what its file says that it uses; where several claims share that, one may be named
+    in it.
+    """
     return [use for use in claim.uses if use.paper or use.target != claim.name]
 
 
@@ -125,7 +127,7 @@ def _given(claim: Claim, equations: Collection[str]) -> Iterator[Use]:
 
 
 def _parts(claim: Claim, claims: Sequence[Claim]) -> Iterator[Use]:
-    """Other parts of the same equation that a claim takes as given: "A_4 as printed"."""
+    """Yield other parts of the same equation that a claim takes as given: "A_4 as printed"."""
     for one in claims:
         if one.equation == claim.equation and one.part and one.part != claim.part:
             named = rf"(?<![\w^]){re.escape(one.part)}(?![\w^])"
@@ -172,7 +174,7 @@ class _Defined:
 
 
 def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> list[Claim]:
-    """The claims that an edge ends at, of those of the paper in which it ends."""
+    """Return the claims that an edge ends at, of those of the paper in which it ends."""
     return [one for one in claims if use.target in (one.name, one.equation) and one is not but]
 
 
@@ -206,6 +208,6 @@ def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
 
 
 def nearest(typed: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that is not there: what may have been meant."""
+    """Return the end of a message about a name that is not there: what may have been meant."""
     close = difflib.get_close_matches(typed[:80], list(dict.fromkeys(known)), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -32,7 +32,7 @@ LENGTH: Final = 12
 
 
 def claim_hash(paper: Paper, claim: Claim) -> str:
-    """The first 12 hexadecimal digits of the digest.
+    """Return the first 12 hexadecimal digits of the digest.
 
     Raises:
         InputError: The points' module has no source.
@@ -58,7 +58,7 @@ def _parts(paper: Paper, claim: Claim) -> dict[str, Any]:
 
 
 def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
-    """All that a print consists of but its place in the paper, the display chosen."""
+    """Return all that a print consists of but its place in the paper, the display chosen."""
     if printed is None:
         return {}
     found = _set_fields(printed, but=("section",))
@@ -68,20 +68,22 @@ def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
 
 
 def _code(tried_at: str) -> str:
-    """A digest of the points' code; empty for a reference, which is the engine's."""
+    """Return a digest of the points' code; empty for a reference, which is the engine's."""
     function = tried_at.partition("(")[0]
     return "" if not function or " = " in function else code_digest(function)
 
 
 def _rule(rule: ComparisonRule | None) -> list[Any]:
-    """A rule by its name and what was set in it; a reference chooses its own from its keys."""
+    """Return a rule by its name and what was set in it; a reference chooses its own from its
+    keys.
+    """
     if rule is None or not is_dataclass(rule):
         return []
     return [type(rule).__name__, _set_fields(rule)]
 
 
 def _set_fields(value: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Fields that are not at their defaults, so that a new field changes no hash."""
+    """Return fields that are not at their defaults, so that a new field changes no hash."""
     return {
         one.name: getattr(value, one.name)
         for one in fields(value)

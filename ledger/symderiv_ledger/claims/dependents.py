@@ -30,7 +30,7 @@ class Fallen:
 
 
 def home_of(papers: Mapping[str, Paper], equation: str) -> str:
-    """The paper that an equation is in.
+    """Return the paper that an equation is in.
 
     Args:
         papers: By name.
@@ -53,7 +53,7 @@ def home_of(papers: Mapping[str, Paper], equation: str) -> str:
 
 
 def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen]:
-    """What falls with an equation, the nearest first, in the order of papers and claims.
+    """Return what falls with an equation, the nearest first, in the order of papers and claims.
 
     Args:
         papers: All whose claims are looked at, by name.
@@ -87,7 +87,7 @@ def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen
 def _edges(
     papers: Mapping[str, Paper],
 ) -> Iterator[tuple[tuple[str, str], Use, frozenset[tuple[str, str]]]]:
-    """Every claim with each of its uses, and the claims that this ends at."""
+    """Yield every claim with each of its uses, and the claims that this ends at."""
     for name, paper in papers.items():
         for claim in paper.claims:
             for use in claim.uses:

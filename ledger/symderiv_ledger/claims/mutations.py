@@ -36,7 +36,7 @@ class Mutant:
 
 
 def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
-    """All first-order mutants of a statement, each text once, in a fixed order.
+    """Return all first-order mutants of a statement, each text once, in a fixed order.
 
     Only what is right of the first relation is changed: its left side names the engine's quantity.
 
@@ -59,7 +59,7 @@ def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
 
 
 def _whole_sides(statement: Relation) -> Iterator[Mutant]:
-    """Each side right of the first relation doubled, and with the other sign."""
+    """Yield each side right of the first relation doubled, and with the other sign."""
     for number, side in enumerate(statement.sides[1:]):
         if isinstance(side, ast.Constant) and side.value == 0:
             continue
@@ -75,7 +75,7 @@ def _whole_sides(statement: Relation) -> Iterator[Mutant]:
 
 
 def _index_names(statement: Relation) -> set[str]:
-    """Names that sums bind."""
+    """Return names that sums bind."""
     names = set()
     for node in ast.walk(statement.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -116,7 +116,7 @@ def _changeable(statement: Relation) -> list[ast.expr]:
 
 
 def _replaced(statement: Relation, position: int, replacement: ast.expr) -> ast.Compare:
-    """The tree with one changeable expression replaced."""
+    """Return the tree with one changeable expression replaced."""
     clone = Relation.of_tree(statement.copy())
     target = _changeable(clone)[position]
 
@@ -150,7 +150,7 @@ def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
 
 
 def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
-    """Terms and arguments doubled, not each factor of a product again."""
+    """Yield terms and arguments doubled, not each factor of a product again."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         if _is_index(node, indices):
             return
@@ -214,7 +214,7 @@ def _next_number(node: ast.expr, _: set[str]) -> _Changes:
 
 
 def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
-    """Factors exchanged, a transposition left out."""
+    """Yield factors exchanged, a transposition left out."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
     elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("transpose", "inverse"):

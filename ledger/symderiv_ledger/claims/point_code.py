@@ -23,7 +23,7 @@ __all__ = ["code_digest", "code_of"]
 
 @lru_cache(maxsize=1024)
 def code_digest(function: str) -> str:
-    """A digest of a function's code and of all that it uses of its own package.
+    """Return a digest of a function's code and of all that it uses of its own package.
 
     Args:
         function: In full, ``"package.module.name"``.
@@ -38,7 +38,7 @@ def code_digest(function: str) -> str:
 
 
 def code_of(function: str) -> dict[str, str]:
-    """The definitions that a function needs, by their names in full, without comments.
+    """Return the definitions that a function needs, by their names in full, without comments.
 
     Definitions are functions, classes and values of modules of the same top-level package; a
     statement of such a module that defines nothing belongs to all of its definitions.
@@ -64,7 +64,9 @@ def code_of(function: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _definition(module: str, name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """What a name of a module is, and what that needs; nothing if the module has no such name."""
+    """Return what a name of a module is, and what that needs; nothing if the module has no such
+    name.
+    """
     read = _read(module)
     if name not in read.definitions:
         return "", ()

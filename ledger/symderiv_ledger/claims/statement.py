@@ -66,7 +66,7 @@ class Relation:
 
     @classmethod
     def of_tree(cls, tree: ast.Compare) -> Relation:
-        """A statement from a tree that came out of another statement."""
+        """Return a statement from a tree that came out of another statement."""
         made = cls.__new__(cls)
         made.tree = tree
         return made
@@ -87,7 +87,7 @@ class Relation:
         return self.tree.ops
 
     def copy(self) -> ast.Compare:
-        """A tree of one's own, to be changed."""
+        """Return a tree of one's own, to be changed."""
         return copied(self.tree)
 
     def __str__(self) -> str:
@@ -107,7 +107,8 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 def copied(node: _Node) -> _Node:
-    """A tree of its own, without positions in a text; operators, which nothing changes, are shared.
+    """Return a tree of its own, without positions in a text; operators, which nothing changes, are
+    shared.
 
     Statements are copied once per mutant, and this is ten times as fast as a deep copy.
     """
@@ -136,7 +137,7 @@ class Range:
 
 @functools.lru_cache(maxsize=4096)
 def parse_statement(text: str) -> Relation:
-    """A statement from its text.
+    """Return a statement from its text.
 
     Raises:
         FormulaError: See :class:`Relation`.
@@ -167,7 +168,7 @@ def _expression(text: str) -> ast.expr:
 
 
 def read_tree(text: str) -> ast.expr:
-    """The syntax tree of a text that is not checked yet; white space does not count.
+    """Return the syntax tree of a text that is not checked yet; white space does not count.
 
     Raises:
         FormulaError: It is too long, or not an expression.
@@ -198,7 +199,7 @@ def _walk(tree: ast.expr) -> Iterator[ast.AST]:
 
 
 def _refused(node: ast.AST) -> str:
-    """What is wrong with a node; empty if it belongs to the language."""
+    """Return what is wrong with a node; empty if it belongs to the language."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             return f"{node.value!r} is not a number"

@@ -47,7 +47,7 @@ _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
 
 
 def statement_latex(statement: Relation) -> str:
-    """The statement, relations and all."""
+    """Return the statement, relations and all."""
     tree = statement.tree
     pieces = [expression_latex(tree.left)]
     for relation, side in zip(tree.ops, tree.comparators, strict=True):
@@ -56,7 +56,7 @@ def statement_latex(statement: Relation) -> str:
 
 
 def expression_latex(node: ast.AST) -> str:
-    """An expression of the statement language."""
+    """Return an expression of the statement language."""
     return _latex(node)[0]
 
 

@@ -16,7 +16,7 @@ Place = tuple[str, str]
 
 
 def places(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
-    """The differences, each with its two texts (empty: missing there) and its size in parts.
+    """Yield the differences, each with its two texts (empty: missing there) and its size in parts.
 
     Terms of sums and factors of products are compared as such, so that a missing factor or a
     flipped sign is one small place however long the rest is.
@@ -67,7 +67,9 @@ def _unmatched(
 def _closest_pairs(
     mine: list[tuple[int, ast.AST]], others: list[tuple[int, ast.AST]]
 ) -> list[list[tuple[Place, int]]]:
-    """The differences of the pairs that differ least together; what has no partner is left over."""
+    """Return the differences of the pairs that differ least together; what has no partner is
+    left over.
+    """
     count = min(len(mine), len(others))
     if count == 0:
         return []
@@ -108,7 +110,7 @@ def _is_product(node: ast.AST) -> bool:
 
 
 def _is_reordered(one: ast.AST, other: ast.AST) -> bool:
-    """The same matrices in another order?"""
+    """Return the same matrices in another order?"""
     mine, others = (sorted(map(ast.unparse, _matrices(side))) for side in (one, other))
     return len(mine) > 1 and mine == others
 

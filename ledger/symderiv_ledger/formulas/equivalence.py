@@ -158,7 +158,7 @@ class _Translation:
         return sp.Function(f"{name}{conditions}", real=True)(*arguments)
 
     def _binder(self, node: ast.Call, bound: dict[str, str]) -> Any:
-        """A sum as an opaque function of its expanded term, one term of a sum at a time."""
+        """Return a sum as an opaque function of its expanded term, one term of a sum at a time."""
         import sympy as sp
 
         assert isinstance(node.func, ast.Name)
@@ -226,7 +226,7 @@ def _sign(exponent: Any) -> Any:
 def _symmetrised(
     body: Any, inside: dict[str, str], bound: dict[str, str], limits: list[Any]
 ) -> Any:
-    """The mean over both orders of two bound names that run over the same range."""
+    """Return the mean over both orders of two bound names that run over the same range."""
     import sympy as sp
 
     names = [sp.Symbol(inside[n], positive=True) for n in inside if inside[n] != bound.get(n)]

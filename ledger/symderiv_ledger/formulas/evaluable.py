@@ -76,7 +76,7 @@ class _Doubles:
 
 
 def _complex_function(name: str) -> Callable[..., complex]:
-    """A function of complex doubles, of their real parts where Python has no other."""
+    """Return a function of complex doubles, of their real parts where Python has no other."""
     if name == "Abs":
         return abs
     if hasattr(cmath, name) or name not in KNOWN:
@@ -86,7 +86,7 @@ def _complex_function(name: str) -> Callable[..., complex]:
 
 
 def _within(limit: float, function: Callable[..., complex]) -> Callable[..., complex]:
-    """The function of numbers of which the first is not larger; undefined ones are."""
+    """Return the function of numbers of which the first is not larger; undefined ones are."""
 
     def checked(z: complex, *others: complex) -> complex:
         if limit < math.inf and not math.hypot(z.real, z.imag) <= limit:
@@ -97,7 +97,9 @@ def _within(limit: float, function: Callable[..., complex]) -> Callable[..., com
 
 
 def _or_infinite(function: Callable[..., complex]) -> Callable[..., complex]:
-    """The function, where it overflows infinite: harmless unless that stands in an exponent."""
+    """Return the function, where it overflows infinite: harmless unless that stands in an
+    exponent.
+    """
 
     def value(*parts: complex) -> complex:
         try:

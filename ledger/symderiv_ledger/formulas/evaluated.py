@@ -42,7 +42,7 @@ class RoundedValue:
 def evaluated(
     exact: sp.Expr, digits: int, integrals: Mapping[sp.Expr, Any] | None = None
 ) -> RoundedValue | None:
-    """An expression without symbols to so many digits; None if it has no value.
+    """Return an expression without symbols to so many digits; None if it has no value.
 
     Args:
         exact: Of rational numbers and functions.
@@ -63,7 +63,9 @@ def evaluated(
 
 
 def measured(exact: sp.Expr, digits: int) -> Any:
-    """The same without an enclosure, as an mpmath complex number; None if it has no value."""
+    """Return the same without an enclosure, as an mpmath complex number; None if it has no
+    value.
+    """
     if exact.has(*UNDEFINED):
         return None
     found = sp.N(exact, digits, maxn=20 * digits)

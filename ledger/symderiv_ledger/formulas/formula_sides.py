@@ -118,7 +118,7 @@ class Known:
         return bool(self.low < ZERO and self.high > -ZERO)
 
     def apart(self, truth: Known) -> tuple[float, float]:
-        """The least and the largest relative error that are possible."""
+        """Return the least and the largest relative error that are possible."""
         ends = [
             relative_error(a, b) for a in (self.low, self.high) for b in (truth.low, truth.high)
         ]
@@ -160,15 +160,15 @@ class Sides(ABC):
 
     @abstractmethod
     def points(self) -> Iterable[CovariancePoint]:
-        """Where both sides are compared."""
+        """Return where both sides are compared."""
 
     @abstractmethod
     def computed(self, point: CovariancePoint) -> Known:
-        """The expectation at a point."""
+        """Return the expectation at a point."""
 
     @abstractmethod
     def known(self, value: Any) -> Known:
-        """What a real value of a formula says of the exact one."""
+        """Return what a real value of a formula says of the exact one."""
 
     @abstractmethod
     def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
@@ -185,7 +185,8 @@ class Sides(ABC):
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> Any:
-        """An expression at exact values of its symbols, as a complex number; None without value.
+        """Return an expression at exact values of its symbols, as a complex number; None without
+        value.
 
         Integrals are computed once.
         """
@@ -209,7 +210,7 @@ class Sides(ABC):
         return found.value
 
     def truth(self, point: CovariancePoint) -> Known:
-        """The expectation at a point."""
+        """Return the expectation at a point."""
         if id(point) not in self._truths:
             self._truths[id(point)] = self.computed(point)
         return self._truths[id(point)]
@@ -263,7 +264,7 @@ class Sides(ABC):
     def _starts(
         self, point: CovariancePoint, tried: Sequence[CovariancePoint]
     ) -> Iterator[CovariancePoint]:
-        """Two points inside the cone at which the expectation is known."""
+        """Yield two points inside the cone at which the expectation is known."""
         count = 0
         for start in tried:
             if start.degenerate or start is point or count == 2:
@@ -413,10 +414,10 @@ class ByQuadrature(Sides):
         return str(error) if isinstance(error, NotYetError | ToleranceError) else ""
 
     def confirm(self, inside: Sequence[CovariancePoint]) -> None:
-        """Its bounds are proved."""
+        """Say whether its bounds are proved."""
 
     def agreed(self, found: Known, truth: Known) -> None:
-        """Both numbers lie between the outermost ends: so many digits agree."""
+        """Say whether both numbers lie between the outermost ends: so many digits agree."""
         if truth.low == truth.high:
             return  # exactly known
         apart = max(found.high, truth.high) - min(found.low, truth.low)
@@ -428,7 +429,7 @@ class ByQuadrature(Sides):
 
 
 def _smaller(point: CovariancePoint) -> CovariancePoint:
-    """The point with a tenth of all its covariances where these are free, else itself."""
+    """Return the point with a tenth of all its covariances where these are free, else itself."""
     if set(point.values.values()) != set(point.covariance):
         return point
     tenth = sp.Rational(1, 10)
@@ -437,7 +438,7 @@ def _smaller(point: CovariancePoint) -> CovariancePoint:
 
 
 def _proved(value: Value) -> Known:
-    """A number with its bound."""
+    """Return a number with its bound."""
     if value.interval is None:
         raise ToleranceError(f"the expectation is not certified: {value.method}")
     text = value.value if value.error_bound == "0" else f"{value.value} ± {value.error_bound}"

@@ -41,7 +41,7 @@ class _Tidier:
         return self._is_zero(self._rational(expression))
 
     def _rational(self, e: sp.Expr) -> sp.Expr:
-        """The expression with roots and functions as symbols."""
+        """Return the expression with roots and functions as symbols."""
         if not e.args:
             return e
         if e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer and e.exp.q == 2:
@@ -90,7 +90,7 @@ class _Tidier:
             poly = reduced
 
     def _reduced(self, term: sp.Expr, symbols: set[sp.Symbol]) -> sp.Expr:
-        """The term with squares of root symbols replaced by what is under the roots."""
+        """Return the term with squares of root symbols replaced by what is under the roots."""
         powers = term.as_powers_dict()
         if not any(abs(p) >= 2 for b, p in powers.items() if b in symbols):
             return term

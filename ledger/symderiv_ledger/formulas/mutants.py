@@ -15,7 +15,7 @@ MAX_MUTANTS: Final = 500
 
 
 def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) -> str:
-    """A sentence that says how the formula becomes right, or an empty one.
+    """Return a sentence that says how the formula becomes right, or an empty one.
 
     Args:
         formula: The wrong formula.
@@ -37,7 +37,7 @@ def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) ->
 
 
 def _recognised(ratio: Any) -> sp.Expr:
-    """The number as a rational, its square root, or those with pi."""
+    """Return the number as a rational, its square root, or those with pi."""
     number = sp.Float(ratio._mpf_, 25)
     for unit in (sp.S.One, sp.sqrt(2), sp.pi, 1 / sp.pi, sp.sqrt(sp.pi), 1 / sp.sqrt(sp.pi)):
         rational = sp.nsimplify(
@@ -84,7 +84,7 @@ def _powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
 
 
 def _indices(piece: sp.Expr, symbols: list[sp.Symbol]) -> Iterator[tuple[str, sp.Expr]]:
-    """One symbol for another at one place."""
+    """Yield one symbol for another at one place."""
     for i, part in enumerate(piece.args):
         base = part.base if part.is_Pow else part
         if base.is_Symbol:

@@ -43,7 +43,7 @@ class CovariancePoint:
 
 
 def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
-    """Points of the cone of positive semidefinite covariances, generic ones first.
+    """Return points of the cone of positive semidefinite covariances, generic ones first.
 
     Args:
         covariance: Shape (n, n), symmetric; entries symbols, numbers, or expressions of both.
@@ -121,7 +121,7 @@ def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, Rows]]:
 
 
 def _generic(n: int, rng: random.Random) -> Rows:
-    """A Aᵀ + a diagonal: positive definite, no entry zero, small denominators."""
+    """Return a Aᵀ + a diagonal: positive definite, no entry zero, small denominators."""
     rows = [[Fraction(0)] * n for _ in range(n)]
     while any(e == 0 for row in rows for e in row):
         a = [[Fraction(rng.randint(-3, 3), 2) for _ in range(n)] for _ in range(n)]
@@ -184,7 +184,9 @@ def _tied(a: Rows, i: int, j: int, ratio: Fraction) -> Rows:
 def _structured(
     covariance: sp.Matrix, symbols: list[sp.Symbol], rng: random.Random
 ) -> list[CovariancePoint]:
-    """Values by trial: variances squares of rationals, so that |ρ| = 1 is a rational covariance."""
+    """Return values by trial: variances squares of rationals, so that |ρ| = 1 is a rational
+    covariance.
+    """
     n = covariance.rows
     inside: list[CovariancePoint] = []
     edge: list[CovariancePoint] = []
@@ -211,7 +213,9 @@ def _structured(
 
 
 def _scale(matrix: sp.Matrix, symbol: sp.Symbol, n: int) -> Any:
-    """The size at which the symbol, standing alone as covariance of two fields, ties them."""
+    """Return the size at which the symbol, standing alone as covariance of two fields, ties
+    them.
+    """
     for i in range(n):
         for j in range(n):
             if i != j and matrix[i, j] == symbol:

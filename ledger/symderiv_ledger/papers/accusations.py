@@ -39,7 +39,7 @@ _WRONG: Final = ("misprint", "false")
 
 
 def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | None:
-    """The accusation of a claim's table.
+    """Return the accusation of a claim's table.
 
     Args:
         table: Of the claim.
@@ -87,18 +87,24 @@ def check_repeats(claims: Sequence[Claim]) -> None:
 
 
 def accusing(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The records, of :func:`symderiv_ledger.papers.paper_run.record`, that accuse public code."""
+    """Return the records, of :func:`symderiv_ledger.papers.paper_run.record`, that accuse public
+    code.
+    """
     return [one for one in records if one.get("code") and one["verdict"] in _WRONG]
 
 
 def standing(record: Mapping[str, Any]) -> str:
-    """What a record is counted as: its verdict, or ``"noted"`` if it is an accusation that is."""
+    """Return what a record is counted as: its verdict, or ``"noted"`` if it is an accusation
+    that is.
+    """
     accusation = record.get("accusation")
     return "noted" if accusation and accusation["noted"] else str(record["verdict"])
 
 
 def summary(records: Iterable[Mapping[str, Any]]) -> str:
-    """One sentence: how many accusations there are, say what they must, count; empty: none."""
+    """Return one sentence: how many accusations there are, say what they must, count; empty:
+    none.
+    """
     found = accusing(records)
     if not found:
         return ""

@@ -38,7 +38,7 @@ def table(records: Sequence[dict[str, Any]]) -> Part:
 
 
 def finding(record: dict[str, Any]) -> str:
-    """The most telling sentence of a record."""
+    """Return the most telling sentence of a record."""
     if "error" in record:
         return str(record["error"])
     if record["verdict"] in ("misprint", "false", "not-checkable"):
@@ -49,7 +49,7 @@ def finding(record: dict[str, Any]) -> str:
 
 
 def counts(records: Sequence[dict[str, Any]]) -> str:
-    """How many claims have which verdict, those apart that accuse and do not count."""
+    """Return how many claims have which verdict, those apart that accuse and do not count."""
     verdicts = [standing(record) for record in records]
     counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
     text = f"{len(records)} claims: {counted}"
@@ -62,7 +62,7 @@ def counts(records: Sequence[dict[str, Any]]) -> str:
 
 
 def explain(records: Sequence[dict[str, Any]]) -> Part:
-    """Everything that is known of each record."""
+    """Return everything that is known of each record."""
     return Part("", [_explained(record) for record in records])
 
 
@@ -120,7 +120,7 @@ def _accusation(accusation: dict[str, str] | None) -> list[tuple[str, str]]:
 
 
 def _tier(record: dict[str, Any]) -> str:
-    """The tier with its meaning; an older ledger has none."""
+    """Return the tier with its meaning; an older ledger has none."""
     tier = record.get("tier", "")
     return f"{tier} ({TIERS[tier]})" if tier in TIERS else tier
 

@@ -23,7 +23,7 @@ _KEYS: Final = ("address", "commit", "licence")
 
 
 def read_repository(name: str, table: Any) -> Code:
-    """A table ``[repository.NAME]``: ``address`` (owner/name), ``commit``, ``licence``.
+    """Return a table ``[repository.NAME]``: ``address`` (owner/name), ``commit``, ``licence``.
 
     Raises:
         InputError: A key is missing, unknown or wrong.
@@ -44,7 +44,7 @@ def read_repository(name: str, table: Any) -> Code:
 
 
 def code_of(table: Mapping[str, Any], repositories: Mapping[str, Code]) -> Code | None:
-    """Where the print of an equation stands if it is code; None if it is not.
+    """Return where the print of an equation stands if it is code; None if it is not.
 
     Raises:
         InputError: The repository is not described, or there is no file.

@@ -54,7 +54,7 @@ class PrintedEquation:
 def equations(
     content: Mapping[str, Any], source: str, repositories: Mapping[str, Code]
 ) -> Iterator[PrintedEquation]:
-    """The equations of a file, in its order.
+    """Yield the equations of a file, in its order.
 
     Args:
         content: The file's tables.
@@ -107,7 +107,9 @@ def _equation(
 
 
 def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
-    """The claims as they are written: parts by name, a list of tables, or the equation itself."""
+    """Return the claims as they are written: parts by name, a list of tables, or the equation
+    itself.
+    """
     found = table.get("claim", [{}] if itself else [])
     if isinstance(found, dict):
         return [
@@ -119,7 +121,7 @@ def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
 
 
 def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
-    """A claim with what its equation says for all; a correction goes with the statement.
+    """Return a claim with what its equation says for all; a correction goes with the statement.
 
     What the equation says of accusations is said of its claims that have a correction.
     """
@@ -150,7 +152,7 @@ def _check_display(claim: Mapping[str, Any], displays: int) -> None:
 
 
 def _alone(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
-    """Tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
+    """Return tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
     found: dict[Any, dict[str, Any]] = {}
     for claim in tables_of(content, "claim", source):
         number = claim.get("equation")
@@ -166,7 +168,7 @@ def _alone(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
 
 
 def tables_of(table: Mapping[str, Any], key: str, source: str) -> list[Mapping[str, Any]]:
-    """A list of tables, empty if it is not there."""
+    """Return a list of tables, empty if it is not there."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise InputError(f"{source}: {key} must be tables [[{key}]]")
@@ -174,7 +176,7 @@ def tables_of(table: Mapping[str, Any], key: str, source: str) -> list[Mapping[s
 
 
 def table_of(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A table, empty if it is not there."""
+    """Return a table, empty if it is not there."""
     value = table.get(key, {})
     if not isinstance(value, dict):
         raise InputError(f"{key} must be a table")

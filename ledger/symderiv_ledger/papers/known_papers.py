@@ -52,12 +52,12 @@ class Source:
 
 
 def names() -> tuple[str, ...]:
-    """The papers that can be checked, in alphabetical order."""
+    """Return the papers that can be checked, in alphabetical order."""
     return tuple(sorted(_entries()))
 
 
 def source(name: str) -> Source:
-    """Where the parts of a paper are.
+    """Return where the parts of a paper are.
 
     Raises:
         InputError: There is no paper of that name, or no :class:`Source` behind its entry point.
@@ -73,7 +73,7 @@ def source(name: str) -> Source:
 
 
 def load_paper(name: str) -> Paper:
-    """An installed paper, or the one in a file whose name ends in ``.toml``.
+    """Return an installed paper, or the one in a file whose name ends in ``.toml``.
 
     Raises:
         InputError: There is no such paper or file, or the file is not as ``docs/own-papers.md``
@@ -91,7 +91,7 @@ def load_paper(name: str) -> Paper:
 
 @lru_cache(maxsize=16)
 def paper(name: str) -> Paper:
-    """An installed paper with all its claims, read once: points may keep what they computed.
+    """Return an installed paper with all its claims, read once: points may keep what they computed.
 
     Raises:
         InputError: There is no paper of that name.

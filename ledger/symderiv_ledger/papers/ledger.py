@@ -40,13 +40,13 @@ _COMPARED: Final = (
 
 
 def written(records: Sequence[dict[str, Any]]) -> str:
-    """The text of the file, one claim per line."""
+    """Return the text of the file, one claim per line."""
     lines = (json.dumps(_rounded(record), ensure_ascii=False) for record in records)
     return '{"claims": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 def read_ledger(text: str) -> list[dict[str, Any]]:
-    """The records of a ledger's file.
+    """Return the records of a ledger's file.
 
     Raises:
         InputError: It is not such a file.
@@ -61,7 +61,7 @@ def read_ledger(text: str) -> list[dict[str, Any]]:
 
 
 def is_ledger(content: bytes) -> bool:
-    """Whether this is a ledger's file, of whatever version."""
+    """Return whether this is a ledger's file, of whatever version."""
     try:
         claims = read_ledger(content.decode())
         return all({"paper", "name", "statement", "verdict"} <= set(claim) for claim in claims)
@@ -70,7 +70,8 @@ def is_ledger(content: bytes) -> bool:
 
 
 def unchanged(paper: Paper, before: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The records of a ledger, as they are now, whose claims have the same hash still, by name.
+    """Return the records of a ledger, as they are now, whose claims have the same hash still, by
+    name.
 
     Args:
         paper: The paper.
@@ -87,7 +88,8 @@ def unchanged(paper: Paper, before: Sequence[dict[str, Any]]) -> dict[str, dict[
 def merged(
     paper: Paper, records: Sequence[dict[str, Any]], earlier: Mapping[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The records of a paper, in its order: those computed now, and earlier ones for the others.
+    """Return the records of a paper, in its order: those computed now, and earlier ones for the
+    others.
 
     Args:
         paper: The paper.
@@ -110,7 +112,7 @@ def merged(
 def differences(
     records: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
-    """What is not current in a ledger, a sentence each; thorough claims are not asked for."""
+    """Yield what is not current in a ledger, a sentence each; thorough claims are not asked for."""
     old = {(record["paper"], record["name"]): record for record in before}
     new = {(record["paper"], record["name"]): record for record in records}
     for key in old:

@@ -38,14 +38,15 @@ _MEANING: Final = {
 
 
 def is_ledger_page(content: bytes) -> bool:
-    """Whether this is a page of :func:`ledger_page`, of whatever version."""
+    """Return whether this is a page of :func:`ledger_page`, of whatever version."""
     return b'<meta name="generator" content="symderiv' in content[:1000] and (
         f"<title>{_TITLE}</title>".encode() in content[:1000]
     )
 
 
 def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -> str:
-    """One HTML page from the records of :func:`symderiv_ledger.papers.paper_run.verify_paper`.
+    """Return one HTML page from the records of
+    :func:`symderiv_ledger.papers.paper_run.verify_paper`.
 
     It needs nothing from elsewhere, and its script only filters: all is there without it.
 
@@ -105,15 +106,15 @@ class _Links:
                 found.append(self._link(record["paper"], record["name"], use["paper"]))
 
     def of_claim(self, record: dict[str, Any]) -> str:
-        """Where a claim stands."""
+        """Return where a claim stands."""
         return self._claims[record["paper"], record["name"]]
 
     def of_equation(self, record: dict[str, Any]) -> str:
-        """Where the claims about an equation begin; asked once, of the first of them."""
+        """Return where the claims about an equation begin; asked once, of the first of them."""
         return self._equations.get((record["paper"], record["equation"]), "")
 
     def uses(self, record: dict[str, Any]) -> list[dict[str, str]]:
-        """What a claim uses, each with words, reason, and an anchor if it is on the page."""
+        """Return what a claim uses, each with words, reason, and an anchor if it is on the page."""
         paper = record["paper"]
         return [
             {**self._link(use["paper"], use["equation"], paper), "reason": use["reason"]}
@@ -121,7 +122,7 @@ class _Links:
         ]
 
     def used_by(self, record: dict[str, Any]) -> list[dict[str, str]]:
-        """The claims that use a claim, or all of its equation."""
+        """Return the claims that use a claim, or all of its equation."""
         paper = record["paper"]
         keys = dict.fromkeys(((paper, record["name"]), (paper, record["equation"])))
         own = self.of_claim(record)
@@ -134,7 +135,7 @@ class _Links:
 
 
 def _free(anchor: str, taken: set[str]) -> str:
-    """An anchor that nothing else has."""
+    """Return an anchor that nothing else has."""
     names = (anchor, *(f"{anchor}-{count}" for count in range(2, len(taken) + 3)))
     found = next(name for name in names if name not in taken)
     taken.add(found)
@@ -177,7 +178,7 @@ def _mutants(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def _claim(
     record: dict[str, Any], first: bool, links: _Links, beside: Path | None
 ) -> dict[str, Any]:
-    """What the template shows of a claim, which may be the first about its equation."""
+    """Return what the template shows of a claim, which may be the first about its equation."""
     source, code = record["source"], record.get("code")
     return {
         **_LACKING,
@@ -199,23 +200,23 @@ def _claim(
 
 
 def _printed(display: str) -> Any:
-    """What the paper prints: a display, or words (with formulas between dollars)."""
+    """Return what the paper prints: a display, or words (with formulas between dollars)."""
     words = "$" in display or ("\\" not in display and _WORDS.search(display))
     return trusted(without_defaults(html_prose(display))) if words else _math(display)
 
 
 def _heading(record: dict[str, Any]) -> str:
-    """The claim's name as the beginning of a line; names in code are what they are."""
+    """Return the claim's name as the beginning of a line; names in code are what they are."""
     name = str(record["name"])
     return name if record.get("code") else name[:1].upper() + name[1:]
 
 
 def _statement(latex: str) -> Any:
-    """A statement as MathML, on several lines where it is long."""
+    """Return a statement as MathML, on several lines where it is long."""
     return trusted(without_defaults(mathml_display(break_lines(latex)))) if latex else ""
 
 
 def _math(latex: str) -> Any:
-    """A formula of a paper as MathML; what the converter does not know stays LaTeX."""
+    """Return a formula of a paper as MathML; what the converter does not know stays LaTeX."""
     plain = re.sub(r"\\tag\{[^}]*\}|\\label\{[^}]*\}", "", " ".join(latex.split()))
     return trusted(without_defaults(mathml_display([plain])))

@@ -73,7 +73,7 @@ _PROSE: Final = frozenset({"regime", "where", "rests_on", "given", "note", "not_
 
 
 def paper_from_toml(text: str, source: str) -> Paper:
-    """A paper from the text of a user's file.
+    """Return a paper from the text of a user's file.
 
     Args:
         text: TOML.
@@ -88,7 +88,7 @@ def paper_from_toml(text: str, source: str) -> Paper:
 def paper_from_files(
     files: Sequence[tuple[str, str]], package: str = "", name: str = "", title: str = ""
 ) -> Paper:
-    """A paper from the texts of its files, in their order.
+    """Return a paper from the texts of its files, in their order.
 
     Args:
         files: Name and TOML text of each.
@@ -142,7 +142,7 @@ class _PaperReader:
     spoken: dict[str, Spoken] = field(default_factory=dict)
 
     def read(self, content: Mapping[str, Any], source: str) -> None:
-        """One file."""
+        """Read one file."""
         try:
             self._definitions(content)
         except SymderivError as error:
@@ -182,7 +182,7 @@ class _PaperReader:
                 raise InputError(f"points {name}: {error}") from None
 
     def _as_another(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The keys of a set that is like another one but for those it gives."""
+        """Return the keys of a set that is like another one but for those it gives."""
         if "like" not in table:
             return table
         other = text_of(table, "like")
@@ -192,12 +192,14 @@ class _PaperReader:
         return {**self.tables[other], **own}
 
     def _set(self, table: Mapping[str, Any]) -> PointSet:
-        """A set with what is true of all functions of its module."""
+        """Return a set with what is true of all functions of its module."""
         whole = {**self.modules.get(module_of(table), {}), **table}
         return PointSet.read(whole, self.package, self.indices)
 
     def _spelled(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A table with the words that its texts name by ``$name``, if the paper gives any."""
+        """Return a table with the words that its texts name by ``$name``, if the paper gives
+        any.
+        """
 
         def word(found: re.Match[str]) -> str:
             if found[1] not in self.words:
@@ -271,7 +273,7 @@ class _PaperReader:
         return self.printed[number].code is not None
 
     def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
-        """What the statement speaks of, as it is written and in full."""
+        """Return what the statement speaks of, as it is written and in full."""
         text = table.get("statement")
         if not claim.statement or not isinstance(text, str):
             return Spoken()
@@ -284,7 +286,9 @@ class _PaperReader:
         return Spoken(calls, states, defines, frozenset(quantities(statement.tree) - free))
 
     def _statements(self, table: Mapping[str, Any], tried: PointSet) -> tuple[str, str]:
-        """The printed and the true statement in full; the second is empty if the first is true."""
+        """Return the printed and the true statement in full; the second is empty if the first is
+        true.
+        """
         given: list[str] = []
         for key, formula in (("statement", "formula"), ("corrected", "corrected_formula")):
             text = ""
@@ -302,7 +306,9 @@ class _PaperReader:
         return statement, corrected
 
     def _tried(self, table: Mapping[str, Any]) -> PointSet:
-        """The set that a claim names, with what it adds, or the one whose keys it carries."""
+        """Return the set that a claim names, with what it adds, or the one whose keys it
+        carries.
+        """
         rest = {key: value for key, value in table.items() if key not in _CLAIM_KEYS}
         if "points" not in table and {"function", "reference"} & set(table):
             return self._set(rest)
@@ -329,7 +335,7 @@ class _PaperReader:
 
 
 def _joined(first: str, second: str) -> str:
-    """What is true of all points, then what a claim adds."""
+    """Return what is true of all points, then what a claim adds."""
     if not first or not second:
         return first or second
     return f"{first}{' ' if first.endswith('.') else '; '}{second}"

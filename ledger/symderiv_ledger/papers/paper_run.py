@@ -56,7 +56,7 @@ class Selection:
 
 
 def selected(paper: Paper, selection: Selection) -> list[Claim]:
-    """The claims of a paper that are asked for, in its order.
+    """Return the claims of a paper that are asked for, in its order.
 
     Raises:
         InputError: The paper has no claim on that equation.
@@ -148,7 +148,7 @@ def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
 
 
 def record(paper: Paper, finding: Finding) -> dict[str, Any]:
-    """A finding as the object that ``symderiv verify --json`` prints.
+    """Return a finding as the object that ``symderiv verify --json`` prints.
 
     ``evidence`` is a list with one entry per statement that was tried, the printed one first.
     ``printed`` is the paper's LaTeX, ``statement`` its meaning as text, ``corrected`` the true
@@ -198,7 +198,8 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
 
 
 def refreshed(paper: Paper, claim: Claim, before: dict[str, Any]) -> dict[str, Any]:
-    """The record of a claim whose hash is that of an earlier record: with its verdict and evidence.
+    """Return the record of a claim whose hash is that of an earlier record: with its verdict and
+    evidence.
 
     What is no part of the hash (notes, regimes, edges) is as the paper's file says now.
     """
@@ -214,7 +215,7 @@ def _use(paper: Paper, use: Use) -> dict[str, str]:
 
 
 def arithmetic(backend: str) -> str:
-    """The library that a back end computes with, and its version.
+    """Return the library that a back end computes with, and its version.
 
     Args:
         backend: A back end of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``.

@@ -79,7 +79,7 @@ class PointSet:
     tried_at: str = ""
 
     def meant(self, names: frozenset[str]) -> PointSet:
-        """The set as a statement with these names means it: see :meth:`Reference.meant`."""
+        """Return the set as a statement with these names means it: see :meth:`Reference.meant`."""
         if self.reference is None:
             return self
         meant = self.reference.meant(names)
@@ -103,7 +103,7 @@ class PointSet:
 
     @classmethod
     def read(cls, table: Mapping[str, Any], package: str, indices: Indices) -> PointSet:
-        """A set from its table.
+        """Return a set from its table.
 
         Args:
             table: Without the keys of a claim.
@@ -149,7 +149,7 @@ class PointSet:
 
 
 def read_rule(text: str) -> ComparisonRule:
-    """A rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
+    """Return a rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
 
     Raises:
         InputError: There is no such rule, or it does not take these values.
@@ -164,12 +164,14 @@ def read_rule(text: str) -> ComparisonRule:
 
 
 def module_of(table: Mapping[str, Any]) -> str:
-    """The module whose function a set names, empty if it names none."""
+    """Return the module whose function a set names, empty if it names none."""
     return _call(text_of(table, "function"))[0].rpartition(".")[0]
 
 
 def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterable[Point]]:
-    """The function that ``module.name`` stands for, or that ``module.name(count=3)`` returns."""
+    """Return the function that ``module.name`` stands for, or that ``module.name(count=3)``
+    returns.
+    """
     text = text_of(table, "function")
     if not package:
         raise InputError(
@@ -187,7 +189,7 @@ def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterabl
 
 
 def _call(text: str) -> tuple[str, dict[str, Any] | None]:
-    """The name in ``"module.name(a=1, b=[2, 3])"`` and its values, None without brackets.
+    """Return the name in ``"module.name(a=1, b=[2, 3])"`` and its values, None without brackets.
 
     The name is empty if the text is something else.
     """
@@ -203,7 +205,7 @@ def _call(text: str) -> tuple[str, dict[str, Any] | None]:
 
 
 def _spelled(text: str) -> str:
-    """A call written in one standard way."""
+    """Return a call written in one standard way."""
     return ast.unparse(ast.parse(text.strip(), mode="eval"))
 
 
@@ -213,7 +215,7 @@ def _frozen(value: Any) -> Any:
 
 
 def text_of(table: Mapping[str, Any], key: str) -> str:
-    """A text, empty if it is not there; line breaks count in formulas only."""
+    """Return a text, empty if it is not there; line breaks count in formulas only."""
     value = table.get(key, "")
     if not isinstance(value, str):
         raise InputError(f"{key} must be a text")
@@ -221,7 +223,7 @@ def text_of(table: Mapping[str, Any], key: str) -> str:
 
 
 def names_of(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """A list of names, empty if it is not there."""
+    """Return a list of names, empty if it is not there."""
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{key} must be a list of names")
@@ -229,7 +231,7 @@ def names_of(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def pairs_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
-    """A list of pairs of names, empty if it is not there."""
+    """Return a list of pairs of names, empty if it is not there."""
     value = table.get(key, [])
     pairs = [tuple(pair) for pair in value] if isinstance(value, list) else [()]
     if not all(len(p) == 2 and all(isinstance(name, str) for name in p) for p in pairs):

@@ -11,13 +11,13 @@ __all__ = ["overturned_by", "tier"]
 
 
 def tier(finding: Finding) -> str:
-    """One of :data:`~symderiv_ledger.claims.claim.TIERS`; empty if nothing was computed."""
+    """Return one of :data:`~symderiv_ledger.claims.claim.TIERS`; empty if nothing was computed."""
     rule = finding.claim.rule
     return rule.tier if rule is not None and finding.printed is not None else ""
 
 
 def overturned_by(finding: Finding) -> str:
-    """What would overturn a verdict, in words without a full stop; empty if there is none.
+    """Return what would overturn a verdict, in words without a full stop; empty if there is none.
 
     A print that failed is cleared by its counterexample alone; what is said to be true instead
     falls like a print that passed.

@@ -100,7 +100,7 @@ class Finding:
 
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
-    """The displays that a claim is about, as printed; of code, what is stated anew."""
+    """Return the displays that a claim is about, as printed; of code, what is stated anew."""
     found = paper.printed.get(claim.equation)
     if found is None:
         return ()
@@ -161,7 +161,7 @@ def _computed(claim: Claim, with_mutants: bool) -> Finding:
 
 
 def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation) -> str:
-    """The verdict from the evidence."""
+    """Return the verdict from the evidence."""
     if tested.passed:
         assert claim.rule is not None
         return "definition" if claim.definition else claim.rule.verdict
@@ -175,7 +175,7 @@ def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation
 def _test_of_print(
     claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
 ) -> Tested:
-    """A print whose indices leave their range has no value: it fails."""
+    """Return a print whose indices leave their range has no value: it fails."""
     assert claim.rule is not None
     try:
         return claim.rule.test(statement, claim.ranges, points, arithmetic)

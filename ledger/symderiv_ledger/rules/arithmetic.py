@@ -44,7 +44,7 @@ _MATRIX: Final = ("transpose", "inverse", "det", "trace", "kron", "identity", "e
 
 
 def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
-    """The value of an expression.
+    """Return the value of an expression.
 
     Integers stay integers (they may be indices) until a division or a function meets them.
 
@@ -62,7 +62,9 @@ def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
 
 
 def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterator[dict[str, int]]:
-    """All values of the free indices, the last one fastest; later ranges may use earlier names."""
+    """Yield all values of the free indices, the last one fastest; later ranges may use earlier
+    names.
+    """
     if not ranges:
         yield {}
         return

@@ -56,7 +56,7 @@ def ball_integral(
     limits: Sequence[Sequence[Any]],
     balls: Any,
 ) -> Any:
-    """A ball around the integral.
+    """Return a ball around the integral.
 
     Args:
         integrand: Given an arithmetic, the values of names in it and the variables.

@@ -87,7 +87,7 @@ class Pair:
 
 
 def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> Iterator[Pair]:
-    """All pairs of neighbouring sides at a point, for all values of the free indices."""
+    """Yield all pairs of neighbouring sides at a point, for all values of the free indices."""
     for indices in index_values(parse_ranges(ranges), point.values):
         values = extended(point.values, indices)
         shown = ", ".join(f"{name} = {value}" for name, value in indices.items())
@@ -98,7 +98,7 @@ def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> I
 
 
 def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[Pair]:
-    """Matrices entry by entry."""
+    """Yield matrices entry by entry."""
     if not (hasattr(left, "rows") or hasattr(right, "rows")):
         yield Pair(where, relation, left, right)
         return
@@ -124,12 +124,12 @@ def _shown(value: Any) -> str:
 
 
 def counterexample(pair: Pair) -> dict[str, str]:
-    """Where a pair differs, with both values."""
+    """Return where a pair differs, with both values."""
     return {"point": pair.where, "left": _shown(pair.left), "right": _shown(pair.right)}
 
 
 def one_point(points: int, differ: str) -> str:
-    """One point at which something is the case: what overturns a statement that passed."""
+    """Return one point at which something is the case: what overturns a statement that passed."""
     return f"one point, of the {points} tried or another of the regime, where {differ}"
 
 
@@ -156,11 +156,11 @@ class PairRule(ABC):
 
     @abstractmethod
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        """Whether a pair passes."""
+        """Return whether a pair passes."""
 
     @abstractmethod
     def passed(self, count: int, largest: float, beside: float) -> Tested:
-        """What is said when all have passed, with the largest of their measures."""
+        """Return what is said when all have passed, with the largest of their measures."""
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
@@ -180,7 +180,7 @@ class PairRule(ABC):
 
 
 def fails_at(pair: Pair, error: float | None) -> Judged:
-    """A pair that fails, with the relative difference of its sides if there is one."""
+    """Return a pair that fails, with the relative difference of its sides if there is one."""
     size = "" if error is None or math.isnan(error) else f", relative difference {error:.2g}"
     return Judged(error, f"fails at {pair.where}{size}")
 
@@ -230,7 +230,9 @@ class Exact(PairRule):
         return Tested(True, count, largest, summary)
 
     def _error(self, pair: Pair, tolerance: Any) -> float | None:
-        """Relative difference; 0 for an inequality that holds and None for one that does not."""
+        """Return relative difference; 0 for an inequality that holds and None for one that does
+        not.
+        """
         difference = abs(pair.left - pair.right)
         if not isinstance(pair.relation, ast.Eq):
             return 0.0 if related(pair) else None
@@ -476,7 +478,7 @@ class Deviation:
 
 
 def _with_error(value: Any) -> tuple[float, float]:
-    """A number and its standard error, which is 0 where it was not measured."""
+    """Return a number and its standard error, which is 0 where it was not measured."""
     if isinstance(value, Measured):
         return float(value.mean), float(value.error)
     return float(value), 0.0

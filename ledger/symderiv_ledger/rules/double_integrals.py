@@ -41,7 +41,7 @@ class Arrays:
         self.depth = depth
 
     def erf(self, x: Any) -> Any:
-        """The error function."""
+        """Return the error function."""
         from scipy.special import erf
 
         return erf(x)
@@ -50,7 +50,7 @@ class Arrays:
 def integral(
     integrand: Callable[..., Any], limits: Sequence[tuple[Any, Any]], depth: int = 0
 ) -> Any:
-    """The integral over a product of ranges.
+    """Return the integral over a product of ranges.
 
     Args:
         integrand: Takes an array per range.

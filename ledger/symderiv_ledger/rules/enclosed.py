@@ -87,5 +87,5 @@ class _Deferred:
 
 
 def deferred(choose: Callable[[], ComparisonRule]) -> ComparisonRule:
-    """A rule that is chosen when it is first needed: whether a mean is closed takes time."""
+    """Return a rule that is chosen when it is first needed: whether a mean is closed takes time."""
     return cast("ComparisonRule", _Deferred(choose))

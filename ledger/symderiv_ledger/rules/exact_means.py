@@ -74,7 +74,7 @@ class GaussianMean:
         return Exact(digits=self.digits + GUARD, lost=GUARD)
 
     def points(self, numbers: Any) -> Iterator[Point]:
-        """Covariances inside the cone, some of them nearly singular, with the mean as ``I``.
+        """Yield covariances inside the cone, some of them nearly singular, with the mean as ``I``.
 
         Raises:
             DivergentError: The mean does not exist.
@@ -144,14 +144,14 @@ def _point(kind: str, covariance: sp.Matrix, value: Any, numbers: Numbers) -> Po
 
 
 def exactly(value: sp.Rational, numbers: Numbers) -> Any:
-    """A rational in an arithmetic."""
+    """Return a rational in an arithmetic."""
     return numbers.mpf(int(value.p)) / int(value.q)
 
 
 def enclosed_mean(
     integrand: sp.Expr, fields: Sequence[sp.Symbol], covariance: sp.Matrix, digits: int
 ) -> Any:
-    """A ball (``arb``) that contains E[integrand], at the precision of the thread.
+    """Return a ball (``arb``) that contains E[integrand], at the precision of the thread.
 
     Args:
         integrand: What is averaged.

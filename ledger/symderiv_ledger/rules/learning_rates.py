@@ -89,7 +89,7 @@ class LearningRates:
             raise InputError(f"there are no points with {WEIGHTS[self.weights]} for {self.student}")
 
     def points(self, numbers: Numbers) -> Iterator[Point]:
-        """Random overlaps, K and M different, teachers correlated and not of length one.
+        """Yield random overlaps, K and M different, teachers correlated and not of length one.
 
         Raises:
             InputError: There are no points with these output weights.
@@ -238,7 +238,7 @@ class _ExampleMeans:
 
 @lru_cache(maxsize=8)
 def _module(student: str, teacher: str) -> Any:
-    """The moment form in closed means; None if there are none."""
+    """Return the moment form in closed means; None if there are none."""
     from symderiv.precision.moments.moment_system import moment_module
 
     try:

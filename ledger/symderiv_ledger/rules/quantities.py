@@ -86,14 +86,14 @@ class Reference:
     unless: tuple[str, frozenset[str]] | None = None
 
     def meant(self, names: frozenset[str]) -> Reference:
-        """The reference as a statement with these names means it."""
+        """Return the reference as a statement with these names means it."""
         if self.unless is None or self.unless[1] & names:
             return self
         weights = self.unless[0]
         return replace(self, points=self.conventions[weights], weights=weights)
 
     def statement_of(self, formula: str) -> str:
-        """A pasted formula (LaTeX or text) for the mean as a statement ``I == ...``."""
+        """Return a pasted formula (LaTeX or text) for the mean as a statement ``I == ...``."""
         if not self.fields:
             raise InputError("a formula goes with i2, i3, i4 or expectation; write a statement")
         return f"I == {_in_entries(formula, self.fields)}"
@@ -115,7 +115,7 @@ class Reference:
 
 
 def read_reference(table: Mapping[str, Any]) -> Reference:
-    """A reference with its parameters.
+    """Return a reference with its parameters.
 
     Args:
         table: ``reference`` and the parameters, nothing else.
@@ -215,7 +215,7 @@ def _activations(table: Mapping[str, Any], fields: int) -> tuple[str, ...]:
 
 
 def _named(text: str) -> str:
-    """An activation's text, refused at once if it cannot be read."""
+    """Return an activation's text, refused at once if it cannot be read."""
     from symderiv.formula import activation
 
     activation(text)
@@ -252,7 +252,7 @@ def _expression(text: str, fields: int) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _in_entries(formula: str, fields: int) -> str:
-    """A formula in C_{12}, c12, ... as text of the statement language."""
+    """Return a formula in C_{12}, c12, ... as text of the statement language."""
     import sympy as sp
 
     from symderiv.formula.pasted import build_formula, read_definitions

@@ -61,7 +61,7 @@ class Values(Mapping[str, Any]):
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is such a name; nothing is computed for that."""
+        """Return whether there is such a name; nothing is computed for that."""
         return name in self._known or name in self._lazy
 
     def __iter__(self) -> Iterator[str]:
@@ -72,6 +72,6 @@ class Values(Mapping[str, Any]):
 
 
 def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values with more names in front; lazy ones stay lazy."""
+    """Return the values with more names in front; lazy ones stay lazy."""
     behind = values.maps if isinstance(values, ChainMap) else [values]
     return ChainMap(dict(names), *behind)

@@ -58,7 +58,7 @@ class FieldMeans(Protocol):
         """E[∂F_k/∂S_j], shape (K, K), and E[F_k], shape (K,)."""
 
     def loss(self, fields: UnitFields, label: int) -> float:
-        """The mean loss of the class."""
+        """Return the mean loss of the class."""
 
 
 class ShiftedReLU:
@@ -182,7 +182,7 @@ class FieldQuadrature:
 
 
 def field_means(activation: str, loss: str, units: int) -> FieldMeans:
-    """The means of a network with biases or without closed ones.
+    """Return the means of a network with biases or without closed ones.
 
     Raises:
         InputError: there are none; the argument that is in the way.
@@ -216,7 +216,7 @@ class FieldFlow:
         return moved @ self.basis.T, shifted
 
     def loss(self, weights: Floats, biases: Floats) -> float:
-        """The mean loss over both classes."""
+        """Return the mean loss over both classes."""
         u = weights @ self.basis
         parts = [self.means.loss(self._fields(u, biases, label), label) for label in (0, 1)]
         return 0.5 * sum(parts)

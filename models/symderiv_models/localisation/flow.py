@@ -70,7 +70,7 @@ def _means(activation: str) -> tuple[sp.Expr, ...]:
 
 
 def _in_the_angle(value: sp.Expr) -> sp.Expr:
-    """Roots of 1 − cos² as sin θ, arcs as angles, for θ in [0, π]."""
+    """Return roots of 1 − cos² as sin θ, arcs as angles, for θ in [0, π]."""
     value = value.replace(
         lambda e: e.is_Pow and e.exp.is_Rational and e.exp.q == 2 and e.base.has(sp.cos),
         lambda e: (
@@ -101,7 +101,7 @@ def _compiled(activation: str) -> tuple[Compiled, ...]:
 
 
 def closes(activation: str) -> bool:
-    """Whether the Gaussian calculus closes the flow of an activation."""
+    """Return whether the Gaussian calculus closes the flow of an activation."""
     try:
         _compiled(activation)
     except InputError:
@@ -163,7 +163,7 @@ class PopulationFlow:
         return self.fourier_rate(weights @ self.basis) @ self.basis.T
 
     def fourier_rate(self, u: Floats) -> Floats:
-        """The same for coefficients in the real Fourier basis, shape (…, K, D)."""
+        """Return the same for coefficients in the real Fourier basis, shape (…, K, D)."""
         found = np.zeros_like(u)
         for label, spectrum in enumerate(self.spectra):
             down, across, angle = _fields(u, spectrum)
@@ -204,7 +204,7 @@ class PopulationFlow:
     def steady_state(
         self, weights: Floats, end: float = 1e9, *, largest: float | None = None
     ) -> tuple[Floats, float]:
-        """A stable steady state that the flow reaches from ``weights``, shape (K, D).
+        """Return a stable steady state that the flow reaches from ``weights``, shape (K, D).
 
         The flow is followed until it is slow; it goes down the loss, whose minimum nearby is then
         found with its gradient and Hessian (a trust region, which leaves saddles). Rotations around
@@ -306,7 +306,9 @@ def followed(
 
 
 def _fields(u: Floats, spectrum: Floats) -> tuple[Floats, Floats, Floats]:
-    """Variances of both fields of all pairs and their angles, shapes (…, K, K), of one class."""
+    """Return variances of both fields of all pairs and their angles, shapes (…, K, K), of one
+    class.
+    """
     q = np.sum(u**2 * np.maximum(spectrum, 0.0), axis=-1)
     down, across = np.broadcast_arrays(q[..., :, None], q[..., None, :])
     return down, across, pair_angles(u, spectrum)

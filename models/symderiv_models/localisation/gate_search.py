@@ -46,21 +46,23 @@ class Merits:
     coupling: Floats
 
     def best(self, within: float = 1e-9) -> np.ndarray:
-        """Indices of the best structures."""
+        """Return indices of the best structures."""
         return np.flatnonzero(self.merit > np.max(self.merit) - within)
 
     def tiling(self) -> np.ndarray:
-        """Whether each input opens one unit, and every unit is opened by some input, shape (G,)."""
+        """Return whether each input opens one unit, and every unit is opened by some input,
+        shape (G,).
+        """
         one = np.all(np.sum(self.gates, axis=2) == 1, axis=1)
         return np.asarray(one & np.all(np.any(self.gates, axis=1), axis=1))
 
     def exclusive(self) -> np.ndarray:
-        """Whether no input opens two units, shape (G,)."""
+        """Return whether no input opens two units, shape (G,)."""
         return np.asarray(np.all(np.sum(self.gates, axis=2) <= 1, axis=1))
 
 
 def structures(examples: int, units: int) -> Iterator[np.ndarray]:
-    """All gates of P inputs and K units, in pieces of shape (G, P, K).
+    """Yield all gates of P inputs and K units, in pieces of shape (G, P, K).
 
     Raises:
         InputError: they are too many.
@@ -120,7 +122,8 @@ def best_gates(
     *,
     restarts: int = 20,
 ) -> GatedLinear:
-    """The best gates that descents from random gates come to: a lower bound on the best merit.
+    """Return the best gates that descents from random gates come to: a lower bound on the best
+    merit.
 
     Args:
         inputs, labels, probabilities, units: as for :func:`all_merits`.

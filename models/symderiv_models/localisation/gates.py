@@ -32,7 +32,9 @@ def same_gate(inputs: GaussianRing, before: Floats, after: Floats) -> Floats:
 def same_gate_of_sample(
     inputs: RingInputs, before: Floats, after: Floats, examples: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """The same for any inputs, from ``examples`` of them: means and standard errors, shape (…)."""
+    """Return the same for any inputs, from ``examples`` of them: means and standard errors,
+    shape (…).
+    """
     x = _examples(inputs, examples, seed)
     same = (before @ x.T >= 0.0) == (after @ x.T >= 0.0)
     return _mean(same)

@@ -20,7 +20,7 @@ def participation_ratio(weights: Floats) -> Floats:
 
 
 def is_localised(weights: Floats) -> np.ndarray:
-    """Whether each field over the last axis is localised."""
+    """Return whether each field over the last axis is localised."""
     return np.asarray(participation_ratio(weights) > LOCALISED * 3.0 / weights.shape[-1])
 
 

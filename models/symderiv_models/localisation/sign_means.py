@@ -57,7 +57,7 @@ class SampledSignMeans:
 def sign_means(
     inputs: NonlinearProcess, label: int, weights: Floats, *, points: int = 2**16, seed: int = 0
 ) -> SampledSignMeans:
-    """The means for weights of shape (D,), by the best route for the gain and D.
+    """Return the means for weights of shape (D,), by the best route for the gain and D.
 
     Args:
         inputs: the process.
@@ -113,7 +113,7 @@ def orthants(row: Floats, *, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 
 
 def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]:
-    """The same by Genz's rule; opposite signs have one probability."""
+    """Return the same by Genz's rule; opposite signs have one probability."""
     from scipy.stats import multivariate_normal
 
     half, zero = len(signs) // 2, np.zeros(len(covariance))
@@ -134,7 +134,7 @@ def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]
 
 
 def _sobol(inputs: NonlinearProcess, label: int, weights: Floats, points: int, seed: int) -> Floats:
-    """Means over independently scrambled Sobol points, shape (repeats, D)."""
+    """Return means over independently scrambled Sobol points, shape (repeats, D)."""
     from scipy.stats import qmc
 
     root = ring.root(inputs.kernel(label))

@@ -77,7 +77,7 @@ class Learner:
         return self.loss == "squared" and not self.biases and closes(self.activation)
 
     def initial(self, runs: int, seed: int) -> Floats:
-        """Initial weights, shape (runs, K, D); run r depends on the seed and r only."""
+        """Return initial weights, shape (runs, K, D); run r depends on the seed and r only."""
         shape = (self.units, self.inputs.sites)
         streams = [np.random.default_rng([seed, run]) for run in range(runs)]
         return np.stack([self.initial_std * each.standard_normal(shape) for each in streams])
@@ -113,7 +113,7 @@ class Learner:
         return self._learnt(lambda: kept, self.initial(runs, seed), steps, points, tell)
 
     def _drawn(self, examples: int, streams: list[np.random.Generator]) -> tuple[Floats, Floats]:
-        """Inputs (runs, b, D) and labels (b,), the first half of label 1."""
+        """Return inputs (runs, b, D) and labels (b,), the first half of label 1."""
         half = examples // 2
         drawn = [
             np.concatenate([self.inputs.sample(label, (half,), each) for label in (1, 0)])
@@ -164,7 +164,7 @@ class Learner:
 
 
 def compiled(activation: str) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
-    """An activation and its slope as functions of arrays.
+    """Return an activation and its slope as functions of arrays.
 
     Raises:
         InputError: the slope is not a function: the activation jumps.

@@ -71,7 +71,7 @@ _NEGLIGIBLE: Final = 1e-3
 
 
 def asymptotic_errors(setting: Setting, strengths: Array | None = None) -> RidgeErrors:
-    """Errors of a setting; its seed, trials and test samples do not matter.
+    """Return errors of a setting; its seed, trials and test samples do not matter.
 
     Args:
         setting: what is asked.
@@ -113,7 +113,7 @@ def _strengths(setting: Setting) -> Iterator[Array]:
 
 
 def solved(features: Profile, neurons: int, samples: int, constant: float) -> RidgeErrors:
-    """Errors of ridge on features of a law.
+    """Return errors of ridge on features of a law.
 
     Args:
         features: the law, on nodes.
@@ -218,7 +218,7 @@ def _explained(D: Array, kernel: Array, target: Array) -> Array:
 
 
 def _change(new: Array, old: Array) -> float:
-    """The largest relative change, of the derivative on its own scale."""
+    """Return the largest relative change, of the derivative on its own scale."""
     found = float(np.max(abs(new.real - old.real) / abs(new.real)))
     if np.iscomplexobj(new):
         scale = float(np.max(abs(new.imag)))

@@ -90,7 +90,7 @@ class Comparison:
 
 
 def compare(setting: Setting, tell: Tell) -> Comparison:
-    """All trials, each with its own spikes, teacher, weights and data.
+    """Return all trials, each with its own spikes, teacher, weights and data.
 
     Args:
         setting: What is asked.
@@ -108,7 +108,7 @@ def compare(setting: Setting, tell: Tell) -> Comparison:
 
 
 def one_trial(setting: Setting, number: int) -> PairedTrial:
-    """One draw of everything, the same whatever the other trials are."""
+    """Return one draw of everything, the same whatever the other trials are."""
     layer = trained_layer(setting, number)
     models = _Models(layer)
     errors = _errors(models, layer.examples("ridge"), layer.examples("test"))
@@ -129,7 +129,7 @@ def one_trial(setting: Setting, number: int) -> PairedTrial:
 
 
 def trial_strengths(setting: Setting, number: int) -> Array:
-    """The spikes' strengths that a trial draws, shape (2, r)."""
+    """Return the spikes' strengths that a trial draws, shape (2, r)."""
     drawn = population(setting, generators(setting, number)["population"])
     return np.array([component.strengths for component in drawn.components])
 

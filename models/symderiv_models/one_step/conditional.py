@@ -120,15 +120,15 @@ class ConditionalMap:
         return field_moments(self.activation, self.order)(fields.means(inputs), fields.deviations)
 
     def fields(self, component: int) -> ConditionedFields:
-        """The fields of a component given κ."""
+        """Return the fields of a component given κ."""
         return self._parts[component].fields
 
     def remaining_roots(self, component: int) -> tuple[Array, ...]:
-        """Roots of R^{∘2}, …, R^{∘P}, each of shape (k, k)."""
+        """Return roots of R^{∘2}, …, R^{∘P}, each of shape (k, k)."""
         return self._parts[component].roots
 
     def features(self, data: Samples, rows: slice, random: np.random.Generator) -> Array:
-        """The map at some rows of the examples, shape (k, count), with fresh g."""
+        """Return the map at some rows of the examples, shape (k, count), with fresh g."""
         blocks = []
         for component, part in enumerate(self._parts):
             ours = data.parts[component]
@@ -153,7 +153,7 @@ class ConditionalMap:
 def conditional_map(
     population: Population, first: Array, direction: Array, activation: str
 ) -> ConditionalMap:
-    """The map of a trained first layer.
+    """Return the map of a trained first layer.
 
     Args:
         population: The mixture.
@@ -174,7 +174,7 @@ def conditional_map(
 
 
 def _order(cosines: list[Array]) -> tuple[int, float]:
-    """The smallest P at which the bound is small, and the bound."""
+    """Return the smallest P at which the bound is small, and the bound."""
     for order in range(_LEAST_ORDER, _MOST_ORDER + 1):
         bound = max(float((np.sum(np.abs(R) ** (order + 1), axis=1) - 1.0).max()) for R in cosines)
         if bound <= _TOLERANCE:
@@ -183,7 +183,7 @@ def _order(cosines: list[Array]) -> tuple[int, float]:
 
 
 def _root(covariance: Array) -> Array:
-    """A with A Aᵀ the covariance, also where it is singular."""
+    """Return a with A Aᵀ the covariance, also where it is singular."""
     try:
         return np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:

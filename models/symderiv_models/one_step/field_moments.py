@@ -89,7 +89,7 @@ class FieldMoments:
 
 @lru_cache(maxsize=32)
 def field_moments(text: str, order: int, closed: bool = True) -> FieldMoments:
-    """The coefficients up to an order.
+    """Return the coefficients up to an order.
 
     Args:
         text: The activation, a name or a formula.
@@ -143,7 +143,9 @@ class _Quadrature:
         return HermiteMoments(found, second, error)
 
     def _step(self, a: Array, s: Array) -> tuple[float, float]:
-        """A step at which the numbers do not change any more, and by how much they last did."""
+        """Return a step at which the numbers do not change any more, and by how much they last
+        did.
+        """
         flat_a, flat_s = a.ravel(), s.ravel()
         hard = [flat_a.argmin(), flat_a.argmax(), abs(flat_a).argmin(), flat_s.argmax()]
         spread = np.linspace(0, flat_a.size - 1, min(_PROBES, flat_a.size)).astype(int)
@@ -178,7 +180,7 @@ class _Quadrature:
         return found / norm, second / norm
 
     def _rule(self, a: Array, s: Array, step: float) -> Any:
-        """Nodes and weights, numbers or one per pair."""
+        """Yield nodes and weights, numbers or one per pair."""
         if not self.kinks:
             for z in np.arange(-_FAR, _FAR + step / 2, step):
                 yield np.float64(z), step

@@ -72,7 +72,7 @@ class HermiteModel:
 
 @lru_cache(maxsize=64)
 def hermite_model(text: str, squared_scale: Fraction, degree: int) -> HermiteModel:
-    """The model of an activation.
+    """Return the model of an activation.
 
     Args:
         text: The activation, a name or a formula.
@@ -123,7 +123,7 @@ def _mean(integrand: sp.Expr, x: sp.Symbol, variance: sp.Rational) -> Value:
 
 
 def _ball(value: Value) -> Any:
-    """A ball that contains what a value stands for."""
+    """Return a ball that contains what a value stands for."""
     if value.interval is not None:
         low, high = value.interval
     else:

@@ -42,7 +42,7 @@ class ArrayActivation:
 
     @classmethod
     def of(cls, activation: Activation) -> ArrayActivation:
-        """Both of an activation that has a slope almost everywhere and does not jump.
+        """Return both of an activation that has a slope almost everywhere and does not jump.
 
         Raises:
             InputError: it jumps, so that a gradient step cannot be taken.
@@ -98,7 +98,7 @@ class Fit:
 
 
 def ridge(features: Array, labels: Array, constant: float) -> Fit:
-    r"""The minimiser of Σ (y_i - wᵀ φ_i/√k)²/(2m) + λ‖w‖²/2.
+    r"""Return the minimiser of Σ (y_i - wᵀ φ_i/√k)²/(2m) + λ‖w‖²/2.
 
     Args:
         features: φ in columns, shape (k, m).
@@ -119,7 +119,9 @@ def ridge(features: Array, labels: Array, constant: float) -> Fit:
 
 
 def column_blocks(rows: slice, k: int) -> Iterator[slice]:
-    """The rows of a set of examples in parts of which the features fit into memory at once."""
+    """Yield the rows of a set of examples in parts of which the features fit into memory at
+    once.
+    """
     step = max(1, _MOST_ENTRIES // k)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))

@@ -131,7 +131,7 @@ class _Frame:
 
 
 def profile(setting: Setting, strengths: Array) -> Profile:
-    """Nodes and moments of a setting.
+    """Return nodes and moments of a setting.
 
     Args:
         setting: its mean has to be 0.

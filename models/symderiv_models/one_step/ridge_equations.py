@@ -75,7 +75,7 @@ class _Cases:
 def ridge_errors(
     population: Population, features: ConditionalMap, samples: int, constant: float
 ) -> RidgeErrors:
-    """Errors of ridge on the map of a trained first layer.
+    """Return errors of ridge on the map of a trained first layer.
 
     Args:
         population: The mixture and the teacher.
@@ -127,7 +127,7 @@ def _cases(population: Population, features: ConditionalMap, place: int) -> _Cas
 
 
 def _grid(component: SpikedComponent, basis: Array) -> tuple[Array, Array]:
-    """Values of κ, shape (S, d + 1), and their weights."""
+    """Return values of κ, shape (S, d + 1), and their weights."""
     inside = component.directions.T @ basis
     covariance = np.eye(basis.shape[1]) + (inside.T * component.strengths) @ inside
     nodes, weights = gauss_hermite(_NODES, basis.shape[1])

@@ -36,7 +36,7 @@ _QUICK_SIZE, _QUICK_TRIALS = 200, 8
 
 
 def window_degree(beta: float) -> int | None:
-    """The highest degree l - 1 of the window (l-2)/(l-1) < β < (l-1)/l that β lies in.
+    """Return the highest degree l - 1 of the window (l-2)/(l-1) < β < (l-1)/l that β lies in.
 
     At the end of a window that of the window below; at least 1; None for β = 1, which lies in no
     window. β is taken for the decimal that is printed for it: 0.75 is 3/4.
@@ -111,7 +111,7 @@ class Setting(Table):
         return self
 
     def _fill(self, given: Mapping[str, Any]) -> None:
-        """The body of ``__init__``: what was given, checked."""
+        """Keep what was given, checked: the body of ``__init__``."""
         try:
             self.__pydantic_validator__.validate_python(dict(given), self_instance=self)
         except ValidationError as error:
@@ -152,7 +152,9 @@ class Setting(Table):
         return min(window_degree(self.beta) or MOST_DEGREE, MOST_DEGREE)
 
     def shortened(self) -> dict[str, Any]:
-        """The keys of a version that takes seconds: n at most 200 with its ratios, 8 trials."""
+        """Return the keys of a version that takes seconds: n at most 200 with its ratios, 8
+        trials.
+        """
         scale = min(1.0, _QUICK_SIZE / self.n)
         sizes = {
             name: max(2 * self.rank + 2, round(scale * value))

@@ -38,7 +38,7 @@ class SpikedComponent:
     strengths: Array
 
     def sample(self, random: np.random.Generator, count: int) -> Array:
-        """Inputs in rows, shape (count, n)."""
+        """Return inputs in rows, shape (count, n)."""
         z = random.standard_normal((count, self.mean.size))
         along = z @ self.directions
         z += (along * (np.sqrt(1.0 + self.strengths) - 1.0)) @ self.directions.T
@@ -89,7 +89,7 @@ class Population:
         return float(first.mean.size + first.strengths.sum())
 
     def sample(self, random: np.random.Generator, count: int) -> Samples:
-        """Examples with fixed numbers per component."""
+        """Return examples with fixed numbers per component."""
         first = math.floor(self.weight * count)
         x = np.empty((count, self.teacher.size))
         x[:first] = self.components[0].sample(random, first)

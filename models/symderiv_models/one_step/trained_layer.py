@@ -63,7 +63,7 @@ def trained_layer(
     number: int,
     made: Callable[[Setting, np.random.Generator], Population] = population,
 ) -> TrainedLayer:
-    """The layer of a trial, the same whatever the other trials are.
+    """Return the layer of a trial, the same whatever the other trials are.
 
     Args:
         setting: What is asked.

@@ -58,7 +58,7 @@ def _closed(f: str) -> tuple[Any, Any, Any]:
 
 
 def _functions(state: Manifold) -> tuple[Any, ...]:
-    """The closed mean and f itself in the manifold's numbers."""
+    """Return the closed mean and f itself in the manifold's numbers."""
     import sympy as sp
 
     numbers = state.numbers
@@ -87,7 +87,7 @@ def _nodes(numbers: Any) -> tuple[tuple[Any, Any], ...]:
 
 
 def _mean_over_latent(function: Any, D: int, nodes: Any) -> Any:
-    """The mean of a function of D normal latent variables by a product rule."""
+    """Return the mean of a function of D normal latent variables by a product rule."""
     total = 0
     for places in product(nodes, repeat=D):
         weight = 1

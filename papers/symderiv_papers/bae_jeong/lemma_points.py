@@ -91,7 +91,7 @@ def at_separations(f: str) -> Callable[[Any], Iterator[Point]]:
 
 
 def even_mixtures(functions: Sequence[str]) -> Callable[[Any], Iterator[Point]]:
-    """The same for two components of equal probability, alpha = 1/2 to 9."""
+    """Return the same for two components of equal probability, alpha = 1/2 to 9."""
 
     def points(numbers: Any) -> Iterator[Point]:
         for f in functions:
@@ -105,7 +105,7 @@ def even_mixtures(functions: Sequence[str]) -> Callable[[Any], Iterator[Point]]:
 def small_separation(
     functions: Sequence[str], *, even: bool = False
 ) -> Callable[[Any], Iterator[Point]]:
-    """The same for a separation that goes to zero, which is the parameter."""
+    """Return the same for a separation that goes to zero, which is the parameter."""
 
     def points(numbers: Any) -> Iterator[Point]:
         for f in functions:
@@ -180,7 +180,9 @@ def _joint(f: str, g: str, eps: Any, components: str, numbers: Any) -> dict[str,
 
 
 def near_mean(numbers: Any) -> Iterator[Point]:
-    """The mean of f given that x is within eps of its mean 0, by the density; f(0) is centre."""
+    """Yield the mean of f given that x is within eps of its mean 0, by the density; f(0) is
+    centre.
+    """
     for f, function in _FUNCTIONS.items():
         for eps in (1e-2, 1e-3):
             known = _standardised(_SKEWED, numbers.mpf(2), numbers)
@@ -220,7 +222,8 @@ def _density(known: dict[str, Any], numbers: Any) -> Callable[[Any], Any]:
 
 
 def halves(numbers: Any) -> Iterator[Point]:
-    """A mixture of mean mu and variance var, its density P and the normal one, Dn; f = x^2 + x.
+    """Yield a mixture of mean mu and variance var, its density P and the normal one, Dn; f = x^2 +
+    x.
 
     Names: mu, var, eps, P, Dn, f, df[n] (derivatives at mu), mixture (E f), left (the part of
     E f from x < -eps).

@@ -95,7 +95,9 @@ def _average_divergence(m: int, alpha: float) -> float:
 
 
 def integrals(numbers: Any) -> Iterator[Point]:
-    """The engine's divergence KL of a mixture of normal laws with density P from N(0, 1), Qd."""
+    """Yield the engine's divergence KL of a mixture of normal laws with density P from N(0, 1),
+    Qd.
+    """
     for means, p in (((-1.0, 2.0), (0.25, 0.75)), ((-2.5, 0.5, 1.0), (0.5, 0.25, 0.25))):
         law = Mixture(np.array(means)[:, None], np.array(p), "coordinate", False)
 
@@ -130,8 +132,9 @@ def standard(numbers: Any) -> Iterator[Point]:
 
 
 def curves(numbers: Any) -> Iterator[Point]:
-    """Two curves at log-spaced times, v[t] and vh[t], which cross; M is their distance, the root
-    of the mean square of the difference; entries[k, l] and their mean."""
+    """Yield two curves at log-spaced times, v[t] and vh[t], which cross; M is their distance, the
+    root of the mean square of the difference; entries[k, l] and their mean.
+    """
     for T in (5, 8):
         t = np.logspace(-1, 1, T)
         v, vh = 1 - np.exp(-t), 1 - np.exp(-1.3 * t) - 0.05 * t / 3
@@ -168,7 +171,8 @@ def overlaps(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=8)
 def _polynomial(D: int, ratio: float) -> dict[str, np.ndarray]:
-    """Exact means for f(u) = u^2 + u under normal and under independent standardised mixtures.
+    """Return exact means for f(u) = u^2 + u under normal and under independent standardised
+    mixtures.
 
     The mean of products of U_i follows from third and fourth cumulants of the coordinates.
     """
@@ -212,7 +216,9 @@ def per_coordinate(numbers: Any) -> Iterator[Point]:
 
 
 def per_sample(numbers: Any) -> Iterator[Point]:
-    """One component per sample: T under N(0, I) and TP by the mixture's covariance, exactly."""
+    """Yield one component per sample: T under N(0, I) and TP by the mixture's covariance,
+    exactly.
+    """
     D = 5
     random = np.random.default_rng(11)
     teacher = random.integers(-3, 4, size=(3, D)) + 0.5
@@ -232,7 +238,7 @@ def per_sample(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=4)
 def _drawn(assignment: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Means over draws of the simulator: covariances of the fields and of erf of them."""
+    """Return means over draws of the simulator: covariances of the fields and of erf of them."""
     N, D, K, M, count = 120, 60, 2, 3, 40_000
     random = np.random.default_rng(5)
     F = random.normal(size=(N, D))
@@ -271,7 +277,7 @@ def _drawn(assignment: str) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
 
 
 def _average(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Mean of products and its standard error, last axis."""
+    """Return mean of products and its standard error, last axis."""
     products = left[:, :, None] * right[:, None, :]
     error = products.std(axis=0) / math.sqrt(len(left))
     return np.stack([products.mean(axis=0), error], axis=-1)

@@ -24,7 +24,7 @@ _SIZES: Final = ((3, 2, 4, 6, 3), (2, 3, 5, 4, 4))
 
 
 def sample_points(numbers: Any) -> Iterator[Point]:
-    """Examples of two networks with K != M, f not odd, g and g~ different.
+    """Yield examples of two networks with K != M, f not odd, g and g~ different.
 
     Names: K, M, D, N, eta, C[r], F, W, Wt, v, w, U[i], X[i], lam[k], nu[m], y, y_hat, functions f,
     g, gt, dg, new_W and new_v after a step, force (the derivative of the loss by W[k, i] over

@@ -30,7 +30,7 @@ _PAIRS: Final = (("relu", "relu"), ("sign", "x**2 + x + 1"), ("erf", "relu"))
 
 
 def in_numbers(expression: Any, names: list[Any], numbers: Any) -> Callable[..., Any]:
-    """A closed form as a function in some kind of numbers."""
+    """Return a closed form as a function in some kind of numbers."""
     import sympy as sp
 
     known = ("sqrt", "sign", "mpf", "erf", "exp", "asin", "acos", "atan")
@@ -79,7 +79,7 @@ def _alone(f: str, numbers: Any) -> Callable[[Any], Any]:
 
 
 def blocks(numbers: Any) -> Iterator[Point]:
-    """Two Gaussian vectors of 3 and 2 components and their joint covariance.
+    """Yield two Gaussian vectors of 3 and 2 components and their joint covariance.
 
     Names: Q, S, R, eps, I, J; zero and its like; block(A, B, C, D); x, y (columns), z (both);
     P, Z of the joint density by conditioning one component after the other.
@@ -118,13 +118,15 @@ def _block(A: Any, B: Any, C: Any, D: Any, numbers: Any) -> Any:
 
 
 def _mixed(joint: Any, numbers: Any) -> Any:
-    """Second moments of independent numbers mixed by the triangular root of a covariance."""
+    """Return second moments of independent numbers mixed by the triangular root of a covariance."""
     root = numbers.cholesky(joint)
     return root * root.T
 
 
 def _conditioned(joint: Any, z: list[Any], numbers: Any) -> tuple[Any, Any]:
-    """The normal density at z as a product of conditional densities, and its normalisation."""
+    """Return the normal density at z as a product of conditional densities, and its
+    normalisation.
+    """
     rows = [[joint[i, j] for j in range(joint.cols)] for i in range(joint.rows)]
     means, exponent, norm = [numbers.zero] * len(z), numbers.zero, numbers.one
     for k in range(len(z)):
@@ -160,7 +162,7 @@ def _vector_means() -> tuple[list[Any], Any]:
 
 
 def vector_functions(numbers: Any) -> Iterator[Point]:
-    """Means of polynomials of two vectors with x1, x2 and y1, y2 weakly correlated."""
+    """Yield means of polynomials of two vectors with x1, x2 and y1, y2 weakly correlated."""
     values, symbol = _vector_means()
     Q = numbers.matrix([[2, 1], [1, 3]]) / 2
     R = numbers.matrix([[3, 1], [1, 2]]) / 3
@@ -179,7 +181,7 @@ def vector_functions(numbers: Any) -> Iterator[Point]:
 
 
 def pair_points(numbers: Any) -> Iterator[Point]:
-    """Two inputs whose features have a small overlap.
+    """Yield two inputs whose features have a small overlap.
 
     Names: a, b, D, F[r, i] (two columns), pair = E[f(U_1) f(U_2)], mean = E f(U), overlap.
     """
@@ -209,7 +211,7 @@ def pair_points(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=8)
 def _with_overlap(f: str, eps: float, digits: int) -> Manifold:
-    """A manifold whose features are nearly orthogonal, their overlaps of size eps."""
+    """Return a manifold whose features are nearly orthogonal, their overlaps of size eps."""
     base = manifold(2, 2, 6, 4, f, "erf", digits, 3)
     numbers = base.numbers
     F = numbers.matrix(base.D, base.N)
@@ -222,7 +224,7 @@ def _with_overlap(f: str, eps: float, digits: int) -> Manifold:
 
 
 def nearly_orthogonal(numbers: Any) -> Iterator[Point]:
-    """Covariances of fields by closed forms of pairs, at small overlaps of the features.
+    """Yield covariances of fields by closed forms of pairs, at small overlaps of the features.
 
     Names: K, D, N, a, b, c, W, F, Omega, Sigma, Q (exact for this f), shifted[i, j] =
     E[f(U_i - a) (f(U_j) - a)] and centred[i, j] = E[(f(U_i) - a) (f(U_j) - a)] for f = x^2 + x.
@@ -315,7 +317,7 @@ def _large(f: str, D: int, N: int) -> dict[str, Any]:
 
 
 def large(numbers: Any) -> Iterator[Point]:
-    """Random features at growing sizes, D/N below and above 1; the parameter is 1/D."""
+    """Yield random features at growing sizes, D/N below and above 1; the parameter is 1/D."""
     for f in ("sign", "relu"):
         for ratio in (0.5, 2.0):
             for D in (48, 768):

@@ -24,7 +24,7 @@ _NODES: Final = 128
 
 
 def windows(numbers: Any) -> Iterator[Point]:
-    """Points of :func:`manifold_points` with windows of the eigenvalues.
+    """Yield points of :func:`manifold_points` with windows of the eigenvalues.
 
     Further names: H, width, first[h], share[h] (eigenvalues in the window over D width),
     density[h, k, m] and density_S[h, k, l] by projectors that are polynomials in F F^T/N,
@@ -74,7 +74,7 @@ def _projector(state: Manifold, value: Any) -> Any:
 
 
 def spectra(which: str) -> Callable[[Any], Iterator[Point]]:
-    """Moments of the limiting spectrum of F F^T/N for ratios D/N below or above 1."""
+    """Return moments of the limiting spectrum of F F^T/N for ratios D/N below or above 1."""
     # squares of binary fractions: the ends of the spectrum have no rounding
     small = (Fraction(1, 4), Fraction(9, 16), Fraction(25, 64))
     large = (Fraction(25, 16), Fraction(4), Fraction(9, 4))

@@ -71,7 +71,7 @@ class _Saturating(Population):
 
 
 def along_a_spike(setting: Setting, random: np.random.Generator) -> Population:
-    """Both components with the same spike of strength n^β/4, the teacher along it."""
+    """Return both components with the same spike of strength n^β/4, the teacher along it."""
     drawn = population(setting, random)
     parts = [replace(one, strengths=one.strengths / 4.0) for one in drawn.components]
     teacher = parts[0].directions[:, 0] / math.sqrt(1.0 + parts[0].strengths[0])
@@ -107,7 +107,7 @@ MAP_CASES = (_STEP, _FAR_CLASSES)
 
 
 def hermite(layer: TrainedLayer) -> Features:
-    """The Hermite model of the theorem."""
+    """Return the Hermite model of the theorem."""
     made = hermite_model(
         layer.setting.activation, layer.squared_scale, layer.setting.hermite_degree
     )
@@ -115,14 +115,14 @@ def hermite(layer: TrainedLayer) -> Features:
 
 
 def conditional(layer: TrainedLayer) -> Features:
-    """The conditional Gaussian map."""
+    """Return the conditional Gaussian map."""
     made = conditional_map(layer.population, layer.first, layer.direction, layer.setting.activation)
     rows = slice(0, max(layer.setting.samples, layer.setting.tests))
     return lambda data: made.features(data, rows, layer.random["conditional"])
 
 
 def network(layer: TrainedLayer) -> Features:
-    """The network itself."""
+    """Return the network itself."""
     return lambda data: layer.sigma.value(layer.first @ data.inputs.T)
 
 
@@ -143,18 +143,18 @@ def points_of(cases: tuple[Case, ...], model: Model) -> Callable[[Any], Iterator
 
 
 def hermite_points(numbers: Any) -> Iterator[Point]:
-    """The Hermite model beside the network."""
+    """Return the Hermite model beside the network."""
     return points_of(HERMITE_CASES, hermite)(numbers)
 
 
 def map_points(numbers: Any) -> Iterator[Point]:
-    """The conditional Gaussian map beside the network."""
+    """Return the conditional Gaussian map beside the network."""
     return points_of(MAP_CASES, conditional)(numbers)
 
 
 @lru_cache(maxsize=64)
 def _errors(case: Case, model: Model) -> tuple[Array, Array]:
-    """Mean (y - ŷ)² on fresh examples and on those of ridge, one entry per trial."""
+    """Return mean (y - ŷ)² on fresh examples and on those of ridge, one entry per trial."""
     with one_blas_thread():
         found = [_trial(trained_layer(case.setting, number, case.made), model)
                  for number in range(case.setting.trials)]  # fmt: skip

@@ -52,7 +52,7 @@ def aligned(figure: str) -> Callable[[Any], Iterator[Point]]:
 
 
 def cases(figure: str) -> tuple[Case, ...]:
-    """The places of a figure with the activations that are tried there."""
+    """Return the places of a figure with the activations that are tried there."""
     found = []
     for place, keys, trials in _PLACES[figure]:
         for activation, count in trials.items():

@@ -144,7 +144,7 @@ def _ell(beta: Any, numbers: Any) -> int:
 
 
 def _end(ell: int, inside: Any, outside: Any, numbers: Any) -> Any:
-    """Where ell changes between two points."""
+    """Return where ell changes between two points."""
     for _ in range(numbers.prec):
         middle = (inside + outside) / 2
         if _ell(middle, numbers) == ell:

@@ -112,7 +112,8 @@ _SCANS: dict[str, tuple[str, tuple[Any, Any], dict[str, Any]]] = {
 
 
 def scan(name: str, activations: list[str]) -> Any:
-    """Points with the network's errors at both ends of a figure's axis: left, right and trend.
+    """Return points with the network's errors at both ends of a figure's axis: left, right and
+    trend.
 
     trend is 1 where the right one is larger by 4 standard errors, -1 where it is smaller, else 0.
     n = m = k = 100, lambda = 1e-4, 16 trials where _SCANS says nothing else.

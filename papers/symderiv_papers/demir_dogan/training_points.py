@@ -16,7 +16,7 @@ __all__ = ["population_points", "ridge_points", "scaling_points", "step_points"]
 
 
 def _entries(rows: int, columns: int, seed: int, numbers: Any) -> Any:
-    """A matrix of fractions that look like nothing in particular."""
+    """Return a matrix of fractions that look like nothing in particular."""
     offset = numbers.mpf(1) / 17
     return numbers.matrix(
         [
@@ -70,7 +70,8 @@ _ACTIVATIONS: tuple[tuple[str, str], ...] = (("tanh", "1"), ("softplus", "2"))
 
 
 def step_points(numbers: Any) -> Iterator[Point]:
-    """A network with n, k and m different, its loss (1/2 of the mean squared error) and its slope.
+    """Yield a network with n, k and m different, its loss (1/2 of the mean squared error) and its
+    slope.
 
     Names: n, k, m, X[s, j], y[s], w[i], F[i, j], sigma[i, s] and dsigma[i, s] at F X^T,
     minus_slope[i, j], fall: of the loss by eta along minus_slope, at eta = 0.

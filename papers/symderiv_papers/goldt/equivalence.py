@@ -51,7 +51,7 @@ def cumulants(N: int, D: int, b: float, e: float, seed: int = 0) -> tuple[float,
 
 @lru_cache(maxsize=8)
 def _means(N: int, ratio: float, runs: int = 4) -> tuple[float, float]:
-    """Root mean squares of skewness and excess kurtosis over generators and weights."""
+    """Return root mean squares of skewness and excess kurtosis over generators and weights."""
     D = round(ratio * N)
     squares = np.zeros(2)
     for seed in range(runs):

@@ -15,7 +15,7 @@ __all__ = [
 
 
 def points(numbers: Any) -> Iterator[Point]:
-    """One example each; ``dw`` and ``dv`` are the step by numerical derivatives of Δ²/2."""
+    """Yield one example each; ``dw`` and ``dv`` are the step by numerical derivatives of Δ²/2."""
     for seed, (K, M, N, D) in enumerate(((3, 2, 4, 3), (2, 4, 3, 5))):
         rng = random.Random(seed)
 

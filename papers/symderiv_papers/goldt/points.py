@@ -115,7 +115,7 @@ def _closed_form(pattern: _Pattern, activations: tuple[str, str]) -> sp.Expr:
 def network_points(
     activations: tuple[tuple[str, str], ...],
 ) -> Callable[[Any], Iterator[Point]]:
-    """Points at all states for each pair of activations of student and teacher."""
+    """Return points at all states for each pair of activations of student and teacher."""
 
     def points(numbers: Any) -> Iterator[Point]:
         for pair, state in itertools.product(activations, states()):
@@ -126,7 +126,7 @@ def network_points(
 
 @lru_cache(maxsize=32)
 def one_point(state: LatentNetwork, digits: int, activations: tuple[str, str]) -> Point:
-    """Everything that statements on a network may name; computed once for all claims.
+    """Return everything that statements on a network may name; computed once for all claims.
 
     ``q``, ``r``, ``tilde_T`` have the eigenvalue's number first; ``dq`` and ``dr`` are the engine's
     rates, ``dq1`` those without the second order. ``h1`` … ``h5`` are coefficients of exact

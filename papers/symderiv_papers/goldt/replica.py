@@ -49,7 +49,7 @@ def _minimiser(loss: Callable[[Any], Any], V: Any, omega: Any, numbers: Any) -> 
 
 
 def special_points(numbers: Any) -> Iterator[Point]:
-    """The general channel side by its own means: for ridge and a linear teacher, exactly."""
+    """Yield the general channel side by its own means: for ridge and a linear teacher, exactly."""
     for row in _STATES:
         known = {
             name: numbers.mpf(text.lstrip("-")) * (-1 if text[0] == "-" else 1)
@@ -72,7 +72,7 @@ def _special(known: dict[str, Any], numbers: Any) -> dict[str, Callable[[], Any]
 
     @lru_cache(maxsize=1)
     def channel() -> tuple[Any, Any, Any, Any]:
-        """Integrals over ξ and y, exact for the quadratic functions that occur."""
+        """Return integrals over ξ and y, exact for the quadratic functions that occur."""
         (xi, zeta), weight = grid(2, 3, numbers)
         rest = rho_0 - m**2 / q
         totals = [numbers.zero] * 4

@@ -166,7 +166,7 @@ def runs(problem: Problem, count: int = 16) -> Runs:
 
 
 def _hats(problem: Problem, V: float, q: float, m: float) -> tuple[float, float, float]:
-    """The inverse of the weight side, in the eigenbasis of Ω."""
+    """Return the inverse of the weight side, in the eigenbasis of Ω."""
     p, d = problem.phi.shape
     rho, _, image = _spectrum(problem)
     V_hat = float(brentq(lambda s: np.sum(rho / (problem.decay + s * rho)) / p - V, 1e-9, 1e6))

@@ -39,7 +39,7 @@ _PAIR: Final = ("x**2/2 + x", "x**3 - x/4")
 
 
 def grid(dimension: int, nodes: int, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes (dimension, count) and weights (count,) that give means of polynomials exactly.
+    """Return nodes (dimension, count) and weights (count,) that give means of polynomials exactly.
 
     Args:
         dimension: Of the normal vector.
@@ -75,7 +75,8 @@ def correlation_points(numbers: Any) -> Iterator[Point]:
 
 
 def field_points(numbers: Any) -> Iterator[Point]:
-    """All fields on a grid: ``lam``, ``nu``, ``g``, ``tilde_g``, ``mean`` besides the engine's.
+    """Yield all fields on a grid: ``lam``, ``nu``, ``g``, ``tilde_g``, ``mean`` besides the
+    engine's.
 
     ``I_2``, ``I_3``, ``I_4`` are the engine's integrals by unit, students 1 … K and then teachers;
     ``z``, ``y`` and ``dy`` of a unit are its field, activation and the latter's slope.
@@ -125,7 +126,7 @@ def _on_grid(state: LatentNetwork, nodes: int, numbers: Any) -> Point:
 
 
 def isotropic_points(numbers: Any) -> Iterator[Point]:
-    """Inputs without structure on which the teacher acts too: Ω = Φ = I."""
+    """Yield inputs without structure on which the teacher acts too: Ω = Φ = I."""
     for K, M, N in ((3, 2, 6), (2, 4, 5)):
         state = _isotropic(K, M, N)
         yield one_point(state, numbers.dps, ("erf", "erf"))
@@ -190,7 +191,7 @@ def _in_basis(psi: Any, w: Indexed, K: int, N: int, numbers: Any) -> list[list[A
 
 
 def _stacked(phi: Any, omega: Any, N: int, D: int, numbers: Any) -> list[list[Any]]:
-    """The covariance of (c, x)."""
+    """Return the covariance of (c, x)."""
     top = [[numbers.mpf(int(a == b)) for b in range(D)] + [phi[i][a] for i in range(N)]
            for a in range(D)]  # fmt: skip
     bottom = [[*phi[i], *(omega[i, j] for j in range(N))] for i in range(N)]
@@ -311,7 +312,7 @@ def _manifold_points(functions: tuple[str, ...], numbers: Any) -> Iterator[Point
 
 
 def _signs(D: int) -> list[list[int]]:
-    """Three rows of ±1 with the scalar products √D, -√D/2 and √D/2."""
+    """Return three rows of ±1 with the scalar products √D, -√D/2 and √D/2."""
     root = round(D**0.5)
     a, b = (D - root) // 2, (D + root // 2) // 2
     shared = (a + b - (D - root // 2) // 2) // 2

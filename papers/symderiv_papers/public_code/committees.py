@@ -52,7 +52,7 @@ def noisy_labels(activation: str) -> Points:
 
 
 def same_weights(activation: str, noise: float = 0.5) -> Points:
-    """Output weights 1/K and 1/M, powers of two, which doubles have exactly.
+    """Return output weights 1/K and 1/M, powers of two, which doubles have exactly.
 
     ``noise`` is the standard deviation of the labels' noise.
     """
@@ -65,7 +65,7 @@ def same_weights(activation: str, noise: float = 0.5) -> Points:
 
 
 def decay_steps(numbers: Any) -> Iterator[Point]:
-    """Weights that do nothing but decay, J → J (1 − κ/N), for a time dt, N → ∞.
+    """Yield weights that do nothing but decay, J → J (1 − κ/N), for a time dt, N → ∞.
 
     Names: kappa, dt, Q[i, k] and R[i, n] before, change_Q and change_R of them; dt is the small
     parameter.
@@ -86,7 +86,7 @@ def decay_steps(numbers: Any) -> Iterator[Point]:
 
 
 def dropout(numbers: Any) -> Iterator[Point]:
-    """Every unit is kept with probability keep, the same mask in output and gradient.
+    """Keep every unit with probability keep, the same mask in output and gradient.
 
     The rates are the engine's without dropout, averaged over all masks; eps_g is that of all units
     with output weights keep v. Names: those of ``rates.point``, and keep.
@@ -113,7 +113,7 @@ def _over_masks(one: Committee, numbers: Any) -> Flow:
 
 
 def two_tasks(numbers: Any) -> Iterator[Point]:
-    """Two teachers of H units each; the second one, with output weights w, is taught.
+    """Yield two teachers of H units each; the second one, with output weights w, is taught.
 
     Names: those of ``rates.point`` for the student, and H; the fields mu[n] of the first and nu[p]
     of the second teacher, R[i, n], U[i, p] and V[n, p] their overlaps, dR and dU.
@@ -145,7 +145,7 @@ def _covariance(one: Committee, n: int, p: int) -> Any:
 
 
 def noisy_inputs(numbers: Any) -> Iterator[Point]:
-    """The student sees ξ + s ε, the teacher ξ; both ε and the labels' noise are fresh.
+    """Yield the student sees ξ + s ε, the teacher ξ; both ε and the labels' noise are fresh.
 
     The student's fields have the covariance (1 + s²) Q; what a teacher's weights make of the noisy
     input are the fields of units that are not taught. Names: those of ``rates.point``, and s; dQ
@@ -173,7 +173,9 @@ def noisy_inputs(numbers: Any) -> Iterator[Point]:
 
 
 def _of_noisy(wide: Committee, more_variance: float, numbers: Any) -> Flow:
-    """The step's square sees |ξ + s ε|² = (1 + s²) N; R is with the noisy teachers' fields."""
+    """Return the step's square sees |ξ + s ε|² = (1 + s²) N; R is with the noisy teachers'
+    fields.
+    """
     whole, first = wide.flow(numbers), wide.flow(numbers, full=False)
     K, M = wide.K, wide.M // 2
     dQ = [
@@ -184,7 +186,7 @@ def _of_noisy(wide: Committee, more_variance: float, numbers: Any) -> Flow:
 
 
 def large_batch(numbers: Any) -> Iterator[Point]:
-    """One step on a batch of infinitely many examples; output weights v, no noise.
+    """Yield one step on a batch of infinitely many examples; output weights v, no noise.
 
     Names: those of ``rates.point``; force[i, n] and own[i, k], the means of -F_i with the fields of
     the teachers and students (F_i without v_i); spread[i, k], the product of the mean gradients per

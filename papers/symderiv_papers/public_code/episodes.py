@@ -45,7 +45,7 @@ def _mean(covariance: tuple[tuple[Fraction, ...], ...], signs: tuple[int, ...], 
 
 
 def _alone(T: int, rewards: Rewards, Q: Fraction, R: Fraction, numbers: Any) -> tuple[Any, Any]:
-    """Rates of R and Q of one student at η = 1; ``rewards`` of right and wrong answers."""
+    """Return rates of R and Q of one student at η = 1; ``rewards`` of right and wrong answers."""
     covariance = ((Q, R), (R, Fraction(1)))
 
     def mean(right: bool, field: int) -> Any:
@@ -82,7 +82,7 @@ def _points(rewards: Callable[[int, Any, Any], Rewards], numbers: Any) -> Iterat
 
 
 def all_and_first(numbers: Any) -> Iterator[Point]:
-    """A reward r1 for all answers if all are right, r2 for the first n if these are.
+    """Yield a reward r1 for all answers if all are right, r2 for the first n if these are.
 
     Names: T, n, r1, r2, Q, R; the rates dQ and dR at η = 1.
     """
@@ -98,7 +98,8 @@ def all_and_first(numbers: Any) -> Iterator[Point]:
 
 
 def each_and_all(numbers: Any) -> Iterator[Point]:
-    """A reward r1 for all answers if all are right; r2 for every right one, also to those before.
+    """Yield a reward r1 for all answers if all are right; r2 for every right one, also to those
+    before.
 
     Names: those of ``all_and_first``.
     """
@@ -110,7 +111,7 @@ def each_and_all(numbers: Any) -> Iterator[Point]:
 
 
 def two_students(numbers: Any) -> Iterator[Point]:
-    """Two students with one teacher of length one, who have shares in each other's rewards.
+    """Yield two students with one teacher of length one, who have shares in each other's rewards.
 
     Student i gets r_i if all its answers are right, the share tau_j of what student j gets, and r12
     if all answers of both are wrong. Names: T, eta, r1, r2, r12, tau1, tau2, Q1, Q2, Q12, R1, R2,

@@ -27,7 +27,7 @@ GENERATORS = network_points((("erf", "erf"),))
 
 
 def constants(numbers: Any) -> Iterator[Point]:
-    """Means of f(u) = erf(u/sqrt(2)) and sign(u) for u of variance one.
+    """Yield means of f(u) = erf(u/sqrt(2)) and sign(u) for u of variance one.
 
     Names: erf_f2, sign_f2, the mean of f²; erf_uf, sign_uf, that of u f.
     """

@@ -66,7 +66,7 @@ class Committee:
         return len(self.w)
 
     def flow(self, numbers: Any, *, full: bool = True) -> Flow:
-        """The engine's rates; ``full = False`` leaves out the terms of order η²."""
+        """Return the engine's rates; ``full = False`` leaves out the terms of order η²."""
         K, G = self.K, np.array(self.gram)
         state = State(
             np.ones(1),
@@ -90,7 +90,7 @@ def committees(
     *,
     alike: bool = False,
 ) -> Iterator[Committee]:
-    """Random overlaps, teachers correlated and not of length one.
+    """Yield random overlaps, teachers correlated and not of length one.
 
     Args:
         activation: Of students and teachers.
@@ -123,7 +123,7 @@ def means(activation: str, gram: Rows, numbers: Any) -> dict[str, Callable[..., 
 
 
 def table(rows: Any, numbers: Any) -> Indexed:
-    """Numbers with one or two indices from 1."""
+    """Return numbers with one or two indices from 1."""
     if not isinstance(rows[0], list):
         return Indexed([numbers.mpf(x) for x in rows], (1, len(rows)))
     exact = [[numbers.mpf(x) for x in row] for row in rows]
@@ -137,7 +137,7 @@ def point(
     more: Mapping[str, Any] | None = None,
     flow: Callable[[], Flow] | None = None,
 ) -> Point:
-    """A committee with the names of statements.
+    """Return a committee with the names of statements.
 
     They are K, M, eta, sigma, kappa, v[i], w[n], Q[i, k], R[i, n], T[n, m]; the rates dQ, dR, dv
     and eps_g; dQ0 (without labels' noise and decay) and dQ1 (of these without the order η²); the

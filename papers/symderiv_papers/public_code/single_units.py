@@ -21,7 +21,8 @@ _STATES: Final = (
 
 
 def regression(numbers: Any) -> Iterator[Point]:
-    """A linear student and teacher, labels' noise of variance noise, decay eta lam of the weights.
+    """Yield a linear student and teacher, labels' noise of variance noise, decay eta lam of the
+    weights.
 
     Names: q, m, rho, eta, lam, noise; the engine's rates dm and dq and eps_g; where they vanish,
     m_star and q_star; eta_c, the learning rate from which q grows without bound.
@@ -57,7 +58,7 @@ def regression(numbers: Any) -> Iterator[Point]:
 
 
 def correlations(numbers: Any) -> Iterator[Point]:
-    """Two fields of variance one with correlation c.
+    """Yield two fields of variance one with correlation c.
 
     Names: c; I2_erf, I2_sign, I2_relu, the means of the product of the activations.
     """
@@ -70,7 +71,7 @@ def correlations(numbers: Any) -> Iterator[Point]:
 
 
 def gradients(numbers: Any) -> Iterator[Point]:
-    """One example: minus the derivative of (y - s times the output)²/2 by an output weight.
+    """Yield one example: minus the derivative of (y - s times the output)²/2 by an output weight.
 
     Names: K, s, y, v[i], g[i] (the activations of the fields), gradient[i], by differences.
     """

@@ -89,7 +89,7 @@ def _points(activation: str, numbers: Any) -> Iterator[Point]:
 
 
 def _rates_beside(one: Committee, numbers: Any) -> list[Any]:
-    """Rates of the diagonal of Q - R Rᵀ to the first order in η."""
+    """Return rates of the diagonal of Q - R Rᵀ to the first order in η."""
     K, first = one.K, one.flow(numbers, full=False)
     return [
         first.dQ[i][i]
@@ -99,7 +99,7 @@ def _rates_beside(one: Committee, numbers: Any) -> list[Any]:
 
 
 def fluctuations(numbers: Any) -> Iterator[Point]:
-    """One student and one teacher with the activation x², one example of variance N.
+    """Yield one student and one teacher with the activation x², one example of variance N.
 
     Names: q, m, rho, gamma (learning rate), noise (variance of the labels' noise), variance_q,
     variance_m and covariance, those of N times one step's changes of q and m.
@@ -115,7 +115,7 @@ def fluctuations(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=1)
 def _forms() -> dict[str, sp.Expr]:
-    """Variances by Gaussian means of polynomials; z is the labels' noise."""
+    """Return variances by Gaussian means of polynomials; z is the labels' noise."""
     x, y, z = sp.symbols("x y z", real=True)
     q, m, rho, gamma, noise = sp.symbols("q m rho gamma noise")
     symbols = covariance_symbols(3)

@@ -198,7 +198,7 @@ class Companion:
         return inner.mpf(linear_system().factor) * total
 
     def point(self) -> Point:
-        """The case with all names that statements use; η is ε."""
+        """Return the case with all names that statements use; η is ε."""
         numbers, L = self.numbers, self.L
 
         def list_of(values: Sequence[Any], first: int) -> Indexed:

@@ -9,7 +9,7 @@ __all__ = ["as_number", "as_numbers"]
 
 
 def as_number(value: Fraction | int, numbers: Any) -> Any:
-    """An exact rational in an arithmetic, see :mod:`symderiv.precision.balls.contexts`."""
+    """Return an exact rational in an arithmetic, see :mod:`symderiv.precision.balls.contexts`."""
     return numbers.mpf(value.numerator) / value.denominator
 
 

@@ -69,7 +69,7 @@ class Teachers:
         return len(self.eigenvalue)
 
     def moment(self, values: Numbers, order: int) -> Fraction:
-        """Sum over eigenspaces of weight × eigenvalue^order × value."""
+        """Return sum over eigenspaces of weight × eigenvalue^order × value."""
         terms = zip(self.weight, self.eigenvalue, values, strict=True)
         return sum((w * rho**order * value for w, rho, value in terms), Fraction(0))
 
@@ -100,7 +100,9 @@ class Teachers:
         return f"M = {self.units}, L = {self.modes}, T1 = {self.T(1)}, D1 = {self.D(1)}"
 
     def indexed(self, numbers: Any) -> dict[str, Any]:
-        """Names for statements: T[l], D[l], nu[l] to l = 2 L + 2, c[l], lambda_[k], M, K, L."""
+        """Return names for statements: T[l], D[l], nu[l] to l = 2 L + 2, c[l], lambda_[k], M, K,
+        L.
+        """
         top = 2 * self.modes + 2
         moments = {"T": self.T, "D": self.D, "nu": self.nu}
         found: dict[str, Any] = {
@@ -112,7 +114,9 @@ class Teachers:
         return {**found, "M": self.units, "K": self.units, "L": self.modes}
 
     def without_students(self, numbers: Any) -> Moments:
-        """What a state knows of its teachers: orders 0 … L + 1; Q and R are still to come."""
+        """Return what a state knows of its teachers: orders 0 … L + 1; Q and R are still to
+        come.
+        """
         weights = [1 / numbers.sqrt(numbers.mpf(self.units))] * self.units
         orders = range(self.modes + 2)
         return Moments(
@@ -153,7 +157,9 @@ class Committee(Teachers):
         return _closed_form(self.activation, name, self.units, self.T(1), self.D(1))
 
     def plateau(self) -> list[Any]:
-        """The plateau as R^(l), S^(l), Q^(l), C^(l), l = 0 … L - 1, in this order; length 4L."""
+        """Return the plateau as R^(l), S^(l), Q^(l), C^(l), l = 0 … L - 1, in this order; length
+        4L.
+        """
         with at_precision():
             c = self.plateau_length()
             rows = [as_number(self.T(l) + self.D(l), mpmath) for l in range(self.modes)]
@@ -189,7 +195,7 @@ class Committee(Teachers):
             return balls.as_mpf(Flow(self, balls).error([balls.mpf(x) for x in state]))
 
     def jacobian(self, state: Numbers) -> Any:
-        """Derivatives of the rates by the state, an mpmath matrix, shape (4L, 4L)."""
+        """Return derivatives of the rates by the state, an mpmath matrix, shape (4L, 4L)."""
         with numbers(DIGITS, "arb") as balls, at_precision():
             step = balls.mpf(10) ** -STEP
             at = [balls.mpf(x) for x in state]
@@ -213,7 +219,7 @@ class Flow:
         return ansatz(Q, C, M), ansatz(R, S, M)
 
     def of_units(self, student: Any, cross: Any) -> Motion:
-        """Rates of R^(l) and Q^(l) of all units."""
+        """Return rates of R^(l) and Q^(l) of all units."""
         full, activation = self.committee.full, self.committee.activation
         state = replace(self.teachers, Q=student, R=cross)
         return motion(state, self.eta, self.context, full_order=full, activation=activation)
@@ -235,7 +241,7 @@ class Flow:
 
 
 def matrix(same: Any, other: Any, units: int) -> list[list[Any]]:
-    """One value on the diagonal, one beside it."""
+    """Return one value on the diagonal, one beside it."""
     return [[same if i == n else other for n in range(units)] for i in range(units)]
 
 
@@ -247,7 +253,7 @@ def ansatz(same: Sequence[Any], other: Sequence[Any], units: int) -> list[Any]:
 def central_differences(
     function: Callable[[list[Any]], list[Any]], point: Sequence[Any], step: Any
 ) -> list[list[Any]]:
-    """Derivatives of a vector function, one column per variable."""
+    """Return derivatives of a vector function, one column per variable."""
     columns = []
     for place in range(len(point)):
         ends = []

@@ -27,7 +27,7 @@ _FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "mpf")
 
 
 def covariances(size: int, seed: int = 0) -> list[tuple[str, Rows]]:
-    """Exact covariances of ``size`` fields with words on what is special about each.
+    """Return exact covariances of ``size`` fields with words on what is special about each.
 
     Generic ones, diagonal, strongly correlated, of different scales, small, large; then singular
     ones: |ρ| = 1, rank one, all fields equal, a variance of zero.
@@ -68,7 +68,8 @@ class Integrals:
         self._functions: dict[Any, Callable[..., Any]] = {}
 
     def at(self, rows: Sequence[Sequence[Any]], pattern: tuple[int, ...] = ()) -> Any:
-        """The integral of as many factors as the pattern has entries, or else as there are rows.
+        """Return the integral of as many factors as the pattern has entries, or else as there are
+        rows.
 
         Args:
             rows: Covariance of the different fields; entries Fractions, or numbers of the

@@ -175,7 +175,7 @@ def latent_rates(
     *,
     full_order: bool = True,
 ) -> LatentRates:
-    """The engine's rates, from its moment form.
+    """Return the engine's rates, from its moment form.
 
     Args:
         state: Weights and covariances.
@@ -236,7 +236,7 @@ def _moments(values: Any, rho: Sequence[Any], factor: Sequence[Any], numbers: An
 def _per_eigenvalue(
     moments: list[Any], rho: Sequence[Any], factor: Sequence[Any], numbers: Any
 ) -> list[Any]:
-    """The inverse of :func:`_moments`."""
+    """Return the inverse of :func:`_moments`."""
     modes = range(len(rho))
     inverse = numbers.inverse(
         numbers.matrix([[factor[s] * rho[s] ** l for s in modes] for l in modes])
@@ -263,7 +263,7 @@ def latent_network(
     seed: int = 0,
     words: str = "",
 ) -> LatentNetwork:
-    """Random exact covariances and weights in general position.
+    """Return random exact covariances and weights in general position.
 
     Args:
         K, M: Numbers of students and teachers.
@@ -327,5 +327,5 @@ def _reflection(u: Sequence[Fraction]) -> Rows:
 
 
 def _random_fraction(rng: random.Random, largest: int = 3, denominator: int = 2) -> Fraction:
-    """A multiple of 1/denominator between ±largest/denominator, not zero."""
+    """Return a multiple of 1/denominator between ±largest/denominator, not zero."""
     return Fraction(rng.choice([k for k in range(-largest, largest + 1) if k]), denominator)

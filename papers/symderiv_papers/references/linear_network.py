@@ -248,7 +248,7 @@ class LinearNetwork:
 
 @lru_cache(maxsize=1)
 def spectral_module() -> Any:
-    """The generated module of the eigenspaces for any kind of numbers."""
+    """Return the generated module of the eigenspaces for any kind of numbers."""
     from symderiv_codegen import print_mpmath
 
     from symderiv.learning.derivation.learning_equations import derive_equations
@@ -263,7 +263,9 @@ def spectral_module() -> Any:
 
 
 def exponential(matrix: Any, numbers: Any) -> Any:
-    """The matrix exponential of mpmath numbers, computed in balls (faster than in mpmath)."""
+    """Return the matrix exponential of mpmath numbers, computed in balls (faster than in
+    mpmath).
+    """
     with numbers_of(numbers.dps + _GUARD_DIGITS, "arb") as balls:
         result = arb_mat(
             [[arb(matrix[i, j]) for j in range(matrix.cols)] for i in range(matrix.rows)]
@@ -276,7 +278,7 @@ def exponential(matrix: Any, numbers: Any) -> Any:
 
 
 def eigenvalues_of(matrix: Any, numbers: Any) -> list[Any]:
-    """The eigenvalues of a matrix that has real simple ones, in ascending order."""
+    """Return the eigenvalues of a matrix that has real simple ones, in ascending order."""
     return [value for value, _ in _eigenpairs(matrix, numbers)]
 
 

@@ -124,7 +124,7 @@ class VectorFlow:
         return R, Q, (Q - 2 * R + T) / 2
 
     def gradient_of_error(self) -> list[Any]:
-        """Derivatives of ε_g = ½ (J - B)ᵀ Σ (J - B)/N by J at the start, numerically."""
+        """Return derivatives of ε_g = ½ (J - B)ᵀ Σ (J - B)/N by J at the start, numerically."""
         start, teacher = self.weights
 
         def error(a: int, x: Any) -> Any:
@@ -136,13 +136,13 @@ class VectorFlow:
         return [self.numbers.diff(lambda x, a=a: error(a, x), start[a]) for a in range(self.N)]
 
     def drift(self) -> Any:
-        """Mean change of J per unit of α at the start: N times the mean of one step."""
+        """Return mean change of J per unit of α at the start: N times the mean of one step."""
         start, teacher = self.weights
         step = self.covariance * (teacher - start) * (self.eta / self.N)
         return step * self.N
 
     def step(self) -> tuple[list[Any], list[Any]]:
-        """One SGD step for one input, and the gradient of its loss, numerically."""
+        """Return one SGD step for one input, and the gradient of its loss, numerically."""
         numbers, root = self.numbers, self.numbers.sqrt(self.N)
         start, teacher = self.weights
         inputs = numbers.matrix([numbers.mpf(2 * a + 1) / (a - 3.5) for a in range(self.N)])
@@ -160,7 +160,7 @@ class VectorFlow:
         return steps, slopes
 
     def point(self, label: str, **more: Callable[[], Any]) -> Point:
-        """The case with all names that statements use."""
+        """Return the case with all names that statements use."""
         numbers, N, cut = self.numbers, self.N, self.N_l
         start, teacher = self.weights
         first = [i for i in range(N) if self.trained[i]]
@@ -251,7 +251,7 @@ def sgd_error(
 
 
 def random_covariance(numbers: Any, N: int, seed: int, copies: int = 1) -> Any:
-    """A positive definite matrix of rational entries with trace N, in general position.
+    """Return a positive definite matrix of rational entries with trace N, in general position.
 
     Args:
         numbers: The arithmetic.
@@ -326,7 +326,7 @@ def blocks(numbers: Any, time: Fraction) -> Iterator[Point]:
 
 
 def block_flows(numbers: Any, time: Fraction) -> Iterator[VectorFlow]:
-    """Random covariances with N/L = 2, 1, 3, of which the first components are trained."""
+    """Yield random covariances with N/L = 2, 1, 3, of which the first components are trained."""
     for N, trained, seed, copies in ((6, 2, 3, 2), (4, 3, 4, 1), (6, 3, 5, 3)):
         matrix = random_covariance(numbers, N, seed, copies)
         mask = tuple(k < trained for k in range(N))

@@ -131,7 +131,7 @@ class Manifold:
         return [[(u.T * p)[0] + (w.T * q)[0] for p, q in inside] for u, w in self.fields]
 
     def block(self, first: str, second: str) -> list[list[Any]]:
-        """Covariances of two kinds of fields, "student" or "teacher"."""
+        """Return covariances of two kinds of fields, "student" or "teacher"."""
         ranges = {"student": range(self.K), "teacher": range(self.K, self.K + self.M)}
         return [[self.covariance[i][j] for j in ranges[second]] for i in ranges[first]]
 
@@ -181,7 +181,7 @@ class Manifold:
         return values, vectors * self.numbers.sqrt(self.D)
 
     def projected(self, weights: Any) -> Any:
-        """Weights on the latent coordinates in the eigenbasis, K x D."""
+        """Return weights on the latent coordinates in the eigenbasis, K x D."""
         return weights * self.basis[1] / self.numbers.sqrt(self.D)
 
     @cached_property
@@ -195,7 +195,7 @@ class Manifold:
         return self.student_rate * self.features.T / self.numbers.sqrt(self.N)
 
     def noise_per_mode(self, tau: int) -> Any:
-        """What a unit of noise adds to the square of a projected weight."""
+        """Return what a unit of noise adds to the square of a projected weight."""
         direction = self.features.T * self.basis[1][:, tau]
         return (direction.T * self.input_covariance * direction)[0] / (self.N * self.D)
 
@@ -204,7 +204,9 @@ class Manifold:
 def manifold(
     K: int, M: int, D: int, N: int, f: str, activation: str, digits: int, seed: int
 ) -> Manifold:
-    """A manifold of random rational features and weights, columns of F brought to length √D."""
+    """Return a manifold of random rational features and weights, columns of F brought to length
+    √D.
+    """
     rng = random.Random(seed)
     with arithmetic(digits, "mpmath") as numbers:
 

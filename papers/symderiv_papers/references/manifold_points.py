@@ -36,7 +36,7 @@ def manifold_points(
     *,
     alike: bool = False,
 ) -> Callable[[Any], Iterator[Point]]:
-    """Points of claims on the equations of motion.
+    """Return points of claims on the equations of motion.
 
     Names: K, M, D, N, eta, a, b, c, v[k], w[n] (the teacher's output weights), F[r, i], W[k, i],
     Wt[m, r] (the teacher's), S[k, r], Omega, Sigma, Q, R, T; G[r, s], rho[tau], psi[tau, r],
@@ -93,7 +93,7 @@ def _known(state: Manifold) -> dict[str, Any]:
 
 
 def _time_of_steps(steps: int, N: int, numbers: Any) -> Any:
-    """The time at which dx/dt = -N ln(N/(N - 1)) x is where (1 - 1/N)^steps x is."""
+    """Return the time at which dx/dt = -N ln(N/(N - 1)) x is where (1 - 1/N)^steps x is."""
     rate = N * numbers.log(numbers.mpf(N) / (N - 1))
     return -numbers.log((1 - numbers.one / N) ** steps) / rate
 
@@ -122,7 +122,7 @@ def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
         return rate()[k - 1, tau - 1] * seen()[l - 1, tau - 1]
 
     def drift(k: int, l: int, tau: int) -> Any:
-        """The derivative of the product along the student's rate."""
+        """Return the derivative of the product along the student's rate."""
         at, along = seen()[:, tau - 1], rate()[:, tau - 1]
         product = at * along.T
         return (product + product.T)[k - 1, l - 1]
@@ -137,7 +137,7 @@ def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
         return half + half.T + state.eta**2 * trace * state.numbers.matrix(state.noise)
 
     def weighted(weights: Any) -> Any:
-        """Overlaps with the teachers through F Fᵀ/N, without eigenvectors."""
+        """Return overlaps with the teachers through F Fᵀ/N, without eigenvectors."""
         matrix = state.features * state.features.T / state.N
         return weights * matrix * state.teacher.T / state.D
 
@@ -157,7 +157,7 @@ def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
         return state.numbers.matrix(state.block("student", "student")) + means * means.T / state.N
 
     def error_derivative(p: int, q: int) -> Any:
-        """Second derivative of the engine's error by two output weights."""
+        """Return second derivative of the engine's error by two output weights."""
         units = state.K + state.M
 
         def error(*ones: int) -> Any:

@@ -53,7 +53,7 @@ class Overlaps:
         return A, B, dv
 
     def noise(self, numbers: Any) -> list[list[Any]]:
-        """The mean of two students' forces, without noise of the labels."""
+        """Return the mean of two students' forces, without noise of the labels."""
         K = len(self.v)
         found = _zeros(K, K, numbers)
         moment_module(self.activation).noise(numbers, *self._arguments, numbers.zero, found)
@@ -104,7 +104,7 @@ class Moments:
         return self.T[1] if self.covariance is None else self.covariance
 
     def indexed(self) -> dict[str, Any]:
-        """Names for statements: Q[l, i, j], R[l, i, n], T[l, n, m], nu[l], c[l], K, M, L."""
+        """Return names for statements: Q[l, i, j], R[l, i, n], T[l, n, m], nu[l], c[l], K, M, L."""
         K, M, top = (1, self.K), (1, self.M), (0, len(self.Q) - 1)
         return {
             "Q": Indexed(self.Q, top, K, K),
@@ -196,7 +196,9 @@ def observables(
 
 
 def rule_numbers(numbers: Any, **given: Any) -> list[Any]:
-    """The numbers of the learning rule in the engine's order; those that are not given are zero."""
+    """Return the numbers of the learning rule in the engine's order; those that are not given
+    are zero.
+    """
     return [given.get(field.name, numbers.zero) for field in fields(RuleParameters)]
 
 

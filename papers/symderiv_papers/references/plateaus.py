@@ -25,7 +25,7 @@ __all__ = [
 
 @lru_cache(maxsize=16)
 def homogeneous_teachers(*, L: int = 3, orthonormal: bool = False) -> tuple[Teachers, ...]:
-    """Random homogeneous teachers of 3, 2 and 5 units; T^(1) ≠ 1, D^(1) ≠ 0.
+    """Return random homogeneous teachers of 3, 2 and 5 units; T^(1) ≠ 1, D^(1) ≠ 0.
 
     Args:
         L: Distinct eigenvalues, of mean 1.
@@ -52,7 +52,7 @@ def _teacher(M: int, L: int, orthonormal: bool) -> Teachers:
 def jacobian(
     function: Callable[[list[Any]], list[Any]], point: Sequence[Any], numbers: Any
 ) -> list[list[Any]]:
-    """Derivatives of a vector function, rows by components, to all digits of mpmath numbers.
+    """Return derivatives of a vector function, rows by components, to all digits of mpmath numbers.
 
     Central differences with three times the digits; their error is of the order of the last digit
     squared.
@@ -68,7 +68,7 @@ def jacobian(
 
 
 def plateau_moments(teacher: Teachers, length: Any, numbers: Any, top: int = 0) -> Moments:
-    """The state J_i = length Σ_n B_n of all students, orders 0 … max(L, top)."""
+    """Return the state J_i = length Σ_n B_n of all students, orders 0 … max(L, top)."""
     orders = range(max(teacher.modes, top) + 1)
     sums = [as_number(teacher.T(l) + teacher.D(l), numbers) for l in orders]
     R = [length * value for value in sums]
@@ -78,7 +78,9 @@ def plateau_moments(teacher: Teachers, length: Any, numbers: Any, top: int = 0) 
 
 
 def plateau_length(teacher: Teachers, numbers: Any, activation: str = "erf") -> Any:
-    """The same length without closed forms: where the engine's O(η) flow of R^(1) vanishes."""
+    """Return the same length without closed forms: where the engine's O(η) flow of R^(1)
+    vanishes.
+    """
 
     def rate(length: Any) -> Any:
         state = plateau_moments(teacher, length, numbers)

@@ -131,7 +131,7 @@ class PowerLawSum:
         }
 
     def point(self, series: str = "", parameter: float | None = None, **more: Any) -> Point:
-        """The case with all names that statements use.
+        """Return the case with all names that statements use.
 
         Args:
             series: See :class:`~symderiv_ledger.claims.claim.Point`.
@@ -167,7 +167,7 @@ class PowerLawSum:
         return (1 + names["sigma_J"] ** 2) * names["lambda_plus"] / self.L
 
     def terms(self) -> list[Any]:
-        """The summands of ε_g(α) at η → 0, from the engine's decay rates and weights."""
+        """Return the summands of ε_g(α) at η → 0, from the engine's decay rates and weights."""
         names, system = self.names, linear_system()
         factor = self.numbers.mpf(system.factor) * (1 + names["sigma_J"] ** 2)
         found = []
@@ -194,7 +194,7 @@ class PowerLawSum:
         return mpmath.mp.make_mpf(self.numbers.mpf(self.z)._mpf_)
 
     def derivative(self, order: int, x: Any) -> Any:
-        r"""The derivative of the printed f at x.
+        r"""Return the derivative of the printed f at x.
 
         :math:`f^{(n)} = u x^{-n} e^{-zu} \sum_j a_{nj} (zu)^j`, from
         :math:`x\,du/dx = -(1+\beta)u`.
@@ -223,7 +223,7 @@ def _coefficients(beta: Fraction, order: int) -> tuple[Fraction, ...]:
 def grid(
     numbers: Any, betas: tuple[Fraction, ...], sizes: tuple[int, ...], zs: tuple[str, ...]
 ) -> Iterator[PowerLawSum]:
-    """All combinations."""
+    """Yield all combinations."""
     for beta in betas:
         for L in sizes:
             for z in zs:

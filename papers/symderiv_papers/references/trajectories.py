@@ -61,7 +61,7 @@ class Students:
 
 
 def random_students(committee: Committee, dimension: float, std: float, seed: int) -> Students:
-    """Moments of weights drawn from N(0, std²), up to terms smaller by 1/dimension.
+    """Return moments of weights drawn from N(0, std²), up to terms smaller by 1/dimension.
 
     In each eigenspace the students' overlaps with orthogonal teachers are Gaussian of variance
     std²/(weight × dimension), and their own covariance is Gaussian around std². The same seed gives
@@ -88,7 +88,7 @@ def random_students(committee: Committee, dimension: float, std: float, seed: in
 def plateau_end(
     committee: Committee, start: Students, passed: Callable[[Floats, Floats], float], end: float
 ) -> tuple[float, Callable[[float], Students]]:
-    """The time at which a function of Q^(1) and R^(1) changes its sign, and the way there.
+    """Return the time at which a function of Q^(1) and R^(1) changes its sign, and the way there.
 
     Raises:
         AssertionError: It does not until ``end``.

@@ -93,7 +93,7 @@ class Network:
         return self._field(False, n, l)
 
     def covariance(self, a: Field, b: Field) -> Fraction:
-        """The covariance of two fields."""
+        """Return the covariance of two fields."""
         if (a, b) not in self._covariances:
             value = self.overlap(a.vector, b.vector, 1)
             self._covariances[a, b] = self._covariances[b, a] = value
@@ -113,7 +113,7 @@ class Network:
         return sum((rho**l for rho in self.eigenvalues), Fraction(0)) / self.L
 
     def gram(self, left: Sequence[Vector], right: Sequence[Vector], l: int) -> list[list[Fraction]]:
-        """All overlaps of order l."""
+        """Return all overlaps of order l."""
         return [[self.overlap(a, b, l) for b in right] for a in left]
 
     @property
@@ -138,7 +138,7 @@ class Network:
 def moments_of(
     state: Network, numbers: Any, v: Any = None, v_teacher: Any = None, top: int | None = None
 ) -> Moments:
-    """The moments of exact vectors as numbers.
+    """Return the moments of exact vectors as numbers.
 
     Args:
         state: The vectors.
@@ -174,7 +174,7 @@ def field_integral(integrals: Integrals, state: Network, *fields: Field) -> Any:
 
 
 def network(K: int, M: int, eigenvalues: Sequence[Any], copies: int = 4, seed: int = 0) -> Network:
-    """Random vectors with components k/2, k = ±1 … ±3.
+    """Return random vectors with components k/2, k = ±1 … ±3.
 
     Args:
         K, M: Numbers of students and teachers.
@@ -215,7 +215,7 @@ def networks(*, square: bool = False) -> tuple[Network, ...]:
 
 
 def _corners(state: Network) -> Iterator[Network]:
-    """Students that coincide, that oppose each other, that have learned; few components."""
+    """Yield students that coincide, that oppose each other, that have learned; few components."""
     J, B = list(state.student), list(state.teacher)
     equal = [J[0], J[0], *J[2:]]
     yield Network(tuple(equal), tuple(B), state.eigenvalues, "two students coincide")

@@ -30,12 +30,12 @@ __all__ = [
 
 
 def one_any_input(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes and finite populations."""
+    """Yield Gaussian classes and finite populations."""
     yield from with_one_constraint(all_points(numbers), numbers)
 
 
 def one_gaussian(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes."""
+    """Yield Gaussian classes."""
     yield from with_one_constraint(gaussian_points(numbers), numbers)
 
 
@@ -51,20 +51,20 @@ def one_symmetric(numbers: Any) -> Iterator[Point]:
 
 
 def two_gaussian(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes."""
+    """Yield Gaussian classes."""
     yield from with_two_constraints(gaussian_points(numbers), numbers)
 
 
 def two_any_input(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes and finite populations."""
+    """Yield Gaussian classes and finite populations."""
     yield from with_two_constraints(all_points(numbers), numbers)
 
 
 def orthogonal(numbers: Any) -> Iterator[Point]:
-    """Units whose preactivations are independent."""
+    """Yield units whose preactivations are independent."""
     yield from with_two_constraints(orthogonal_points(numbers), numbers)
 
 
 def near(numbers: Any) -> Iterator[Point]:
-    """Units that are almost the same."""
+    """Yield units that are almost the same."""
     yield from with_two_constraints(near_points(numbers), numbers)

@@ -52,7 +52,7 @@ def rings(numbers: Any) -> Iterator[Point]:
 
 @functools.lru_cache(maxsize=1)
 def _mean_of_erfs() -> Relation:
-    """The engine's E[erf(x1/sqrt 2) erf(x2/sqrt 2)]."""
+    """Return the engine's E[erf(x1/sqrt 2) erf(x2/sqrt 2)]."""
     import sympy as sp
 
     from symderiv.gaussian import covariance_symbols, expectation
@@ -125,7 +125,7 @@ def _both(law: FiniteClasses, i: int, j: int) -> Any:
 
 
 def _mapped(law: FiniteClasses, i: int, low: int, high: int) -> Any:
-    """The mean when 0 and 1 are replaced by other values."""
+    """Return the mean when 0 and 1 are replaced by other values."""
     number = law.numbers.mpf
     return law.mean1(law.variable(lambda x: number(high if x[i - 1] else low)))
 
@@ -159,7 +159,7 @@ def pulses(numbers: Any) -> Iterator[Point]:
 
 
 def settings(numbers: Any) -> Iterator[Point]:
-    """The typical settings; the fractions exactly, not as doubles."""
+    """Yield the typical settings; the fractions exactly, not as doubles."""
     for low, high, length in ((250, 275, 11), (50, 75, 3)):
         values = {"n": 40, "lminus": numbers.mpf(low) / 1000, "lplus": numbers.mpf(high) / 1000}
         values["length"] = length

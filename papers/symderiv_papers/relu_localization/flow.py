@@ -18,13 +18,13 @@ __all__ = [
 
 
 def all_points(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes and finite populations."""
+    """Yield Gaussian classes and finite populations."""
     yield from gaussian_points(numbers)
     yield from population_points(numbers)
 
 
 def networks(numbers: Any) -> Iterator[Point]:
-    """A network with biases, written with matrices, and the special case of the notes."""
+    """Yield a network with biases, written with matrices, and the special case of the notes."""
 
     def relu(s: Any) -> Any:
         return s if s > 0 else numbers.mpf(0)

@@ -107,7 +107,7 @@ class _Network:
         return mean(left * left)
 
     def names(self) -> dict[str, Any]:
-        """What the names of statements stand for."""
+        """Return what the names of statements stand for."""
         K, n, size = self.K, self.n, self.K * self.n
         mean = self.classes.mean
         sites, units, all_ = (1, n), (1, K), (1, size)
@@ -167,7 +167,7 @@ def _moving(network: _Network, numbers: Any) -> Iterator[tuple[str, dict[str, An
 
 
 def general(numbers: Any) -> Iterator[Point]:
-    """Three units with overlapping gates."""
+    """Yield three units with overlapping gates."""
     network = _Network(_GATES, numbers)
     known = network.names() | _spectral(network.A, network.b, network.start, numbers)
     size = network.K * network.n
@@ -207,7 +207,9 @@ def several_structures(numbers: Any) -> Iterator[Point]:
 
 
 def two_norms(numbers: Any) -> Iterator[Point]:
-    """Two structures, the norm of A larger in the second, and how much is left of w(0) - w(inf)."""
+    """Yield two structures, the norm of A larger in the second, and how much is left of w(0) -
+    w(inf).
+    """
     for gates in (_GATES, _OTHER_GATES):
         networks = [_Network(each, numbers) for each in (gates, _ALIKE_GATES)]
         norms, left = [], []
@@ -229,7 +231,7 @@ def _of_first(network: _Network, numbers: Any, start: Any) -> dict[str, Any]:
 
 
 def exclusive(numbers: Any) -> Iterator[Point]:
-    """Two units whose gates are never open together."""
+    """Yield two units whose gates are never open together."""
     gates = [[(g, 1 - g) for (g,) in part] for part in _HALF]
     network = _Network(gates, numbers)
     known = network.names() | _of_first(network, numbers, network.start[: network.n])
@@ -240,7 +242,7 @@ def exclusive(numbers: Any) -> Iterator[Point]:
 
 
 def redundant(numbers: Any) -> Iterator[Point]:
-    """Two units with the same gates and different initial weights."""
+    """Yield two units with the same gates and different initial weights."""
     gates = [[(g, g) for (g,) in part] for part in _HALF]
     network = _Network(gates, numbers)
     n, first, second = network.n, network.start[: network.n], network.start[network.n :]

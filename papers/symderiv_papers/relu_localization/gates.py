@@ -14,7 +14,9 @@ __all__ = ["walks"]
 
 
 def walks(numbers: Any) -> Iterator[Point]:
-    """Weights that move over single pulses on {-1, 1}; one pulse is at rest on a gate's edge."""
+    """Yield weights that move over single pulses on {-1, 1}; one pulse is at rest on a gate's
+    edge.
+    """
     one, zero = (
         [[2 * x - 1 for x in pulse] for pulse in single_pulses(5, (length,))] for length in (2, 1)
     )

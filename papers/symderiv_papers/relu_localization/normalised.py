@@ -25,7 +25,7 @@ _CORRELATIONS = (-0.8125, -0.375, 0.25, 0.6875, 0.9375)
 
 @functools.lru_cache(maxsize=4)
 def _kept_moment(power: int) -> Relation:
-    """The engine's E[x^power θ(x)] for x ~ N(m, c11)."""
+    """Return the engine's E[x^power θ(x)] for x ~ N(m, c11)."""
     import sympy as sp
 
     from symderiv.gaussian import covariance_symbols, expectation
@@ -61,7 +61,7 @@ def moderate(numbers: Any) -> Iterator[Point]:
 
 
 def scalars(numbers: Any) -> Iterator[Point]:
-    """Both signs of rho, several values of T' > 0."""
+    """Yield both signs of rho, several values of T' > 0."""
     for rho in _CORRELATIONS:
         for t in (0.25, 1.125, 2.5):
             values = _values(numbers.mpf(rho), numbers.mpf(t), numbers)
@@ -69,6 +69,6 @@ def scalars(numbers: Any) -> Iterator[Point]:
 
 
 def correlations(numbers: Any) -> Iterator[Point]:
-    """Both signs of rho."""
+    """Yield both signs of rho."""
     for rho in _CORRELATIONS:
         yield Point(f"rho = {rho}", _values(numbers.mpf(rho), numbers.mpf(1), numbers))

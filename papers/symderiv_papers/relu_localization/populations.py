@@ -30,7 +30,7 @@ class Tabled:
         self.values = (tuple(one), tuple(zero))
 
     def map(self, function: Callable[[Any], Any]) -> Tabled:
-        """A function of the variable."""
+        """Return a function of the variable."""
         return Tabled(*(tuple(map(function, part)) for part in self.values))
 
     def _with(self, other: Any, function: Callable[[Any, Any], Any]) -> Tabled:
@@ -82,7 +82,7 @@ class FiniteClasses:
         self.numbers = numbers
 
     def variable(self, function: Callable[[Any], Any]) -> Tabled:
-        """A function of the input."""
+        """Return a function of the input."""
         return Tabled(*(tuple(map(function, part)) for part in self.inputs))
 
     def _mean(self, place: int, variable: Any) -> Any:
@@ -92,19 +92,19 @@ class FiniteClasses:
         return self.numbers.fsum(values) / len(values)
 
     def mean1(self, variable: Any) -> Any:
-        """The mean given Y = 1."""
+        """Return the mean given Y = 1."""
         return self._mean(0, variable)
 
     def mean0(self, variable: Any) -> Any:
-        """The mean given Y = 0."""
+        """Return the mean given Y = 0."""
         return self._mean(1, variable)
 
     def mean(self, variable: Any) -> Any:
-        """The mean over both classes."""
+        """Return the mean over both classes."""
         return (self._mean(0, variable) + self._mean(1, variable)) / 2
 
     def given1(self, variable: Any, event: Any) -> Any:
-        """The mean given Y = 1 and an event."""
+        """Return the mean given Y = 1 and an event."""
         return self._mean(0, variable * event) / self._mean(0, event)
 
     def conditional1(self, variable: Tabled, *given: Tabled) -> Tabled:
@@ -118,7 +118,7 @@ class FiniteClasses:
 
 
 def single_pulses(n: int, lengths: Sequence[int], complement: bool = True) -> list[list[int]]:
-    """All single pulses on a ring, with support {0, 1}, each as often as it is drawn.
+    """Return all single pulses on a ring, with support {0, 1}, each as often as it is drawn.
 
     Args:
         n: Sites.
@@ -134,7 +134,9 @@ def single_pulses(n: int, lengths: Sequence[int], complement: bool = True) -> li
 
 
 def nlgp_sample(n: int, xi: float, gain: float, count: int, seed: int) -> list[list[float]]:
-    """Inputs of the nonlinear Gaussian process, and their reflections, as doubles taken exactly."""
+    """Return inputs of the nonlinear Gaussian process, and their reflections, as doubles taken
+    exactly.
+    """
     import numpy as np
     from scipy.special import erf
 
@@ -223,7 +225,7 @@ def population_points(numbers: Any) -> Iterator[Point]:
 
 
 def one_unit_populations(numbers: Any) -> Iterator[tuple[str, Values]]:
-    """The same populations, made invariant under turns of the ring, and one unit."""
+    """Yield the same populations, made invariant under turns of the ring, and one unit."""
     w = [[0.375, -0.25, 0.375, 0.75, -0.625]]
     one, zero = single_pulses(5, (2, 3), complement=False), single_pulses(5, (1,))
     yield "single pulses on {0, 1}, one unit", _values(w, one, zero, numbers)

@@ -49,7 +49,7 @@ class Case:
 
 
 def _covariance(generator: random.Random, n: int) -> Matrix:
-    """A generic positive definite matrix."""
+    """Return a generic positive definite matrix."""
     rows = [[Fraction(generator.randint(-4, 4), 5) for _ in range(n)] for _ in range(n)]
     return tuple(
         tuple(
@@ -61,7 +61,7 @@ def _covariance(generator: random.Random, n: int) -> Matrix:
 
 
 def _ring(first: Sequence[Fraction]) -> Matrix:
-    """The circulant matrix of a first row."""
+    """Return the circulant matrix of a first row."""
     n = len(first)
     return tuple(tuple(first[(j - i) % n] for j in range(n)) for i in range(n))
 
@@ -111,7 +111,7 @@ def _with_last_reversed(rows: Sequence[Sequence[Fraction]]) -> Matrix:
 
 
 def values_of(case: Case, numbers: Any) -> Values:
-    """What the names of the notes stand for.
+    """Return what the names of the notes stand for.
 
     ``rho[i, j]`` is of class 1 and ``rho0[i, j]`` of class 0, ``gamma[k]`` the cosine with unit 1;
     ``flow[i]`` is -dL/dw_1i, so that gradient flow is tau*dw_1i/dt = flow[i]; M is a number that
@@ -156,13 +156,13 @@ def values_of(case: Case, numbers: Any) -> Values:
 
 
 def gaussian_points(numbers: Any) -> Iterator[Point]:
-    """All :func:`cases`."""
+    """Yield all :func:`cases`."""
     for case in cases():
         yield Point(case.label, values_of(case, numbers))
 
 
 def moderate_points(numbers: Any) -> Iterator[Point]:
-    """Those whose densities are not too narrow for quadrature in doubles."""
+    """Yield those whose densities are not too narrow for quadrature in doubles."""
     for case in cases()[:2]:
         yield Point(case.label, values_of(case, numbers))
 
@@ -175,7 +175,7 @@ def _overlap(case: Case, one: Form, other: Form) -> Fraction:
 
 
 def orthogonal_points(numbers: Any) -> Iterator[Point]:
-    """Units orthogonal to the first in Sigma_1, but neither to each other nor in Sigma_0."""
+    """Yield units orthogonal to the first in Sigma_1, but neither to each other nor in Sigma_0."""
     for case in cases():
         first = case.w[0]
         own = _overlap(case, first, first)
@@ -204,7 +204,9 @@ def near_points(numbers: Any) -> Iterator[Point]:
 
 @functools.lru_cache(maxsize=1)
 def _means_of_relu() -> dict[str, Relation]:
-    """The engine's E[ReLU(x1)], E[ReLU(x1) ReLU(x2)] and their derivatives in the covariance."""
+    """Return the engine's E[ReLU(x1)], E[ReLU(x1) ReLU(x2)] and their derivatives in the
+    covariance.
+    """
     import sympy as sp
 
     from symderiv.gaussian import covariance_symbols, expectation
@@ -227,7 +229,7 @@ class _Relu:
         self.case, self.classes, self.place, self.numbers = case, classes, place, numbers
 
     def overlap(self, one: Form, other: Form) -> Any:
-        """Covariance of two forms."""
+        """Return covariance of two forms."""
         value = self.classes.covariance(self.place, one, other)
         return self.numbers.mpf(value.numerator) / value.denominator
 
@@ -242,7 +244,7 @@ class _Relu:
 
 
 def _loss(case: Case, classes: GaussianClasses, numbers: Any) -> Any:
-    """The population loss from means of one and two ReLUs."""
+    """Return the population loss from means of one and two ReLUs."""
     K = len(case.w)
     total = numbers.mpf(1) / 4
     for place in (0, 1):

@@ -33,18 +33,18 @@ def _gaussian_points(numbers: Any, chosen: Iterable[Case]) -> Iterator[Point]:
 
 
 def gaussian(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes, one unit."""
+    """Yield Gaussian classes, one unit."""
     yield from _gaussian_points(numbers, cases())
 
 
 def gaussian_on_a_ring(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes whose covariances are diagonal in the real Fourier basis, one unit."""
+    """Yield Gaussian classes whose covariances are diagonal in the real Fourier basis, one unit."""
     for point in _gaussian_points(numbers, cases()[1:2]):
         yield Point(point.label, _in_fourier_basis(point.values, numbers))
 
 
 def small_weights(numbers: Any) -> Iterator[Point]:
-    """The same with weights near 0."""
+    """Yield the same with weights near 0."""
     case = cases()[1]
     small = tuple(x / 100 for x in case.w[0])
     single = Case(f"{case.label}; weights near 0", (small,), case.sigma1, case.sigma0)
@@ -53,7 +53,9 @@ def small_weights(numbers: Any) -> Iterator[Point]:
 
 
 def any_input(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes and finite populations on a ring, symmetric about 0 or not, one unit."""
+    """Yield Gaussian classes and finite populations on a ring, symmetric about 0 or not, one
+    unit.
+    """
     yield from gaussian(numbers)
     for label, values in one_unit_populations(numbers):
         yield Point(label, _in_fourier_basis(_split(values, numbers), numbers))
@@ -65,7 +67,7 @@ def symmetric(numbers: Any) -> Iterator[Point]:
 
 
 def several_units(numbers: Any) -> Iterator[Point]:
-    """Gaussian classes, all units of the network."""
+    """Yield Gaussian classes, all units of the network."""
     for case in cases():
         yield Point(case.label, values_of(case, numbers))
 

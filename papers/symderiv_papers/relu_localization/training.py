@@ -33,7 +33,7 @@ _BATCH: Final = 100
 
 @functools.lru_cache(maxsize=32)
 def trained(xi1: float, xi0: float, gain: float, steps: int, seed: int) -> np.ndarray:
-    """The weights after gradient descent, shape (20, 40).
+    """Return the weights after gradient descent, shape (20, 40).
 
     Args:
         xi1: Correlation length of Y = 1, in sites.
@@ -88,7 +88,7 @@ def _inputs(xi: float, gain: float, generator: np.random.Generator) -> np.ndarra
 
 
 def participation(weights: np.ndarray) -> float:
-    """Sum of fourth powers over the square of the sum of squares, median over units.
+    """Return sum of fourth powers over the square of the sum of squares, median over units.
 
     1/n if all sites take part equally, 1.5/n for a wave, 3/n for Gaussian entries, 1 for one site.
     """

@@ -44,7 +44,7 @@ class Variable:
 
     @classmethod
     def linear(cls, form: Form) -> Variable:
-        """The variable <form, X>."""
+        """Return the variable <form, X>."""
         return cls({((form,), frozenset()): (1, 1)})
 
     @classmethod
@@ -106,7 +106,7 @@ def _terms(value: Any) -> Mapping[_Piece, _Pair] | None:
 
 
 def _product(one: Any, other: Any) -> Any:
-    """Exact as long as both are; numbers of other kinds do not know fractions."""
+    """Return exact as long as both are; numbers of other kinds do not know fractions."""
     if isinstance(other, Fraction) and not isinstance(one, int | Fraction):
         one, other = other, one
     if isinstance(one, Fraction) and not isinstance(other, int | Fraction):
@@ -153,7 +153,7 @@ class GaussianClasses:
         self._known: dict[tuple[int, _Piece], Any] = {}
 
     def covariance(self, place: int, one: Form, other: Form) -> Fraction:
-        """Covariance of two forms given Y = 1 (place 0) or Y = 0 (place 1)."""
+        """Return covariance of two forms given Y = 1 (place 0) or Y = 0 (place 1)."""
         rows = self.sigma[place]
         return sum(
             (a * sum((r * b for r, b in zip(row, other, strict=True)), Fraction())
@@ -162,19 +162,19 @@ class GaussianClasses:
         )  # fmt: skip
 
     def mean1(self, variable: Any) -> Any:
-        """The mean given Y = 1."""
+        """Return the mean given Y = 1."""
         return self._mean(0, variable)
 
     def mean0(self, variable: Any) -> Any:
-        """The mean given Y = 0."""
+        """Return the mean given Y = 0."""
         return self._mean(1, variable)
 
     def mean(self, variable: Any) -> Any:
-        """The mean over both classes."""
+        """Return the mean over both classes."""
         return (self._mean(0, variable) + self._mean(1, variable)) / 2
 
     def given1(self, variable: Any, event: Any) -> Any:
-        """The mean given Y = 1 and the event of a step."""
+        """Return the mean given Y = 1 and the event of a step."""
         return self._mean(0, variable * event) / self._mean(0, event)
 
     def conditional1(self, variable: Variable, *given: Variable) -> Variable:
@@ -221,7 +221,9 @@ class GaussianClasses:
 
 @functools.lru_cache(maxsize=32)
 def moment_formula(factors: int, steps: int) -> Relation:
-    """The engine's E[x1 .. xf θ(x_{f+1}) .. θ(x_{f+s})], centred, as the right of a statement."""
+    """Return the engine's E[x1 .. xf θ(x_{f+1}) .. θ(x_{f+s})], centred, as the right of a
+    statement.
+    """
     import sympy as sp
 
     from symderiv.gaussian import covariance_symbols, expectation

@@ -55,7 +55,7 @@ def _eigen_systems(committee: Committee) -> Mapping[str, Any]:
         return kron(H(), U())
 
     def zeros_of_A(block: int) -> Any:
-        """Vectors that A maps to zero, equal to v_k in one block and zero in its partner."""
+        """Return vectors that A maps to zero, equal to v_k in one block and zero in its partner."""
         L = committee.modes
         given = [*range(L), *range(2 * L, 3 * L)]
         values = [
@@ -83,7 +83,7 @@ def _eigen_systems(committee: Committee) -> Mapping[str, Any]:
 
 
 def _ansatz(committee: Committee) -> Mapping[str, Any]:
-    """Rates of all units, and those of one pair of them, away from the plateau."""
+    """Return rates of all units, and those of one pair of them, away from the plateau."""
     state = [
         value + mpmath.mpf(k + 1) / 70 / (1 + k % 5) for k, value in enumerate(committee.plateau())
     ]

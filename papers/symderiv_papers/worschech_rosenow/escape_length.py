@@ -48,13 +48,13 @@ class _Plateau:
 
 
 def _half_specialised(_: Floats, cross: Floats) -> float:
-    """Zero where every student tells its teachers apart by half."""
+    """Return zero where every student tells its teachers apart by half."""
     return 0.5 - float((cross.max(axis=1) - cross.min(axis=1)).min())
 
 
 @lru_cache(maxsize=128)
 def _run(units: int, size: float, std: float, seed: int, *, by_height: bool) -> _Plateau:
-    """A plateau from random students; it ends at half specialised units, or at R = e R*."""
+    """Return a plateau from random students; it ends at half specialised units, or at R = e R*."""
     committee = _committee(units)
     tau = float(1 / plateau_modes(committee).escape[0])
     height = float(committee.plateau()[1])

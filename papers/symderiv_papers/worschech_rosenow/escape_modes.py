@@ -37,12 +37,15 @@ _TINY: Final = mpmath.mpf(10) ** -25
 
 @lru_cache(maxsize=64)
 def linearised(committee: Committee) -> Any:
-    """The Jacobian of the first-order equations at the plateau, in r, s, q, c of all orders."""
+    """Return the Jacobian of the first-order equations at the plateau, in r, s, q, c of all
+    orders.
+    """
     return committee.jacobian(committee.plateau())
 
 
 def null_vectors(matrix: Any, given: Sequence[int], values: Sequence[Sequence[Any]]) -> list[Any]:
-    """Vectors that a matrix maps to zero, by the values of as many entries as there are such.
+    """Return vectors that a matrix maps to zero, by the values of as many entries as there are
+    such.
 
     Args:
         matrix: Shape (n, n).
@@ -90,7 +93,7 @@ class PlateauModes:
 
 @lru_cache(maxsize=64)
 def plateau_modes(committee: Committee) -> PlateauModes:
-    """The eigen-system at the plateau, from the Jacobian."""
+    """Return the eigen-system at the plateau, from the Jacobian."""
     with at_precision():
         values, vectors = mpmath.eig(linearised(committee))
         stiffness = committee.plateau_rate("symmetric_stiffness")
@@ -168,13 +171,13 @@ def eigenpairs(matrix: Any) -> list[tuple[Any, Any]]:
 
 
 def nullity(matrix: Any) -> int:
-    """How many independent vectors a square matrix maps to zero."""
+    """Return how many independent vectors a square matrix maps to zero."""
     with at_precision():
         return sum(1 for value in mpmath.svd_r(matrix, compute_uv=False) if value < _TINY)
 
 
 def reduced_flow(committee: Committee) -> Any:
-    """The Jacobian on r and s, with q = c = 2 c (r + (M - 1) s); shape (2L, 2L).
+    """Return the Jacobian on r and s, with q = c = 2 c (r + (M - 1) s); shape (2L, 2L).
 
     Here c is the length of the students in sums of teachers: R^(1)/(T^(1) + D^(1)).
     """
@@ -211,7 +214,7 @@ def vector_u(committee: Committee) -> list[Any]:
 
 
 def kron(first: Any, second: Any) -> Any:
-    """The Kronecker product of two mpmath matrices."""
+    """Return the Kronecker product of two mpmath matrices."""
     found = mpmath.matrix(first.rows * second.rows, first.cols * second.cols)
     for i in range(found.rows):
         for j in range(found.cols):

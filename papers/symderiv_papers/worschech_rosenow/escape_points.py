@@ -31,7 +31,8 @@ __all__ = [
 
 
 def _committee(M: int, L: int, learning_rate: Fraction, *, correlated: bool) -> Committee:
-    """Teachers with T^(0) = 1 and D^(0) = 0, and either T^(1) = 1 and no D at all, or neither.
+    """Return teachers with T^(0) = 1 and D^(0) = 0, and either T^(1) = 1 and no D at all, or
+    neither.
 
     The mean eigenvalue is 1. All moments that the print leaves open are in general position.
     """
@@ -124,7 +125,7 @@ def converted(value: Any, numbers: Any) -> Any:
 
 
 def label(committee: Committee) -> str:
-    """A case in words."""
+    """Return a case in words."""
     return (
         f"M = {committee.units}, L = {committee.modes}, T1 = {float(committee.T(1)):.4g}, "
         f"D1 = {float(committee.D(1)):.4g}, eta = {committee.learning_rate}"
@@ -134,7 +135,7 @@ def label(committee: Committee) -> str:
 def cases(
     committees: Iterable[Committee], found: Callable[[Committee], Mapping[str, Any]]
 ) -> Callable[[Any], Iterator[Point]]:
-    """Points of a claim.
+    """Return points of a claim.
 
     Args:
         committees: Cases.

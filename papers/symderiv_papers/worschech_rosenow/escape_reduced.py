@@ -48,7 +48,7 @@ def _reduced(committee: Committee) -> Mapping[str, Any]:
         return kron(reduced_matrices(committee)[1], found)
 
     def zeros_of_A() -> Any:
-        """Vectors that A maps to zero, by their part r, which is v_k."""
+        """Return vectors that A maps to zero, by their part r, which is v_k."""
         return Series(1, null_vectors(A(), range(committee.modes), powers(committee)))
 
     def column(position: int) -> Any:
@@ -60,7 +60,7 @@ def _reduced(committee: Committee) -> Mapping[str, Any]:
         return [2 * committee.modes - len(values), growing, len(values) - growing]
 
     def unit_of_rate() -> Any:
-        """The factor in front of A_rs: what makes the first entry of G one."""
+        """Return the factor in front of A_rs: what makes the first entry of G one."""
         matrices = reduced_matrices(committee, normalised=False)
         return matrices[0][0, 0]
 
@@ -82,7 +82,7 @@ def _reduced(committee: Committee) -> Mapping[str, Any]:
 
 
 def _deviation(committee: Committee) -> Mapping[str, Any]:
-    """A deviation made of all modes that do not leave the states of equal norms."""
+    """Return a deviation made of all modes that do not leave the states of equal norms."""
 
     def deviation() -> Any:
         modes = plateau_modes(committee)

@@ -30,7 +30,7 @@ def _spectrum(L: int, beta: Fraction, numbers: Any) -> list[Any]:
 
 
 def _moments(L: int, beta: Fraction, numbers: Any) -> tuple[Any, Any]:
-    """Mean of T^(2) and standard deviation of D^(2) for two Gaussian teachers, N = 3 L."""
+    """Return mean of T^(2) and standard deviation of D^(2) for two Gaussian teachers, N = 3 L."""
     rho = _spectrum(L, beta, numbers)
     mean = numbers.fsum(x**2 for x in rho) / L
     variance = numbers.fsum(x**4 for x in rho) / (L * L * _COPIES)

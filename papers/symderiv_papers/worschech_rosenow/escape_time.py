@@ -42,7 +42,7 @@ _MORE: Final = (*GENERAL, SINGLE, FIVE, TYPICAL[1])
 
 
 def _growth(committee: Committee) -> Mapping[str, Any]:
-    """The flow of r alone, with s = -r/(M - 1) and q = c = 0."""
+    """Return the flow of r alone, with s = -r/(M - 1) and q = c = 0."""
     L, units = committee.modes, committee.units
 
     def reduced() -> Any:
@@ -151,7 +151,7 @@ def nonlinear(numbers: Any) -> Iterator[Point]:
 
 
 def later(numbers: Any) -> Iterator[Point]:
-    """The same without the start."""
+    """Return the same without the start."""
     return (point for point in nonlinear(numbers) if point.values["alpha"] > 0)
 
 

@@ -52,7 +52,7 @@ EQUAL_MOMENTS: Final = tuple(
 
 
 def late_values(committee: Committee) -> Mapping[str, Any]:
-    """Matrices at perfect learning, their eigen-systems, the fixed point."""
+    """Return matrices at perfect learning, their eigen-systems, the fixed point."""
 
     def matrix(name: str) -> Any:
         return lambda: late_matrices(committee)[name]
@@ -79,7 +79,7 @@ def late_values(committee: Committee) -> Mapping[str, Any]:
         return kron(late_matrices(committee)["H"], forced(committee))
 
     def main_text() -> Any:
-        """The Jacobian with r, q, s, c in this order."""
+        """Return the Jacobian with r, q, s, c in this order."""
         L, full = committee.modes, linearised_late(committee)
         order = [n * L + l for n in (0, 2, 1, 3) for l in range(L)]
         found = mpmath.matrix(4 * L, 4 * L)

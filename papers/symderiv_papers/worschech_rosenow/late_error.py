@@ -27,7 +27,7 @@ __all__ = [
 
 
 def main_text(numbers: Any) -> Iterator[Point]:
-    """The names of the main text: group 1 is the fast one."""
+    """Yield the names of the main text: group 1 is the fast one."""
     yield from _exchanged(linear_theory(numbers))
 
 
@@ -48,7 +48,9 @@ def _late_vectors(committee: Committee) -> Mapping[str, Any]:
 
 
 def _amounts(committee: Committee) -> Mapping[str, Any]:
-    """How much of the first group is in a deviation x, and two inverses of its eigenvectors."""
+    """Return how much of the first group is in a deviation x, and two inverses of its
+    eigenvectors.
+    """
     L, modes = committee.modes, late_modes(committee)
     deviation = mpmath.matrix([mpmath.mpf(3 + (5 * k) % 7) / (11 + k) for k in range(4 * L)])
 
@@ -90,7 +92,7 @@ def _amounts(committee: Committee) -> Mapping[str, Any]:
 
 
 def _ratio(column: Any, vector: Any) -> Any:
-    """The factor between two parallel vectors, None if they are not parallel."""
+    """Return the factor between two parallel vectors, None if they are not parallel."""
     largest = max(range(vector.rows), key=lambda i: abs(vector[i]))
     ratio = column[largest] / vector[largest]
     apart = max(abs(column[i] - ratio * vector[i]) for i in range(vector.rows))

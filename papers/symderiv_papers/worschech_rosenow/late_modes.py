@@ -31,7 +31,7 @@ __all__ = [
 
 @lru_cache(maxsize=64)
 def linearised_late(committee: Committee) -> Any:
-    """The Jacobian of the equations at perfect learning, in r, s, q, c of all orders."""
+    """Return the Jacobian of the equations at perfect learning, in r, s, q, c of all orders."""
     return committee.jacobian(committee.teacher())
 
 
@@ -68,7 +68,7 @@ def late_matrices(committee: Committee) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=64)
 def stiffness(committee: Committee) -> tuple[Any, Any]:
-    """Eigenvalues of A at perfect learning: on equal units, on units that differ; mpmath."""
+    """Return eigenvalues of A at perfect learning: on equal units, on units that differ; mpmath."""
     from symderiv.analysis.late.perfect_learning import perfect_learning
 
     theory = perfect_learning(committee.activation)
@@ -100,7 +100,7 @@ class LateModes:
 
 @lru_cache(maxsize=64)
 def late_modes(committee: Committee) -> LateModes:
-    """The eigen-system at perfect learning at first order in η."""
+    """Return the eigen-system at perfect learning at first order in η."""
     with at_precision():
         factor = late_matrices(committee)["a"] * converted(committee.learning_rate, mpmath)
         values, vectors = mpmath.eig(linearised_late(committee) / factor)

@@ -54,7 +54,7 @@ class Start:
 
 
 def start_near(committee: Committee, size: Any) -> Start:
-    """Students at a distance of the given size, in general position."""
+    """Return students at a distance of the given size, in general position."""
     L = committee.modes
     shape = [[(3 + 2 * k - 5 * a) / mpmath.mpf(4 + k) for k in range(L)] for a in range(2)]
     square = [[(1 + k + a) / mpmath.mpf(3 + a) for k in range(L)] for a in range(2)]
@@ -88,7 +88,9 @@ def _state(committee: Committee, start: Start) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def _trajectory(committee: Committee, size: Fraction) -> tuple[list[list[Any]], list[Any]]:
-    """States at the times of :func:`late_times` and their errors, by the nonlinear equations."""
+    """Return states at the times of :func:`late_times` and their errors, by the nonlinear
+    equations.
+    """
     with at_precision():
         start = _state(committee, start_near(committee, converted(size, mpmath)))
         times = late_times(committee)
@@ -98,7 +100,7 @@ def _trajectory(committee: Committee, size: Fraction) -> tuple[list[list[Any]], 
 
 
 def late_times(committee: Committee) -> tuple[float, ...]:
-    """Zero and two times, in units of the slowest rate of the distance."""
+    """Return zero and two times, in units of the slowest rate of the distance."""
     eta = float(committee.learning_rate)
     slow = 2 * eta * float(stiffness(committee)[1]) * float(min(committee.eigenvalue))
     return 0.0, 0.5 / slow, 2 / slow
@@ -115,7 +117,7 @@ def _deviation(committee: Committee, state: list[Any], numbers: Any) -> dict[str
 
 
 def sizes(committee: Committee, numbers: Any) -> dict[str, Any]:
-    """What all points know."""
+    """Return what all points know."""
     L = committee.modes
     return {
         "M": committee.units,
@@ -127,7 +129,7 @@ def sizes(committee: Committee, numbers: Any) -> dict[str, Any]:
 
 
 def expansions(numbers: Any) -> Iterator[Point]:
-    """States in which r, s, q, c all deviate by the same order, and their errors."""
+    """Yield states in which r, s, q, c all deviate by the same order, and their errors."""
     for committee in LATE:
         for number, size in itertools.product(range(2), _SMALL):
             with at_precision():
@@ -172,7 +174,9 @@ def on_trajectories(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=16)
 def response(committee: Committee) -> Any:
-    """The change of A + B with the overlaps, in the basis (uniform, differing), shape (2, 2)."""
+    """Return the change of A + B with the overlaps, in the basis (uniform, differing), shape (2,
+    2).
+    """
     from symderiv.analysis.late.perfect_learning import perfect_learning
 
     theory = perfect_learning(committee.activation)
@@ -202,7 +206,7 @@ def overlap_flow(committee: Committee) -> Any:
 def _second_order(
     committee: Committee, size: Fraction, number: int, numbers: Any
 ) -> dict[str, Any]:
-    """What the consistent second order needs, by eigenspace."""
+    """Return what the consistent second order needs, by eigenspace."""
     L = committee.modes
     with at_precision():
         start = start_near(committee, converted(size, mpmath))
@@ -252,7 +256,9 @@ def _first_order(
 
 
 def linear_theory(numbers: Any) -> Iterator[Point]:
-    """The error to first order in r, s, q, c of the linearised equations, general deviations."""
+    """Yield the error to first order in r, s, q, c of the linearised equations, general
+    deviations.
+    """
     for committee in LATE:
         with at_precision():
             teacher = committee.teacher()
@@ -273,7 +279,7 @@ def linear_theory(numbers: Any) -> Iterator[Point]:
 
 @lru_cache(maxsize=16)
 def _gradient(committee: Committee) -> Any:
-    """Derivatives of ε_g by r, s, q, c of all orders, by differences; shape (1, 4L)."""
+    """Return derivatives of ε_g by r, s, q, c of all orders, by differences; shape (1, 4L)."""
     step = mpmath.mpf(10) ** -25
     teacher = committee.teacher()
     found = mpmath.zeros(1, len(teacher))

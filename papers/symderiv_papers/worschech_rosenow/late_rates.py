@@ -59,7 +59,7 @@ def _late_error(committee: Committee) -> Callable[[Any], Any]:
 
 
 def slowest_rates(numbers: Any) -> Iterator[Point]:
-    """How fast the error falls at last; the small parameter is one over the time."""
+    """Yield how fast the error falls at last; the small parameter is one over the time."""
     for committee in LATE:
         with at_precision():
             error = _late_error(committee)
@@ -81,7 +81,9 @@ def slowest_rates(numbers: Any) -> Iterator[Point]:
 
 
 def power_laws(numbers: Any) -> Iterator[Point]:
-    """The slope of ln ε_g over ln α in the middle of the power law, for more and more modes."""
+    """Yield the slope of ln ε_g over ln α in the middle of the power law, for more and more
+    modes.
+    """
     for units, beta in ((2, 0.5), (3, 1.0), (5, 1.5)):
         for modes in (64, 256):
             slope = _slope(units, beta, modes)

@@ -18,18 +18,18 @@ _SMALL, _HALF, _ONE, _TWO = Fraction(1, 5), Fraction(1, 2), Fraction(1), Fractio
 
 
 def _given(value: Any) -> Callable[[], Any]:
-    """A value that is known already, where a lazy one is asked for."""
+    """Return a value that is known already, where a lazy one is asked for."""
     return lambda: value
 
 
 def integrals(numbers: Any) -> Iterator[Point]:
-    """Half of the printed f over [1, L], which is the summand of Eq. (8)."""
+    """Yield half of the printed f over [1, L], which is the summand of Eq. (8)."""
     for law in grid(numbers, (_SMALL, _ONE, _TWO), (3, 50), ("0.3", "5", "300")):
         yield law.point(integral=_given(law.scale / 2 * law.integral(1, law.L)))
 
 
 def _middle(numbers: Any, sizes: tuple[int, ...] = (64, 256, 1024)) -> Iterator[PowerLawSum]:
-    """The middle of ever longer windows: z = L^((1+β)/2)."""
+    """Yield the middle of ever longer windows: z = L^((1+β)/2)."""
     for beta in (_ONE, _TWO):
         for L in sizes:
             z = numbers.mpf(L) ** (as_number(1 + beta, numbers) / 2)
@@ -37,7 +37,9 @@ def _middle(numbers: Any, sizes: tuple[int, ...] = (64, 256, 1024)) -> Iterator[
 
 
 def half_ends(law: PowerLawSum, first: int = 1, last: int = 0) -> Any:
-    """Half of the first and last terms of Eq. (8), Euler and Maclaurin's first correction."""
+    """Return half of the first and last terms of Eq. (8), Euler and Maclaurin's first
+    correction.
+    """
     terms = law.terms()
     return (terms[first - 1] + terms[(last or law.L) - 1]) / 2
 
@@ -56,7 +58,7 @@ def slopes(numbers: Any) -> Iterator[Point]:
 
 
 def slopes_late(numbers: Any) -> Iterator[Point]:
-    """The same in the later part of the printed window and at its end."""
+    """Yield the same in the later part of the printed window and at its end."""
     for beta in (_SMALL, _ONE):
         s = as_number(beta / (1 + beta), numbers)
         end = numbers.gamma(1 + s) ** (1 / s) * numbers.mpf(1024) ** as_number(1 + beta, numbers)
@@ -66,7 +68,9 @@ def slopes_late(numbers: Any) -> Iterator[Point]:
 
 
 def ends(numbers: Any) -> Iterator[Point]:
-    """Where the largest direction has decayed by 1/e, and where Γ(s) = z^s/s for z/L^(1+β)."""
+    """Yield where the largest direction has decayed by 1/e, and where Γ(s) = z^s/s for
+    z/L^(1+β).
+    """
     for law in grid(numbers, (_SMALL, _ONE, _TWO), (3, 50), ("1",)):
         names = law.names
         s = as_number(law.beta / (1 + law.beta), numbers)
@@ -111,7 +115,7 @@ def partly(numbers: Any) -> Iterator[Point]:
 
 
 def partly_integrals(numbers: Any) -> Iterator[Point]:
-    """Integrals in place of both sums of Eq. (10)."""
+    """Yield integrals in place of both sums of Eq. (10)."""
     for law in grid(numbers, (_SMALL, _ONE, _TWO), (12, 60), ("0.3", "5", "300")):
         trained = law.L // 3
         start = PowerLawSum(numbers, law.beta, law.L, "0")

@@ -48,7 +48,7 @@ __all__ = [
 
 
 def _case(spectrum: str, rate: str, time: str, variance: str = "1/4", **more: str) -> Case:
-    """A case from texts; a spectrum is a list, or "law L β"."""
+    """Return a case from texts; a spectrum is a list, or "law L β"."""
     law, rest = spectrum.startswith("law "), spectrum.removeprefix("law ")
     overlaps = {name: _fractions(text) for name, text in more.items()}
     return Case(
@@ -111,13 +111,13 @@ def _sizes(network: LinearNetwork) -> dict[str, Any]:
 
 
 def vectors(numbers: Any, cases: Sequence[Case] = AVERAGED) -> Iterator[Point]:
-    """Points whose moments are columns R, Q, T, u and whose matrices are the engine's."""
+    """Yield points whose moments are columns R, Q, T, u and whose matrices are the engine's."""
     for label, network in _networks(cases, numbers):
         yield Point(label, _vector_values(network))
 
 
 def vectors_of_any(numbers: Any) -> Iterator[Point]:
-    """The same for networks with a teacher and a student of their own."""
+    """Return the same for networks with a teacher and a student of their own."""
     return vectors(numbers, ANY)
 
 
@@ -134,7 +134,7 @@ def _vector_values(network: LinearNetwork) -> Values:
         return column(network.moments(network.flow(*network.at())[which]))
 
     def forced() -> Any:
-        """Where dQ = ηA_4 Q + η(2 - η)u leads from 0, by one larger exponential."""
+        """Return where dQ = ηA_4 Q + η(2 - η)u leads from 0, by one larger exponential."""
         matrix = n.matrix(L + 1)
         u = network.moments(network.teacher)[1:]
         for i in range(L):
@@ -168,18 +168,18 @@ def _vector_values(network: LinearNetwork) -> Values:
 
 
 def entries(numbers: Any, cases: Sequence[Case] = AVERAGED) -> Iterator[Point]:
-    """Points with R[l] = R^(l) and so on, entries of matrices, and the eigenbasis of A_1."""
+    """Yield points with R[l] = R^(l) and so on, entries of matrices, and the eigenbasis of A_1."""
     for label, network in _networks(cases, numbers):
         yield Point(label, _entry_values(network))
 
 
 def entries_of_any(numbers: Any) -> Iterator[Point]:
-    """The same for networks with a teacher and a student of their own."""
+    """Return the same for networks with a teacher and a student of their own."""
     return entries(numbers, ANY)
 
 
 def entries_from_zero(numbers: Any) -> Iterator[Point]:
-    """The same with R_0 = 0."""
+    """Return the same with R_0 = 0."""
     return entries(numbers, [replace(case, cross=None) for case in ANY])
 
 
@@ -190,7 +190,7 @@ def drawn(numbers: Any, times: Sequence[Fraction] = (Fraction(1),)) -> Iterator[
 
 
 def first_order(numbers: Any) -> Iterator[Point]:
-    """The same without the terms of order η² in the flow."""
+    """Yield the same without the terms of order η² in the flow."""
     for label, network in _networks(DRAWN, numbers):
         yield Point(label, _entry_values(network, full=False))
 
@@ -236,7 +236,7 @@ def _partly_trained(case: Case, trained: int, numbers: Any, full: bool) -> Value
 
 
 def modes(numbers: Any) -> Iterator[Point]:
-    """Points with the certified decay rates of the error, and functions of a matrix.
+    """Yield points with the certified decay rates of the error, and functions of a matrix.
 
     ``eigenvalue(A, k)`` in ascending order, ``eigenvectors(A)`` with first entries 1, ``entry``.
     """
@@ -245,7 +245,7 @@ def modes(numbers: Any) -> Iterator[Point]:
 
 
 def mode_values(network: LinearNetwork) -> Values:
-    """The names of :func:`modes` for one network."""
+    """Return the names of :func:`modes` for one network."""
     n, L = network.numbers, network.L
     known: dict[tuple[Any, ...], tuple[list[Any], Any]] = {}
 
@@ -301,7 +301,7 @@ def _entry_values(network: LinearNetwork, full: bool = True) -> Values:
         return Indexed(network.moments(network.at(full, late)[1])[:L], (1, L))
 
     def diagonal() -> Indexed:
-        """The inverse of A_1 in its eigenbasis."""
+        """Return the inverse of A_1 in its eigenbasis."""
         v = eigenvectors()
         return Indexed(n.inverse(v) * n.inverse(network.blocks.RR) * v, *square)
 
@@ -353,5 +353,5 @@ def small_matrices(numbers: Any) -> Iterator[Point]:
 
 
 def all_equal_starts(numbers: Any) -> Iterator[Point]:
-    """Vectors of the drawn networks."""
+    """Return vectors of the drawn networks."""
     return vectors(numbers, DRAWN)

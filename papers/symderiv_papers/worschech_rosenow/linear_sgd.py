@@ -44,7 +44,7 @@ _DEVIATIONS = (Fraction(1, 100), Fraction(7, 10))
 def _mean(
     eigenvalue: list[Any], copies: int, rate: Any, alpha: Any, variance: Any, trained: int = 0
 ) -> float:
-    """The mean error of SGD after αN examples, with so many coordinates per eigenvalue."""
+    """Return the mean error of SGD after αN examples, with so many coordinates per eigenvalue."""
     rho = np.array([float(x) for x in eigenvalue])
     curve = finite_dimension(
         rho,
@@ -68,7 +68,7 @@ def many_coordinates(numbers: Any) -> Iterator[Point]:
 
 
 def one_coordinate(numbers: Any) -> Iterator[Point]:
-    """One coordinate per eigenvalue, η → 0 at fixed ηα."""
+    """Yield one coordinate per eigenvalue, η → 0 at fixed ηα."""
     for beta in (Fraction(1, 2), Fraction(1)):
         for power in (1, 2, 3):
             rate = Fraction(1, 10**power)
@@ -93,7 +93,7 @@ def _sum_values(network: LinearNetwork) -> dict[str, Any]:
 
 
 def not_small(numbers: Any) -> Iterator[Point]:
-    """One coordinate per eigenvalue; at β = 1 SGD is unstable from η = 1.001 on."""
+    """Yield one coordinate per eigenvalue; at β = 1 SGD is unstable from η = 1.001 on."""
     for beta, rate in product((Fraction(1, 2), Fraction(1)), (Fraction(1, 10), Fraction(9, 10))):
         for alpha in (1, 10, 100):
             case = Case((Fraction(128), beta), rate, Fraction(alpha), law=True)
@@ -125,7 +125,7 @@ def middle_of_windows(numbers: Any) -> Iterator[Point]:
 def _figure(
     numbers: Any, beta: Fraction, rate: Fraction, alpha: Fraction, deviation: Fraction
 ) -> PowerLawSum:
-    """The power law of a figure at a time."""
+    """Return the power law of a figure at a time."""
     law = PowerLawSum(numbers, beta, 256, "1", learning_rate=rate, student_std=deviation)
     z = 2 * law.names["eta"] * law.names["lambda_plus"] * as_number(alpha, numbers)
     return replace(law, z=str(z))
@@ -168,7 +168,7 @@ _RUNS, _COPIES = 600, 96
 
 @lru_cache(maxsize=4)
 def _simulated(case: Case, seed: int) -> dict[str, tuple[float, float]]:
-    """Means and standard errors of ε_g and R^(1) over runs with teachers of their own."""
+    """Return means and standard errors of ε_g and R^(1) over runs with teachers of their own."""
     rng = np.random.default_rng(seed)
     spectrum = np.repeat([float(x) for x in case.spectrum], _COPIES)
     N = spectrum.size

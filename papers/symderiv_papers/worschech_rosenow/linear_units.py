@@ -27,7 +27,7 @@ _CASE = Case((Fraction(9, 5), Fraction(1, 5)), Fraction(2, 5), Fraction(3, 2), F
 
 
 def units(convention: str) -> Callable[[Any], Iterable[Point]]:
-    """Points with the mean error of a committee and, as a function, that of one unit.
+    """Return points with the mean error of a committee and, as a function, that of one unit.
 
     Args:
         convention: The student's output weights, "sqrt(M)/K" or "1/sqrt" for 1/sqrt(K). The

@@ -30,7 +30,7 @@ _BETAS: Final = (Fraction(1, 2), Fraction(1), Fraction(3))
 
 
 def trained_blocks(time: str) -> Points:
-    """Random covariances; N/L = 2, 1, 3."""
+    """Return random covariances; N/L = 2, 1, 3."""
 
     def points(numbers: Any) -> Iterator[Point]:
         for point in blocks(numbers, Fraction(time)):
@@ -45,7 +45,7 @@ def trained_blocks(time: str) -> Points:
 
 
 def small_rates(numbers: Any) -> Iterator[Point]:
-    """Exact SGD at finite N, run to its end, η to 0."""
+    """Yield exact SGD at finite N, run to its end, η to 0."""
     for flow in block_flows(numbers, Fraction(1)):
         deviation = 1 + float(flow.student_std) ** 2
         for part in (8, 16, 32):

@@ -31,7 +31,7 @@ def all_trained(numbers: Any) -> Iterator[Point]:
 
 
 def small_rates(numbers: Any) -> Iterator[Point]:
-    """Exact SGD at finite N, η to 0 at fixed η α."""
+    """Yield exact SGD at finite N, η to 0 at fixed η α."""
     for spectrum, copies in ((UNEQUAL, 2), (FOUR, 1)):
         N = copies * len(spectrum)
         for part in (16, 32, 64):
@@ -80,7 +80,7 @@ def rotated(numbers: Any) -> Iterator[Point]:
 
 
 def without_fluctuations(numbers: Any) -> Iterator[Point]:
-    """The moments without the terms of order η² beside the mean flow of the weights."""
+    """Yield the moments without the terms of order η² beside the mean flow of the weights."""
     for spectrum in (UNEQUAL, FOUR):
         case = Companion(numbers, spectrum, Fraction(2), Fraction(0)).point().values
         point = diagonal(numbers, spectrum, 2, 2 * len(spectrum), TIME)

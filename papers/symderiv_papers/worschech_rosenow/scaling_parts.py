@@ -17,7 +17,9 @@ _BETAS: Final = (Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(3))
 def _case(
     numbers: Any, beta: Fraction, L: int, trained: int, z: str, parameter: float | None = None
 ) -> Point:
-    """The first ``trained`` of L directions are trained; errors from the engine's terms."""
+    """Return the case in which the first ``trained`` of L directions are trained; errors from
+    the engine's terms.
+    """
     law, start = PowerLawSum(numbers, beta, L, z), PowerLawSum(numbers, beta, L, "0")
     front = law.scale / 2
 
@@ -75,7 +77,7 @@ def _short(numbers: Any) -> Iterator[Point]:
 
 
 def each_short(numbers: Any) -> Iterator[Point]:
-    """Every point is a series of its own."""
+    """Compare when every point is a series of its own."""
     for point in _short(numbers):
         yield Point(point.label, point.values, series=point.label)
 
@@ -87,7 +89,7 @@ def early_and_late(numbers: Any) -> Iterator[Point]:
 
 
 def early_and_last(numbers: Any) -> Iterator[Point]:
-    """A third of all is trained: early, and as the last trained directions decay.
+    """Compare when a third of all is trained: early, and as the last trained directions decay.
 
     ``half_ends`` is half of the first and of the last term of both sums.
     """

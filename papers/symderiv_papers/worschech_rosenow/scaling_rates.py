@@ -39,13 +39,13 @@ def small(numbers: Any) -> Iterator[Point]:
 
 
 def polynomials(numbers: Any) -> Iterator[Point]:
-    """Values of the characteristic polynomial at x."""
+    """Yield values of the characteristic polynomial at x."""
     for point in general()(numbers):
         for x in ("0.37", "-2.1"):
             yield Point(point.label, extended(point.values, {"x": numbers.mpf(x)}))
 
 
 def first_rows(numbers: Any) -> Iterator[Point]:
-    """The first four rows."""
+    """Yield the first four rows."""
     for point in general()(numbers):
         yield Point(point.label, extended(point.values, {"last": min(4, point.values["L"])}))

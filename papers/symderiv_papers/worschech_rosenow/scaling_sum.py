@@ -35,7 +35,7 @@ def formula(numbers: Any) -> Iterator[Point]:
 
 
 def _remainder(law: PowerLawSum, p: int) -> Any:
-    """What the formula leaves over: an integral of the periodic polynomial."""
+    """Return what the formula leaves over: an integral of the periodic polynomial."""
     numbers, names = law.numbers, law.point().values
     parts = (
         numbers.quad(lambda x: law.derivative(p, x) * names["P"](p, x), [i, i + 1])
@@ -73,7 +73,7 @@ def wide(numbers: Any) -> Iterator[Point]:
 
 
 def wide_halved(numbers: Any) -> Iterator[Point]:
-    """The same as wide for ε_g itself, whose terms are half of the printed f."""
+    """Yield the same as wide for ε_g itself, whose terms are half of the printed f."""
     for point in wide(numbers):
         values = extended(point.values, {"excess": point.values["excess"] / 2})
         yield Point(point.label, values, series=point.series)
@@ -108,7 +108,7 @@ def many(numbers: Any) -> Iterator[Point]:
 
 
 def terms_at(numbers: Any) -> Iterator[Point]:
-    """Terms as a function of x."""
+    """Yield terms as a function of x."""
     for point in terms(numbers):
         for x in ("1", "2.3"):
             yield Point(point.label, extended(point.values, {"x": numbers.mpf(x)}))

@@ -19,7 +19,7 @@ SMALL, HALF, ONE, LARGE = Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction
 
 
 def integrals(numbers: Any) -> Iterator[Point]:
-    """Half of the printed f over [1, L]."""
+    """Yield half of the printed f over [1, L]."""
     for law in grid(numbers, (SMALL, HALF, LARGE), (2, 7, 1000), ("0.01", "2", "400")):
         half = law.scale / 2 * law.integral(1, law.L)
         yield law.point(integral=lambda half=half: half)
@@ -74,7 +74,7 @@ def from_one(numbers: Any) -> Iterator[Point]:
 
 
 def ends(numbers: Any) -> Iterator[Point]:
-    """The time at which Γ(s) = z^s/s for the second argument z, found as a root."""
+    """Yield the time at which Γ(s) = z^s/s for the second argument z, found as a root."""
     for beta in (SMALL, HALF, ONE, LARGE):
         for L in (3, 200):
             law = PowerLawSum(numbers, beta, L, "1")
@@ -99,7 +99,7 @@ def exponents(numbers: Any) -> Iterator[Point]:
 
 
 def inside(numbers: Any) -> Iterator[Point]:
-    """The middle of ever longer windows: z = L^((1+β)/2)."""
+    """Yield the middle of ever longer windows: z = L^((1+β)/2)."""
     for beta in (Fraction(1, 4), HALF, ONE, LARGE):
         for power in (4, 8, 16):
             L = 10**power

@@ -16,7 +16,8 @@ _BETAS: Final = (Fraction(1, 2), Fraction(1), Fraction(3))
 
 
 def _covariance(numbers: Any, beta: Fraction, L: int, N: int) -> Any:
-    """A dense matrix with the eigenvalues of the engine's power-law inputs: a reflected diagonal.
+    """Return a dense matrix with the eigenvalues of the engine's power-law inputs: a reflected
+    diagonal.
 
     The engine's spectrum consists of doubles.
     """
@@ -72,7 +73,7 @@ def long_traces(numbers: Any) -> Iterator[Point]:
 
 
 def growth(numbers: Any) -> Iterator[Point]:
-    """The factor by which λ_+^(L-1) grows from L to L + 1."""
+    """Yield the factor by which λ_+^(L-1) grows from L to L + 1."""
     for beta in _BETAS:
         tops = [eigenvalues(numbers, beta, L)[0] for L in range(1, 43)]
 

@@ -57,7 +57,7 @@ def arguments(numbers: Any) -> Iterator[Point]:
 
 
 def study_of(K: int, M: int, **more: Any) -> Any:
-    """A study of K students and M teachers, for what the engine makes of vectors."""
+    """Return a study of K students and M teachers, for what the engine makes of vectors."""
     from symderiv.problem.study import study_from_mapping
 
     return study_from_mapping(
@@ -73,7 +73,7 @@ def study_of(K: int, M: int, **more: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def _drawn() -> tuple[np.ndarray, np.ndarray]:
-    """Vectors that the engine draws for a study with sigma_J = 0.2."""
+    """Return vectors that the engine draws for a study with sigma_J = 0.2."""
     from symderiv.problem.initial import initial
 
     study = study_of(
@@ -108,7 +108,7 @@ def drawn_moments(numbers: Any) -> Iterator[Point]:
 def learned(
     J: np.ndarray, B: np.ndarray, z: np.ndarray, root: np.ndarray, eta: float
 ) -> np.ndarray:
-    """Students after one example z times root, by a sum of erf units that learns another."""
+    """Return students after one example z times root, by a sum of erf units that learns another."""
     from symderiv.experiment.steps.step_chain import MarkovChain, space_of
     from symderiv.experiment.steps.step_form import program_of
     from symderiv.statement.language import Language
@@ -130,7 +130,7 @@ def learned(
 
 
 def steps(numbers: Any) -> Iterator[Point]:
-    """One example learned by the engine's simulation."""
+    """Yield one example learned by the engine's simulation."""
     for seed, (K, M) in enumerate(((2, 3), (3, 2))):
         random = np.random.default_rng(seed)
         root = np.sqrt(np.array([2.0, 1.0, 0.5, 0.25]))

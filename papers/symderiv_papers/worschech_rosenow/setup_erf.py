@@ -25,7 +25,7 @@ __all__ = [
 
 
 def integrals(count: int) -> Callable[[Any], Iterator[Point]]:
-    """The engine's integral ``I`` at exact covariances ``C``.
+    """Return the engine's integral ``I`` at exact covariances ``C``.
 
     For four fields also minors of 1 + C: by Price's theorem I4 is an arcsine of the partial
     correlation of the last two fields given the first two, where the Gaussian factors of erf widen
@@ -58,7 +58,7 @@ def integrals(count: int) -> Callable[[Any], Iterator[Point]]:
 def _minor(
     rows: Sequence[Sequence[Fraction]], left: Sequence[int], right: Sequence[int]
 ) -> Fraction:
-    """A minor of 1 + C."""
+    """Return a minor of 1 + C."""
     return _determinant([[rows[i][j] + (i == j) for j in right] for i in left])
 
 
@@ -76,7 +76,7 @@ def _determinant(rows: Sequence[Sequence[Fraction]]) -> Fraction:
 
 
 def one_field(numbers: Any) -> Iterator[Point]:
-    """Fields that are multiples of one normal variable: the means are single integrals."""
+    """Yield fields that are multiples of one normal variable: the means are single integrals."""
     root = numbers.sqrt(numbers.mpf(2))
     engine = Integrals("erf", numbers)
     for factors in ((1, 2, 3, -2), (Fraction(-1, 2), 3, Fraction(2, 3), 1), (0, 1, -1, 2)):
@@ -100,7 +100,7 @@ _SQUARE = partial(networks, square=True)
 
 
 def small_rates(numbers: Any) -> Iterator[Point]:
-    """States at falling learning rates."""
+    """Yield states at falling learning rates."""
     for state in _SQUARE():
         moments = moments_of(state, numbers)
         for power in (2, 3):

@@ -100,7 +100,9 @@ def homogeneous(*, orthonormal: bool = False) -> Callable[[Any], Iterator[Point]
 
 
 def _unequal_values(orders: dict[int, list[list[Any]]], numbers: Any) -> dict[str, Any]:
-    """The fixed point of equal students under any teacher, T_nm^(l) given for orders from 1."""
+    """Return the fixed point of equal students under any teacher, T_nm^(l) given for orders from
+    1.
+    """
     M, last = len(orders[1]), max(orders)
     lengths = unequal_plateau(orders[1], numbers)
     units, top = (1, M), (1, last)
@@ -140,7 +142,7 @@ def _drawn(L: int, seed: int) -> Any:
 
 
 def drawn_teachers(numbers: Any) -> Iterator[Point]:
-    """Teachers as the engine draws them, with the parameters of figures 17 and 18."""
+    """Yield teachers as the engine draws them, with the parameters of figures 17 and 18."""
     for L, seed in ((10, 2), (10, 1), (2, 0)):
         state = _drawn(L, seed)
         orders = {}
@@ -153,7 +155,9 @@ def drawn_teachers(numbers: Any) -> Iterator[Point]:
 
 
 def nearly_homogeneous(numbers: Any) -> Iterator[Point]:
-    """A homogeneous teacher with T^(1) = 13/10, D^(1) = 1/5 and a small random change of it."""
+    """Yield a homogeneous teacher with T^(1) = 13/10, D^(1) = 1/5 and a small random change of
+    it.
+    """
     for M in (2, 3, 4):
         rng = random.Random(M)
         change = [[Fraction(0)] * M for _ in range(M)]

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def engine_moments(numbers: Any) -> Iterator[Point]:
-    """Moments from the engine's overlaps per eigenvalue, beside the vectors."""
+    """Yield moments from the engine's overlaps per eigenvalue, beside the vectors."""
     from symderiv.problem.initial import Vectors, state_of_vectors
 
     for state in networks()[:4]:
@@ -47,7 +47,7 @@ def engine_moments(numbers: Any) -> Iterator[Point]:
 
 
 def polynomials(numbers: Any) -> Iterator[Point]:
-    """The engine's closure coefficients, at eigenvalues and elsewhere."""
+    """Yield the engine's closure coefficients, at eigenvalues and elsewhere."""
     for state in networks():
         moments = moments_of(state, numbers)
         rho = [as_number(e, numbers) for e in state.eigenvalues]
@@ -66,6 +66,6 @@ def polynomials(numbers: Any) -> Iterator[Point]:
 
 
 def _equations_of(moments: Moments, numbers: Any) -> int:
-    """How many rates the engine has."""
+    """Return how many rates the engine has."""
     found = motion(moments, numbers.one, numbers)
     return sum(len(row) for rates in (found.dQ, found.dR) for rows in rates for row in rows)

@@ -35,7 +35,7 @@ def points_on(
     weights: str = "means",
     activations: Sequence[str] = ("erf",),
 ) -> Callable[[Any], Iterator[Point]]:
-    """The points of a claim.
+    """Return the points of a claim.
 
     Args:
         states: Gives the vectors.
@@ -55,7 +55,7 @@ def points_on(
 def network_points(
     state: Network, numbers: Any, weights: str = "means", activation: str = "erf"
 ) -> Point:
-    """One point: everything that statements on a network may name.
+    """Return one point: everything that statements on a network may name.
 
     Indices of units and components start at 1, orders at 0. ``x[i, l]`` and ``y[n, l]`` are
     fields; ``cov``, ``C`` (a matrix), ``I2``, ``I3``, ``I4`` take fields. ``dQ`` and ``dR`` are
@@ -161,7 +161,7 @@ def _computed(state: Network, numbers: Any, weights: str, activation: str) -> Po
 
 
 def covariance_matrix(state: Network, fields: Sequence[Field], numbers: Any) -> Any:
-    """The covariance matrix of fields."""
+    """Return the covariance matrix of fields."""
     return numbers.matrix(
         [[as_number(state.covariance(a, b), numbers) for b in fields] for a in fields]
     )

@@ -28,7 +28,7 @@ def _networks() -> Iterator[Network]:
 
 @lru_cache(maxsize=2)
 def _changes(state: Network) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], int]:
-    """Mean and standard error of N times the change of Q^(l) and R^(l) by one example.
+    """Return mean and standard error of N times the change of Q^(l) and R^(l) by one example.
 
     Every component is repeated, so that N is large and the overlaps are those of the state.
     """

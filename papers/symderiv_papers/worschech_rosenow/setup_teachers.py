@@ -23,7 +23,7 @@ __all__ = [
 
 @lru_cache(maxsize=4)
 def _product_moments(same: bool) -> tuple[Fraction, Fraction]:
-    """Mean and variance of B_na B_ma for independent normal components."""
+    """Return mean and variance of B_na B_ma for independent normal components."""
     a, b = sp.symbols("a b", real=True)
     product = a * a if same else a * b
     mean = expectation(product, (a, b), sp.eye(2)).value
@@ -40,7 +40,7 @@ def _spectrum(L: int, copies: int) -> list[Fraction]:
 
 
 def _statistics(variance: Sequence[Fraction], M: int, numbers: Any) -> dict[str, Any]:
-    """Mean and variance of T_nm^(l) over teachers with components N(0, 1), l = 0 … 4."""
+    """Return mean and variance of T_nm^(l) over teachers with components N(0, 1), l = 0 … 4."""
     N = len(variance)
     means, variances = [], []
     for l in range(5):
@@ -86,7 +86,7 @@ def teachers(shapes: Sequence[tuple[int, int]]) -> Callable[[Any], Iterator[Poin
 
 
 def sums(numbers: Any) -> Iterator[Point]:
-    """Overlaps of a teacher with the sum of the others, from vectors."""
+    """Yield overlaps of a teacher with the sum of the others, from vectors."""
     for state in networks():
         B = state.teacher
         others = [

@@ -207,7 +207,7 @@ class LateDynamics:
         return low_rank_spectrum(pole, strength**2, 0.5 * (matrix + matrix.T), numerator)
 
     def groups(self) -> tuple[RateGroup, ...]:
-        """All 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
+        """Return all 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
         found = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
         if self.order == "full":
@@ -222,7 +222,7 @@ class LateDynamics:
         return tuple(found)
 
     def rates(self) -> Floats:
-        """All 4L decay rates per unit α, ascending; a negative one grows."""
+        """Return all 4L decay rates per unit α, ascending; a negative one grows."""
         return np.sort(np.concatenate([group.rates for group in self.groups()]))
 
     # -- the error -------------------------------------------------------------------------------
@@ -367,7 +367,7 @@ class LateDynamics:
 
 
 def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -> PowerFit:
-    """The exponent of ε_g ∝ α^x between two times.
+    """Return the exponent of ε_g ∝ α^x between two times.
 
     Args:
         alpha, error: a curve, shape (P,), at least five points in the window.

@@ -117,14 +117,14 @@ class PerfectLearning:
     noise: tuple[sp.Expr, sp.Expr]
 
     def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
-        """A closed form at given M, T, D as an mpmath number."""
+        """Return a closed form at given M, T, D as an mpmath number."""
         values = {M: sp.Integer(units), T: sp.sympify(T1), D: sp.sympify(D1)}
         return number(sp.sympify(expression).xreplace(values), digits)
 
     def coefficients(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = _DIGITS
     ) -> Coefficients:
-        """The numbers at M units and teachers with diagonal T1 and off-diagonal row sum D1.
+        """Return the numbers at M units and teachers with diagonal T1 and off-diagonal row sum D1.
 
         Args:
             units: M, at least 2.
@@ -172,7 +172,7 @@ class PerfectLearning:
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
     ) -> list[list[list[float]]]:
-        """Second derivatives of Γ along r, s (q = 2r, c = 2s), in (uniform, differing).
+        """Return second derivatives of Γ along r, s (q = 2r, c = 2s), in (uniform, differing).
 
         Returns:
             Shape (2, 2, 2): component of Γ, and the two components of the deviation.
@@ -233,7 +233,7 @@ def _exact(value: Any) -> sp.Expr:
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def perfect_learning(activation: str) -> PerfectLearning:
-    """The linearisation of an activation (a name or a formula in ``x``).
+    """Return the linearisation of an activation (a name or a formula in ``x``).
 
     Raises:
         InputError: ε_g has no second derivatives at Q = R = T (activations with a kink).
@@ -301,13 +301,13 @@ def _must_vanish(value: sp.Expr, what: str) -> None:
 
 
 def _towards_teachers(expression: sp.Expr) -> list[sp.Expr]:
-    """Derivatives along r (with q = 2r) and s (with c = 2s)."""
+    """Return derivatives along r (with q = 2r) and s (with c = 2s)."""
     slopes = [_at_teacher(sp.diff(expression, by)) for by in _STATE]
     return [slopes[0] + 2 * slopes[2], slopes[1] + 2 * slopes[3]]
 
 
 def _in_basis(table: sp.Matrix) -> sp.Matrix:
-    """A map between (same, other) entries in the basis (uniform, differing)."""
+    """Return a map between (same, other) entries in the basis (uniform, differing)."""
     change = sp.Matrix([[1, M - 1], [1, -1]])
     return change * table * change.inv()
 
@@ -386,7 +386,7 @@ def _matrices(
 
 
 def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
-    """A matrix at given T and D, entries simplified, symbolic in M."""
+    """Return a matrix at given T and D, entries simplified, symbolic in M."""
     values = {T: sp.sympify(T1[0]), D: sp.sympify(T1[1])}
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 

@@ -31,7 +31,7 @@ class LinearCoefficients:
 
 @cache
 def linear_coefficients() -> LinearCoefficients:
-    """The coefficients of the engine's linear system."""
+    """Return the coefficients of the engine's linear system."""
     texts, factor = _texts()
     source = f"lambda learning_rate, rho, weight: ({', '.join(texts)})"
     return LinearCoefficients(eval(source, {"__builtins__": {}}), factor)

@@ -58,7 +58,7 @@ class MomentMatrix:
         return moments[1] if len(moments) > 1 else -self.closure[0] * moments[0]
 
     def matrix(self) -> arb_mat:
-        """All entries, shape (L, L)."""
+        """Return all entries, shape (L, L)."""
         L = len(self.start)
         rows = [[arb(0)] * L for _ in range(L)]
         for l in range(L):
@@ -75,7 +75,7 @@ class MomentMatrix:
 
 
 def moment_matrix(problem: ExactLinear) -> MomentMatrix:
-    """The moment system of the trained directions, at the present working precision.
+    """Return the moment system of the trained directions, at the present working precision.
 
     Raises:
         InputError: two eigenvalues are equal, so that moments do not determine the directions.
@@ -122,7 +122,7 @@ def _product(one: Balls, two: Balls) -> arb:
 
 
 def _eigenvalues(matrix: arb_mat) -> Balls:
-    """The eigenvalues, all real and simple, as enclosures in ascending order."""
+    """Return the eigenvalues, all real and simple, as enclosures in ascending order."""
     polynomial = matrix.charpoly()
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
     try:
@@ -149,7 +149,7 @@ def _eigenvalues(matrix: arb_mat) -> Balls:
 
 
 def _enclosed(polynomial: arb_poly, s: arb, distance: arb) -> arb:
-    """A ball around s at whose ends the polynomial has different signs."""
+    """Return a ball around s at whose ends the polynomial has different signs."""
     radius = distance + abs(s) * arb((1, 4 - ctx.prec))
     for _ in range(10):
         radius = 2 * radius
@@ -259,5 +259,5 @@ def _middle(polynomial: arb_poly) -> arb_poly:
 
 
 def _size(polynomial: arb_poly) -> arb:
-    """The size of E^(0) and E^(1), which all other moments are below."""
+    """Return the size of E^(0) and E^(1), which all other moments are below."""
     return abs(polynomial[0]) + abs(polynomial[1])

@@ -46,12 +46,13 @@ class ExponentialSum:
     limit: float
 
     def __call__(self, time: Any) -> Floats:
-        """The values at the given times, shape of ``time``."""
+        """Return the values at the given times, shape of ``time``."""
         times = np.asarray(time, dtype=np.float64)
         return self.limit + self.amplitude * exponential_sum(times, self.rate, self.weight)
 
     def after(self, steps: Any) -> Floats:
-        """The same with (1 - s_j)^n in the place of the exponential: n updates instead of a time.
+        """Return the same with (1 - s_j)^n in the place of the exponential: n updates instead of a
+        time.
 
         Args:
             steps: whole numbers ≥ 0.
@@ -78,14 +79,14 @@ class ExponentialSum:
         return np.where(odd, -result, result)
 
     def scaled(self, factor: float) -> ExponentialSum:
-        """The curve times a number."""
+        """Return the curve times a number."""
         return ExponentialSum(self.rate, self.weight, factor * self.amplitude, factor * self.limit)
 
 
 def decay_of(
     diagonal: Floats, source: Floats, readout: Floats, start: Floats, constant: float = 0.0
 ) -> ExponentialSum:
-    """The square error E(α) of the system above.
+    """Return the square error E(α) of the system above.
 
     Args:
         diagonal: d, shape (L,).

@@ -128,7 +128,7 @@ def coordinate_directions(covariance: Floats, trainable: int) -> Directions:
 
 
 def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
-    """A covariance with one input per eigenvalue, in a random orthonormal basis (Haar).
+    """Return a covariance with one input per eigenvalue, in a random orthonormal basis (Haar).
 
     Args:
         eigenvalue: shape (N,).
@@ -152,7 +152,7 @@ def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
 
 
 def stability_limit(directions: Directions) -> float:
-    """The learning rate at which the slowest rate vanishes: 1 = Σ b_k c_k/d_k there.
+    """Return the learning rate at which the slowest rate vanishes: 1 = Σ b_k c_k/d_k there.
 
     The secular function at 0 is linear in η, so its value at one η gives the limit: 2 over
     the sum of the trained eigenvalues divided by N.
@@ -207,7 +207,7 @@ def generalization_error(
 def small_learning_rate(
     directions: Directions, learning_rate: float, alpha: Any, deviation: float = 1.0
 ) -> Floats:
-    """The limit η → 0 at fixed η α: no noise, every direction decays at its own rate d_k.
+    """Return the limit η → 0 at fixed η α: no noise, every direction decays at its own rate d_k.
 
     Args:
         directions: what is trained.
@@ -230,7 +230,8 @@ def finite_dimension(
     deviation: float = 1.0,
     trainable: int | None = None,
 ) -> ExponentialSum:
-    r"""The exact mean error of SGD on Gaussian inputs at finite N, per update (use ``after``).
+    r"""Return the exact mean error of SGD on Gaussian inputs at finite N, per update (use
+    ``after``).
 
     One update is d ← (1 - (η/N) ξ ξᵀ) d. Its second moments C_k = E[d_a²] in the eigenspace k close
     on themselves because E[ξ_a² ξ_b²] = λ_a λ_b (1 + 2 δ_ab):
@@ -270,7 +271,7 @@ def finite_dimension(
 
 
 def finite_stability_limit(eigenvalue: Floats, multiplicity: Floats, dimension: float) -> float:
-    """The η at which the exact mean error of SGD stops decaying: Σ n λ η/(2N(1 - ηλ/N)) = 1.
+    """Return the η at which the exact mean error of SGD stops decaying: Σ n λ η/(2N(1 - ηλ/N)) = 1.
 
     Args:
         eigenvalue: λ_k > 0 of the trained directions, shape (L,).

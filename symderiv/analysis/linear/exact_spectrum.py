@@ -21,7 +21,7 @@ Spectrum = Callable[[], tuple[Balls, Balls]]
 
 
 def ball_of(number: Fraction) -> arb:
-    """A rational number as a ball."""
+    """Return a rational number as a ball."""
     return arb(fmpq(number.numerator, number.denominator))
 
 
@@ -44,7 +44,7 @@ def exact_power_law(distinct_eigenvalues: int, exponent: Fraction) -> Spectrum:
 
 
 def exact_spectrum(eigenvalue: Sequence[float], weight: Sequence[float]) -> Spectrum:
-    """A spectrum of doubles, taken as the exact numbers that they are."""
+    """Return a spectrum of doubles, taken as the exact numbers that they are."""
 
     def balls() -> tuple[Balls, Balls]:
         return [arb(float(x)) for x in eigenvalue], [arb(float(x)) for x in weight]
@@ -80,7 +80,7 @@ class ExactLinear:
         return ([c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns])
 
     def amplitude_and_limit(self) -> tuple[arb, arb]:
-        """A and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
+        """Return a and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
         d, b, c = self.coefficients()
         rho, weight = self.spectrum()
         rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
@@ -97,7 +97,7 @@ class ExactLinear:
         return factor * amplitude, factor * limit
 
     def small_learning_rate(self, alpha: Fraction) -> arb:
-        """The limit η → 0 at one time."""
+        """Return the limit η → 0 at one time."""
         d, _, c = self.coefficients()
         rho, weight = self.spectrum()
         rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)

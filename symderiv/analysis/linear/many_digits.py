@@ -96,7 +96,7 @@ def linear_digits(
     digits: int = 30,
     working_digits: int | None = None,
 ) -> DigitsAnswer:
-    """The exact error curve to so many digits.
+    """Return the exact error curve to so many digits.
 
     Args:
         problem: the network; its learning rate must be below the stability limit.
@@ -158,7 +158,7 @@ def _errors(problem: ExactLinear, decayed: Balls) -> Balls:
 def _agreed(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[Agreed, str]:
-    """Rates and weights (not of moments) and errors, twice; and why with so many digits."""
+    """Return rates and weights (not of moments) and errors, twice; and why with so many digits."""
     planned, reason = _planned(problem, alpha, method, digits, working)
 
     def compute() -> Balls:
@@ -180,7 +180,7 @@ def _largest_difference(one: Balls, two: Balls) -> float:
 def _planned(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[int, str]:
-    """Digits to work with, and why; refuses ``working`` digits that are too few."""
+    """Return digits to work with, and why; refuses ``working`` digits that are too few."""
     with working_bits(64):
         rho, weight = (np.array([float(x) for x in balls]) for balls in problem.trained())
     eta = float(problem.learning_rate)
@@ -216,7 +216,7 @@ def _refuse_too_few(plan: Plan, needed: int, method: str, working: int) -> None:
 
 
 def _digits_below_start(curve: ExponentialSum, time: float) -> int:
-    """How many digits ε_g has lost to its decay."""
+    """Return how many digits ε_g has lost to its decay."""
     start, end = float(curve(0.0)), float(curve(time))
     if not end > 0.0:
         return 330

@@ -73,7 +73,7 @@ class IntegralApproximation:
 def integral_approximation(
     law: PowerLawSum, learning_rate: float, alpha: Any, deviation: float = 1.0
 ) -> IntegralApproximation:
-    """The small-η error of a power law by the Euler–Maclaurin formula.
+    """Return the small-η error of a power law by the Euler–Maclaurin formula.
 
     Args:
         law: the spectrum; frozen directions are integrated from NL to L.
@@ -131,7 +131,7 @@ def _slope(beta: float, z: Floats, x: float) -> Floats:
 
 
 def _maximum(beta: float, z: Floats, n: int) -> Floats:
-    """The largest value of f on [1, n]; where z u = 1, or at an end.
+    """Return the largest value of f on [1, n]; where z u = 1, or at an end.
 
     |Σ f - ∫ f| ≤ (f(1) + f(n))/2 + half of the total variation, which for one maximum is that.
     """
@@ -142,7 +142,7 @@ def _maximum(beta: float, z: Floats, n: int) -> Floats:
 
 
 def window(law: PowerLawSum, learning_rate: float) -> tuple[float, float]:
-    """The α between which ⟨ε_g⟩ ∝ α^(-β/(1+β)) at small η, on the scale of its ends.
+    """Return the α between which ⟨ε_g⟩ ∝ α^(-β/(1+β)) at small η, on the scale of its ends.
 
     The lower end: the largest direction has decayed by 1/e (z = 1), before that nothing is learned.
     The upper end: the first correction of a finite spectrum, (z n^-(1+β))^s / s, has become as

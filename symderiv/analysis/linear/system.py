@@ -102,7 +102,7 @@ class DeviationMoments:
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def linear_system() -> LinearSystem:
-    """The system of the eigenspaces.
+    """Return the system of the eigenspaces.
 
     Raises:
         SymderivError: The engine's equations do not reduce to it (never with the linear unit).
@@ -141,7 +141,7 @@ def linear_system() -> LinearSystem:
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def moment_system() -> DeviationMoments:
-    """The system of the moments.
+    """Return the system of the moments.
 
     Raises:
         SymderivError: The engine's equations do not reduce to it (never with the linear unit).
@@ -190,7 +190,7 @@ class _OneUnit:
         }
 
     def reduced(self, expression: sp.Expr) -> sp.Expr:
-        """Sums over units have one term, with the index 0."""
+        """Give sums over units one term, with the index 0."""
         units = {index: sp.Integer(0) for index in (*s.STUDENTS, *s.TEACHERS)}
         values = {
             s.v[0]: sp.Integer(1),
@@ -208,7 +208,7 @@ class _OneUnit:
         )
 
     def student_rate(self, expression: sp.Expr) -> sp.Expr:
-        """The reduced right-hand side of an overlap or moment, its gradients put in."""
+        """Return the reduced right-hand side of an overlap or moment, its gradients put in."""
         return spread(self.reduced(expression).xreplace(self._gradients))
 
     def _mean(self, call: Any) -> sp.Expr:
@@ -259,7 +259,7 @@ def _in_deviation_moments(expression: sp.Expr) -> sp.Expr:
 
 
 def _coefficient(term: Term) -> sp.Expr:
-    """What multiplies the deviation of the term's own mode."""
+    """Return what multiplies the deviation of the term's own mode."""
     mode = term.bound[0] if term.limits else s.k
     return sp.cancel(term.factor / _deviation[mode])
 

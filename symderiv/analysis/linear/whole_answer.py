@@ -50,7 +50,7 @@ def linear_answer(
     deviation: float = 1.0,
     law: PowerLawSum | None = None,
 ) -> LinearAnswer:
-    """Everything about one linear network.
+    """Return everything about one linear network.
 
     Args:
         directions: what is trained.
@@ -82,7 +82,7 @@ def linear_answer(
 
 
 def departure(finite: Floats, limit: Floats) -> float:
-    """The largest relative difference of an exact finite-N curve from the limit N → ∞."""
+    """Return the largest relative difference of an exact finite-N curve from the limit N → ∞."""
     positive = limit > 0.0
     if not np.any(positive):
         return 0.0

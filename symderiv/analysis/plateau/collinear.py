@@ -53,7 +53,7 @@ class CollinearState(SymmetricState):
         yield Unit(False, max(others, default=0) + 1), self.students - 1 - len(others)
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """A mean over the common student field and the fields of the teachers that occur."""
+        """Return a mean over the common student field and the fields of the teachers that occur."""
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
         placed = [(slot, by_name[slot.index, slot.teacher]) for slot in slots(average)]
         sites = sorted({unit.site for _, unit in placed if unit.teacher})

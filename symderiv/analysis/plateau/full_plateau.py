@@ -88,7 +88,7 @@ class FullFlow:
 
 
 def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
-    """The equations of the symmetric state, from the engine's.
+    """Return the equations of the symmetric state, from the engine's.
 
     Args:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
@@ -122,7 +122,7 @@ def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
 def full_plateau(
     flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: sp.Rational, bits: int
 ) -> FullPlateau:
-    """The symmetric plateau that small, different students approach, with proved digits.
+    """Return the symmetric plateau that small, different students approach, with proved digits.
 
     Args:
         flow: With noise terms (full flow), or without (first order in η).
@@ -161,7 +161,7 @@ def equal_students(
     bits: int,
     start: tuple[float, float],
 ) -> FullPlateau:
-    """The stationary state with Q = C, which small students see as long as they are equal.
+    """Return the stationary state with Q = C, which small students see as long as they are equal.
 
     Args:
         flow, teacher, learning_rate, bits: As in :func:`full_plateau`.
@@ -230,7 +230,7 @@ class _Numeric:
         return {s.M: arb(self.teacher.units), T: T1, D: D1, _NU: mean}
 
     def residual(self, state: Floats, eta: float) -> Floats:
-        """The three equations at (Q, C, R); not a number outside of their domain."""
+        """Return the three equations at (Q, C, R); not a number outside of their domain."""
         try:
             return np.array(self._call(*map(float, state), eta), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
@@ -245,7 +245,7 @@ class _Numeric:
         return np.array([d_c + d_spread, d_c, -first])
 
     def approached(self, eta: float) -> Floats | None:
-        """The state that is approached from small students, or None if Q runs away."""
+        """Return the state that is approached from small students, or None if Q runs away."""
         begin = np.array([0.01 * self.T, 0.0, 0.002 * self.T])
         end = integrated(lambda y: self._rates(y, eta), begin, _LASTING, _LARGE * self.T)
         return None if end is None else self.solved(end, eta)
@@ -272,7 +272,8 @@ class _Numeric:
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
-        """The state followed from a small learning rate: how far, and the state if it got there.
+        """Return the state followed from a small learning rate: how far, and the state if it got
+        there.
 
         Raises:
             ToleranceError: There is none at small rates either.

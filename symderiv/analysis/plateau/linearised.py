@@ -62,7 +62,7 @@ class LinearisedMatrices:
 def linearised_matrices(
     reduced: ReducedEquations, forms: PlateauForms
 ) -> LinearisedMatrices | None:
-    """The matrices of a problem at its plateau.
+    """Return the matrices of a problem at its plateau.
 
     Args:
         reduced: The specialising ansatz.
@@ -149,7 +149,7 @@ class _PlateauLetters:
         self.length = self.tidy(length.xreplace(self._teacher))
 
     def state(self) -> dict[sp.Symbol, sp.Expr]:
-        """The plateau's covariances and weights."""
+        """Return the plateau's covariances and weights."""
         R_, Q_ = self.length * self._row, self.length**2 * _M * self._row
         weight = 1 / sp.sqrt(_M)
         overlaps: dict[Any, Any] = {R: R_, S: R_, Q: Q_, C: Q_}
@@ -170,7 +170,7 @@ class _PlateauLetters:
 def _mode_rates(
     reduced: ReducedEquations, mode: Mapping[str, sp.Symbol], rho: Any, tau: Any, theta: Any
 ) -> dict[str, sp.Expr]:
-    """Rates of R, S, ρQ, ρC of one mode per ηα, without noise and weight decay."""
+    """Return rates of R, S, ρQ, ρC of one mode per ηα, without noise and weight decay."""
     diagonal = (tau + (_M - 1) * theta) / _M
     places: dict[sp.Expr, sp.Expr] = {}
     for rate in reduced.spectral.values():

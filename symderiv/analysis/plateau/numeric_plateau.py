@@ -67,7 +67,7 @@ def numeric_plateau(
     *,
     learning_rate: float,
 ) -> NumericPlateau:
-    """The plateau that a flow approaches from small symmetric overlaps.
+    """Return the plateau that a flow approaches from small symmetric overlaps.
 
     Args:
         flow: Rates of a packed state.
@@ -144,14 +144,14 @@ class _Entries:
         )
 
     def packed(self, values: Floats) -> Floats:
-        """The packed state of these values."""
+        """Return the packed state of these values."""
         state = self._start.copy()
         state[self.place] = values
         state[self._mirror] = values
         return state
 
     def orbits(self, *, students: bool, teachers: bool, one_student: bool = False) -> Labels:
-        """Which entries permutations of students, or teachers, or both make equal."""
+        """Return which entries permutations of students, or teachers, or both make equal."""
         field, first, second, eigenspace = self._entry.T.copy()
         if students:
             apart = (field == 0) & (first != second) & (not one_student)

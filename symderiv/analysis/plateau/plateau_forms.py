@@ -115,7 +115,7 @@ class PlateauForms:
 
 
 def plateau_forms(equations: LearningEquations) -> PlateauForms:
-    """The plateau of a problem, derived from its equations.
+    """Return the plateau of a problem, derived from its equations.
 
     Args:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
@@ -136,7 +136,7 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         return state.collapsed(equations.teacher_gradient, units)
 
     def line(expression: sp.Expr) -> sp.Expr:
-        """The expression in c, with equal output weights."""
+        """Return the expression in c, with equal output weights."""
         weights = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M), s.K: M, s.M: M, T: TEACHER}
         states = {Q: c**2 * M * (TEACHER + D), R: c * (TEACHER + D)}
         return along(expression.xreplace(states).xreplace(weights), FRAME)

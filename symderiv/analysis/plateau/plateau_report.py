@@ -75,18 +75,18 @@ class PlateauReport:
         return Outward(self.digits)
 
     def text_of(self, value: arb) -> str:
-        """A ball as a decimal with the asked number of digits."""
+        """Return a ball as a decimal with the asked number of digits."""
         with working_bits(4 * self.digits + 200):
             # Neutral directions of a secular equation are zero up to a proved bound.
             return self._outward.text(value)
 
     def number(self, value: Any) -> Any:
-        """A ball for JSON: a number if a double holds it, else text."""
+        """Return a ball for JSON: a number if a double holds it, else text."""
         with working_bits(4 * self.digits + 200):
             return self._outward.number(value)
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of the interface."""
+        """Return the keys of the interface."""
         return {**copy.deepcopy(self._record), **self._outward.record()}
 
     @cached_property
@@ -164,7 +164,7 @@ class PlateauReport:
         return [[ball_at(entry, values, bits) for entry in matrix.row(a)] for a in range(4)]
 
     def to_text(self) -> str:
-        """Lines for a terminal."""
+        """Return lines for a terminal."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -245,7 +245,9 @@ FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
 
 
 def closed_forms(forms: PlateauForms) -> dict[str, str]:
-    """Closed forms by name as SymPy text, in M, T, D, T2, D2, eta (and c, ρ where they occur)."""
+    """Return closed forms by name as SymPy text, in M, T, D, T2, D2, eta (and c, ρ where they
+    occur).
+    """
     closed = forms.closed
     if closed is None:
         return {
@@ -323,7 +325,7 @@ def plateau_report(
 def _numbers(
     forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: sp.Rational, digits: int
 ) -> tuple[PlateauNumbers, int]:
-    """The plateau with so many digits, and the bits that they took."""
+    """Return the plateau with so many digits, and the bits that they took."""
     bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
     for _ in range(4):
         numbers = plateau_numbers(forms, teacher, learning_rate, bits)

@@ -160,7 +160,7 @@ class PlateauNumbers:
 def plateau_numbers(
     forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Any, bits: int
 ) -> PlateauNumbers:
-    """The plateau of a teacher with about ``bits`` accurate bits.
+    """Return the plateau of a teacher with about ``bits`` accurate bits.
 
     Args:
         forms: The plateau in closed form.
@@ -242,7 +242,7 @@ def _group(
 
 
 def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb]) -> list[arb]:
-    """Eigenvalues of -stiffness Λ - response u wᵀ over the modes, descending."""
+    """Return eigenvalues of -stiffness Λ - response u wᵀ over the modes, descending."""
     strengths = [response * u * w for u, w in zip(vector, modes.weight, strict=True)]
     poles = [-stiffness * rho for rho in modes.eigenvalue]
     if response.is_zero():
@@ -271,7 +271,7 @@ def _kind(values: Sequence[arb]) -> str:
 
 
 def plateau_length(forms: PlateauForms, values: dict[sp.Symbol, arb], bits: int) -> Any:
-    """The length c as a ball: the closed form, or the lowest stable root of its equation."""
+    """Return the length c as a ball: the closed form, or the lowest stable root of its equation."""
     if forms.length is not None:
         return ball_at(forms.length, values, bits)
     start = _start(forms, values)
@@ -279,7 +279,7 @@ def plateau_length(forms: PlateauForms, values: dict[sp.Symbol, arb], bits: int)
 
 
 def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
-    """The root of φ with the lowest error at which φ rises (a minimum of the error in c)."""
+    """Return the root of φ with the lowest error at which φ rises (a minimum of the error in c)."""
 
     def at(expression: sp.Expr, length: float) -> float:
         value: float = float(ball_at(expression, {**values, c: arb(length)}, 80).mid())

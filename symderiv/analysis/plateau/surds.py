@@ -32,7 +32,7 @@ class AlgebraFrame:
     points: tuple[tuple[sp.Expr, ...], ...]
 
     def at(self, expression: sp.Expr, point: Sequence[sp.Expr]) -> Any:
-        """The number of an expression at a point, to 30 digits."""
+        """Return the number of an expression at a point, to 30 digits."""
         return number(expression.xreplace(dict(zip(self.symbols, point, strict=True))), _DIGITS)
 
 
@@ -45,7 +45,8 @@ def _is_root(e: sp.Expr) -> bool:
 
 
 def along(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """The expression with the bases of roots split into factors, arguments of arcsines factored.
+    """Return the expression with the bases of roots split into factors, arguments of arcsines
+    factored.
 
     Args:
         expression: Built from the variables and symbols that are declared positive.
@@ -77,7 +78,7 @@ def _root(base: sp.Expr, exponent: sp.Rational, frame: AlgebraFrame) -> sp.Expr:
 
 @lru_cache(maxsize=4096)
 def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
-    """The sign of a polynomial that is the same at all samples; 0 if it is not known."""
+    """Return the sign of a polynomial that is the same at all samples; 0 if it is not known."""
     if factor.is_positive:
         return 1
     if factor.free_symbols - set(frame.symbols):
@@ -89,7 +90,7 @@ def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
 
 
 def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """A fraction in lowest terms, each root a variable whose square is known."""
+    """Return a fraction in lowest terms, each root a variable whose square is known."""
     squares: dict[sp.Symbol, sp.Expr] = {}
     roots: dict[sp.Expr, sp.Symbol] = {}
 
@@ -112,7 +113,7 @@ def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 
 def _lowered(part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """A polynomial with every even power of a root replaced by the power of its base."""
+    """Return a polynomial with every even power of a root replaced by the power of its base."""
     if not squares:
         return part
     polynomial = sp.Poly(part, *squares)
@@ -127,7 +128,7 @@ def _lowered(part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
 
 
 def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Every factor with the sign in which it is positive, so that it meets its own root."""
+    """Return every factor with the sign in which it is positive, so that it meets its own root."""
     factors = []
     for factor in sp.Mul.make_args(product):
         base, exponent = factor.as_base_exp()
@@ -139,7 +140,9 @@ def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 
 def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """A closed form in lowest terms: rational functions and roots together, arcsines kept apart."""
+    """Return a closed form in lowest terms: rational functions and roots together, arcsines kept
+    apart.
+    """
     split = along(expression, frame)
     calls = sorted(split.atoms(sp.asin), key=sp.default_sort_key)
     names = {call: sp.Symbol(f"call{n}", real=True) for n, call in enumerate(calls)}
@@ -162,7 +165,8 @@ def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 def positive_root(
     equation: sp.Expr, unknown: sp.Symbol, frame: AlgebraFrame, height: sp.Expr
 ) -> sp.Expr | None:
-    """The positive solution of an equation with roots that has the least height, if it is closed.
+    """Return the positive solution of an equation with roots that has the least height, if it is
+    closed.
 
     Terms are sorted by their roots; two kinds are squared away. What is left must have factors of
     degree at most two in the unknown or its square. Candidates are put into the equation at the
@@ -195,7 +199,7 @@ def positive_root(
 
 
 def _without_roots(equation: sp.Expr, unknown: sp.Symbol) -> sp.Expr | None:
-    """A polynomial in the unknown that vanishes where the equation holds."""
+    """Return a polynomial in the unknown that vanishes where the equation holds."""
     squares: dict[sp.Symbol, sp.Expr] = {}
     roots: dict[sp.Expr, sp.Symbol] = {}
 
@@ -250,7 +254,9 @@ def _height(
     frame: AlgebraFrame,
     point: Sequence[Any],
 ) -> Any:
-    """The height at a sample point if the candidate is a positive solution there, else None."""
+    """Return the height at a sample point if the candidate is a positive solution there, else
+    None.
+    """
     values = dict(zip(frame.symbols, point, strict=True))
     length = sp.N(candidate.xreplace(values), _DIGITS)
     if not length.is_real or length <= 0:

@@ -56,7 +56,7 @@ class HomogeneousTeacher:
 
 
 def rational_ball(value: sp.Rational) -> arb:
-    """An exact rational as a ball."""
+    """Return an exact rational as a ball."""
     return arb(fmpq(int(value.p), int(value.q)))
 
 
@@ -92,7 +92,7 @@ def _balls_of(exact: Iterable[sp.Rational]) -> Callable[[int], tuple[arb, arb, a
 def teacher_of_moments(
     units: int, T1: sp.Rational, D1: sp.Rational, T2: sp.Rational, D2: sp.Rational
 ) -> HomogeneousTeacher:
-    """A teacher of which the moments of orders 1 and 2 are known, as exact rationals.
+    """Return a teacher of which the moments of orders 1 and 2 are known, as exact rationals.
 
     With T2 = T1 and D2 = D1 the inputs are isotropic: one mode, ρ = 1.
 
@@ -117,7 +117,8 @@ def teacher_of_moments(
 
 
 def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> HomogeneousTeacher:
-    r"""The mean teacher with entries N(0, 1) and inputs of eigenvalues ρ_k = ρ_+ k^-(1+β), mean 1.
+    r"""Return the mean teacher with entries N(0, 1) and inputs of eigenvalues ρ_k = ρ_+ k^-(1+β),
+    mean 1.
 
     T_nm^(l) = δ_nm Σ_k w_k ρ_k^l, so T1 = 1 and D1 = D2 = 0.
 

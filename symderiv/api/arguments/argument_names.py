@@ -19,7 +19,7 @@ _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
 
 def argument_of(key: str) -> str:
-    """The argument that a study's key is."""
+    """Return the argument that a study's key is."""
     if key in _RENAMED:
         return _RENAMED[key]
     table, dot, name = key.partition(".")
@@ -32,7 +32,7 @@ def argument_of(key: str) -> str:
 
 @contextmanager
 def naming_arguments(**others: str) -> Iterator[None]:
-    """Errors about keys of a study become errors about arguments."""
+    """Turn errors about keys of a study into errors about arguments."""
     try:
         yield
     except InputError as error:
@@ -43,5 +43,5 @@ def naming_arguments(**others: str) -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given: None means not."""
+    """Return what was given: None means not."""
     return {name: value for name, value in values.items() if value is not None}

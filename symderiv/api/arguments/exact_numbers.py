@@ -16,7 +16,7 @@ __all__ = ["exact", "exact_decimal", "times_of"]
 
 
 def exact(name: str, value: Any) -> sp.Rational:
-    """The exact rational that an argument means: a text, or the decimal that a float shows.
+    """Return the exact rational that an argument means: a text, or the decimal that a float shows.
 
     Raises:
         InputError: it is no rational number.
@@ -33,12 +33,12 @@ def exact(name: str, value: Any) -> sp.Rational:
 
 
 def exact_decimal(number: float) -> Fraction:
-    """The decimal that was typed: the shortest one that gives the double."""
+    """Return the decimal that was typed: the shortest one that gives the double."""
     return Fraction(repr(float(number)))
 
 
 def times_of(alpha: float | Iterable[float]) -> list[float]:
-    """Times as a list.
+    """Return times as a list.
 
     Raises:
         InputError: one is not a finite number >= 0.

@@ -21,7 +21,7 @@ _ORDER = ("Q", "R", "T", "v")
 def start_of(
     study: Study, given: State | str | PathLike[str] | Mapping[str, Any] | None
 ) -> Initial:
-    """The start of a study: its own (None), or what was given instead.
+    """Return the start of a study: its own (None), or what was given instead.
 
     Raises:
         InputError: the given state is not one of this study.

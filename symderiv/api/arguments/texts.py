@@ -21,7 +21,7 @@ _FILES = (("data", "file"), ("data", "features"), ("initial", "state"))
 
 
 def whole_text(study: Study, *, equal: bool = False) -> str:
-    """A text that reads back to an equal study, from anywhere.
+    """Return a text that reads back to an equal study, from anywhere.
 
     Args:
         study: the study.

@@ -33,7 +33,7 @@ _KEYS: Final = {
 
 
 def answers(lines: Iterable[bytes], defaults: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A JSON object per line, in order: the answer's ``to_dict()``, or ``{"error": ...}``.
+    """Yield a JSON object per line, in order: the answer's ``to_dict()``, or ``{"error": ...}``.
 
     Args:
         lines: JSON objects in UTF-8, each with the keys of one question.
@@ -44,7 +44,7 @@ def answers(lines: Iterable[bytes], defaults: Mapping[str, Any]) -> Iterator[dic
 
 
 def answer(values: Mapping[str, Any]) -> Expectation:
-    """The public call that keys and their values stand for; its errors name the keys."""
+    """Return the public call that keys and their values stand for; its errors name the keys."""
     kinds = [kind for kind in _KEYS if kind in values]
     if len(kinds) != 1:
         raise InputError("give one of the keys expr and integral")

@@ -123,7 +123,7 @@ class Expectation(Shown):
         return None if self.number is None else self.number.interval
 
     def evaluate(self, digits: int) -> Expectation:
-        """The same expectation with another number of digits.
+        """Return the same expectation with another number of digits.
 
         Raises:
             InputError: Symbols are left.
@@ -135,7 +135,7 @@ class Expectation(Shown):
         return answered(replace(self.question, digits=digits))
 
     def __float__(self) -> float:
-        """The nearest double.
+        """Return the nearest double.
 
         Proved where the value is certified: if the digits asked do not decide, more are computed.
         Where they do not decide either (the exact value lies between two doubles, or cannot be
@@ -180,7 +180,7 @@ class Expectation(Shown):
         return self.statement + (rf" \approx {_latex(number.value)}" if number else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the commands ``expect`` and ``integral``."""
+        """Return the JSON object of the commands ``expect`` and ``integral``."""
         number, closed = self.number, self.closed_form
         return {
             **self.question.echo,
@@ -228,7 +228,9 @@ class Expectation(Shown):
         return Part("", (Summary(rows=rows), derivation))
 
     def to_text(self, width: int = 88) -> str:
-        """Everything in words, the derivation included, for a terminal of so many columns."""
+        """Return everything in words, the derivation included, for a terminal of so many
+        columns.
+        """
         return text(self._document(), max(width, 40))
 
     def _repr_latex_(self) -> str:
@@ -243,7 +245,7 @@ class Expectation(Shown):
 
 
 def answered(question: Question) -> Expectation:
-    """The answer, in closed form or else as a number.
+    """Return the answer, in closed form or else as a number.
 
     Raises:
         InputError: The law is not one, or the expectation does not exist.
@@ -293,7 +295,7 @@ def _evaluated(question: Question, asked: NumericMean) -> Expectation:
 
 
 def _enclosure(statement: str, number: Value | None) -> tuple[Step, ...]:
-    """The last step of a certified number: where the bound comes from."""
+    """Return the last step of a certified number: where the bound comes from."""
     if number is None or not number.certified:
         return ()
     if number.error_bound == "0":
@@ -310,7 +312,7 @@ def _enclosure(statement: str, number: Value | None) -> tuple[Step, ...]:
 
 
 def _latex(number: str) -> str:
-    """A decimal in LaTeX, its power of ten written out."""
+    """Return a decimal in LaTeX, its power of ten written out."""
     mantissa, _, power = number.partition("e")
     return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 

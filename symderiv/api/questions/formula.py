@@ -110,7 +110,7 @@ class FormulaCheck(Shown):
         return None if self.found.expectation is None else self.found.expectation.value
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the command ``check``."""
+        """Return the JSON object of the command ``check``."""
         found, formula, right = self.found, self.formula, self.correct_form
         mean, _, note = self.what.formula.partition(", ")
         return {
@@ -288,7 +288,7 @@ def _read_formula(
 
 
 def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.Expr]) -> sp.Expr:
-    """A SymPy expression, its symbols by their names."""
+    """Return a SymPy expression, its symbols by their names."""
     put_in = {}
     for symbol in formula.free_symbols:
         name = names.get(symbol.name.replace("_", ""))
@@ -302,7 +302,7 @@ def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.E
 
 
 def _left_side(left: str, which: str) -> tuple[str, ...]:
-    """Whether what stands left of the equals sign is what is asked."""
+    """Return whether what stands left of the equals sign is what is asked."""
     named = _INTEGRAL.match(re.sub(r"[\\{}_ ]|mathcal|mathrm", "", left))
     if not left or (named and f"i{named[1]}" == which):
         return ()
@@ -312,7 +312,7 @@ def _left_side(left: str, which: str) -> tuple[str, ...]:
 
 
 def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
-    """The closed form, or None and why there is none."""
+    """Return the closed form, or None and why there is none."""
     try:
         return asked.expectation(asked.law.covariance), InputError()
     except (NotYetError, DivergentError) as reason:
@@ -336,7 +336,7 @@ class _What:
         return rf"\mathbb{{E}}\left[{sp.latex(self.integrand)}\right]"
 
     def number(self, covariance: sp.Matrix, digits: int) -> Value:
-        """The expectation at a covariance of numbers."""
+        """Return the expectation at a covariance of numbers."""
         law = LawOfFields(sp.ImmutableMatrix(covariance), None, {})
         most = MOST_EVALUATIONS[covariance.rows > 3]
         found = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
@@ -347,7 +347,7 @@ class _What:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))
 
     def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:
-        """Names that a formula may use, and what the variables behind them are."""
+        """Return names that a formula may use, and what the variables behind them are."""
         matrix, n = self.law.covariance, self.law.covariance.rows
         symbols = sorted(matrix.free_symbols, key=lambda s: str(s.name))
         names = {symbol.name.replace("_", ""): symbol.name for symbol in symbols}
@@ -392,7 +392,7 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
 
 
 def _size(text: str) -> int:
-    """The largest number of a field in a formula."""
+    """Return the largest number of a field in a formula."""
     numbers = [
         int(m.group(1)) if m.group(1) else FIRST_FIELDS.index(m.group()) + 1
         for m in _FIELD.finditer(text[:3000])

@@ -47,7 +47,7 @@ class LawOfFields:
 
 
 def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> LawOfFields:
-    """The law that a covariance and a mean describe.
+    """Return the law that a covariance and a mean describe.
 
     Args:
         covariance: Rows of entries (:meth:`Reader.entry`): a list, an array, a SymPy matrix.
@@ -107,7 +107,7 @@ def _check_symmetric(matrix: sp.MatrixBase) -> None:
 
 
 def _array(value: Any, argument: str, entry: str = "") -> list[Any]:
-    """The entries along the first axis; a column of a matrix counts as a list."""
+    """Return the entries along the first axis; a column of a matrix counts as a list."""
     if isinstance(value, sp.MatrixBase):
         value = value.tolist() if argument == "covariance" else list(value)
     elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ma.MaskedArray):
@@ -129,7 +129,7 @@ def _array(value: Any, argument: str, entry: str = "") -> list[Any]:
 
 
 def read_expression(value: Any, size: int) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
-    """The function of the fields that is averaged.
+    """Return the function of the fields that is averaged.
 
     Args:
         value: Text, or a SymPy expression in symbols with the names of fields.
@@ -188,7 +188,7 @@ def _check_field(name: str, size: int) -> None:
 
 
 def read_activation(value: Any, argument: str) -> tuple[sp.Expr, str]:
-    """The expression in the symbol x of an activation, and its formula as text.
+    """Return the expression in the symbol x of an activation, and its formula as text.
 
     Args:
         value: A name ("erf", "relu", ...), a formula in x, a SymPy expression in one symbol, or

@@ -32,7 +32,7 @@ INTEGRALS: Final = {
 def mean(
     expression: Any, covariance: Any, mean: Any = None, digits: int = DEFAULT_DIGITS
 ) -> Expectation:
-    """The expectation of a product of one-variable functions of jointly Gaussian fields.
+    """Return the expectation of a product of one-variable functions of jointly Gaussian fields.
 
     Args:
         expression: The function of the fields x1, x2, ... (x, y, z, w are other names of the first
@@ -157,7 +157,7 @@ def asked_integral(
     covariance: Any,
     digits: int = DEFAULT_DIGITS,
 ) -> Question:
-    """The question that the arguments of :func:`integral` ask."""
+    """Return the question that the arguments of :func:`integral` ask."""
     kind = which.strip().lower() if isinstance(which, str) else which
     if not isinstance(kind, str) or kind not in INTEGRALS:
         raise InputError(
@@ -183,7 +183,7 @@ def asked_integral(
 
 
 def split_activations(text: str) -> list[str]:
-    """The parts between commas outside brackets: ``Max(x,0),x`` has two."""
+    """Return the parts between commas outside brackets: ``Max(x,0),x`` has two."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -209,7 +209,9 @@ def _slots(which: str, given: dict[str, Any], covariance: Any, digits: int) -> E
 def _integral(
     which: str, given: Sequence[tuple[sp.Expr, str]], covariance: Any, digits: int
 ) -> Question:
-    """One of the integrals of activations that were read, one for all slots or one per slot."""
+    """Return one of the integrals of activations that were read, one for all slots or one per
+    slot.
+    """
     pattern, slots, size = INTEGRALS[which]
     digits = _digits(digits)
     if covariance is None:
@@ -231,7 +233,7 @@ def _integral(
 
 
 def _digits(value: Any) -> int:
-    """A number of significant digits: a whole number, or text that is one."""
+    """Return a number of significant digits: a whole number, or text that is one."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         number = int(value)
     else:

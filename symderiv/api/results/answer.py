@@ -51,7 +51,7 @@ class Answer(Shown):
         return sorted({*super().__dir__(), *self._record})
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the command."""
+        """Return the JSON object of the command."""
         return dict(self._record)
 
     def _document(self) -> Node:
@@ -113,7 +113,7 @@ class _Known:
 
 
 def _short(value: Any) -> Any:
-    """A long list by its ends."""
+    """Return a long list by its ends."""
     if isinstance(value, list) and len(value) > 5:
         first, last = value[0], value[-1]
         ends = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in (first, last)]

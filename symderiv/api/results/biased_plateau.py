@@ -50,7 +50,7 @@ class BiasedPlateau(Answer):
 
 
 def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> BiasedPlateau:
-    """The plateau of a study with biases.
+    """Return the plateau of a study with biases.
 
     Args:
         study: K = M, all students alike, all teachers alike.

@@ -38,7 +38,7 @@ class Citation(Answer):
     _first = ("keys",)
 
     def to_bibtex(self) -> str:
-        """The entries."""
+        """Return the entries."""
         return self.to_text()
 
 
@@ -61,7 +61,7 @@ _CODE: Final = """@misc{KEY,
 
 
 def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
-    """What a study, or the claims of a paper, rest on.
+    """Return what a study, or the claims of a paper, rest on.
 
     Args:
         what: a study file, or the name of a paper as :func:`symderiv.verify` takes it.
@@ -83,7 +83,9 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
 
 
 def citation_of(study: Study) -> Citation:
-    """What a study rests on: its means, inputs, layers, learning rule, and the program itself."""
+    """Return what a study rests on: its means, inputs, layers, learning rule, and the program
+    itself.
+    """
     data = _data()
     reasons: dict[str, str] = {}
 
@@ -105,7 +107,8 @@ def citation_of(study: Study) -> Citation:
 
 
 def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
-    """What claims rest on: their papers, and those of the claims that they use, directly or not.
+    """Return what claims rest on: their papers, and those of the claims that they use, directly or
+    not.
 
     Args:
         chosen: names of papers of the library, each with an equation, the name of a claim, or
@@ -145,7 +148,7 @@ def _citation(found: Mapping[str, tuple[str, str]]) -> Citation:
 
 
 def _given(study: Study) -> Iterator[tuple[str, Any]]:
-    """Keys that are not at their defaults, with their values."""
+    """Yield keys that are not at their defaults, with their values."""
     for table in ("network", "training"):
         found = getattr(study, table)
         for key in found.RECORDS:
@@ -166,7 +169,7 @@ def _told(claims: Iterable[tuple[Paper, Claim]]) -> Iterator[tuple[Paper, Claim,
 
 
 def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim, str]]:
-    """The claims that these use, directly or not."""
+    """Yield the claims that these use, directly or not."""
     from symderiv_ledger.claims.claim_graph import targets
     from symderiv_ledger.papers.known_papers import paper
 
@@ -201,7 +204,7 @@ def _repository(code: Code) -> tuple[str, str]:
 
 @cache
 def _data() -> dict[str, Any]:
-    """Those of ``citations.toml``, with those that the records of keys name."""
+    """Return those of ``citations.toml``, with those that the records of keys name."""
     file = resources.files("symderiv.api.results").joinpath("citations.toml")
     found = tomllib.loads(file.read_text(encoding="utf-8"))
     records = {f"{table}.{key}": record for table, key, record in all_records()}
@@ -212,7 +215,7 @@ def _data() -> dict[str, Any]:
 
 @cache
 def _entries() -> dict[str, str]:
-    """The entries of the bibliography by their keys."""
+    """Return the entries of the bibliography by their keys."""
     found = {}
     for entry in re.findall(r"^@[\s\S]*?^}$", _bibliography(), re.MULTILINE):
         found[entry[entry.index("{") + 1 : entry.index(",")]] = entry

@@ -47,11 +47,11 @@ class LearningDerivation(Shown):
         return self.derivation.document
 
     def to_latex(self) -> str:
-        """A complete LaTeX article."""
+        """Return a complete LaTeX article."""
         return self.derivation.to_latex()
 
     def to_html(self) -> str:
-        """A complete HTML page with native MathML."""
+        """Return a complete HTML page with native MathML."""
         from symderiv.show.pages.page import derivation_page
 
         return derivation_page(self.derivation)
@@ -70,7 +70,7 @@ class LearningDerivation(Shown):
 
 
 def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
-    """The derivation of a study's equations."""
+    """Return the derivation of a study's equations."""
     from symderiv.formula import activation as read_activation
     from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.learning.narration.rates_told import told_of
@@ -107,7 +107,7 @@ class Module(Answer):
         self._source = source
 
     def to_source(self) -> str:
-        """The text of the module."""
+        """Return the text of the module."""
         return self._source
 
 
@@ -119,7 +119,7 @@ def module_of(
     output: str | PathLike[str] | None,
     force: bool,
 ) -> Module:
-    """The solver module of a study's activations and rule.
+    """Return the solver module of a study's activations and rule.
 
     NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
     are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
@@ -173,7 +173,9 @@ def module_of(
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
-    """The readable module, with an example where there are numbers for one, and the fast one."""
+    """Return the readable module, with an example where there are numbers for one, and the fast
+    one.
+    """
     from symderiv.checking.recipes import solver_text
     from symderiv.integrate.rules.solving import rule_of_study
 
@@ -184,7 +186,7 @@ def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str
 
 
 def _with_example(text: str, study: Study, rule: LearningRule) -> str:
-    """The module with an example at its end, where the study has numbers for one."""
+    """Return the module with an example at its end, where the study has numbers for one."""
     from symderiv_codegen import with_example
 
     from symderiv.api.results.exports import example_of
@@ -201,7 +203,7 @@ def _with_example(text: str, study: Study, rule: LearningRule) -> str:
 
 
 def _digest(path: str, text: str) -> str:
-    """The SHA-256 of a file; of the text if it was not written."""
+    """Return the SHA-256 of a file; of the text if it was not written."""
     content = Path(path).read_bytes() if path else text.encode()
     return hashlib.sha256(content).hexdigest()
 
@@ -228,7 +230,7 @@ def checked_in(*, check: bool = False) -> CheckedIn:
 
 
 def _checked(tolerance: float | None) -> float | None:
-    """The tolerance, if it makes sense."""
+    """Return the tolerance, if it makes sense."""
     if tolerance is not None and not 0 < tolerance < 1:
         raise InputError(
             f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
@@ -237,7 +239,7 @@ def _checked(tolerance: float | None) -> float | None:
 
 
 def _accuracy(text: str) -> dict[str, str | float]:
-    """What a module says of the accuracy of its activations; nothing if they are exact."""
+    """Return what a module says of the accuracy of its activations; nothing if they are exact."""
     found: dict[str, str | float] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -257,6 +259,6 @@ def _accuracy_line(accuracy: dict[str, str | float]) -> str:
 
 
 def _functions(text: str) -> list[str]:
-    """Names of the public functions of a module, in the order of its text."""
+    """Return names of the public functions of a module, in the order of its text."""
     functions = (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
     return [name for name in functions if not name.startswith("_")]

@@ -76,7 +76,7 @@ def ensemble_of(
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    """The lists, each of at least one value."""
+    """Return the lists, each of at least one value."""
     found = {}
     for name, given in lists.items():
         if name.startswith(("time", "simulation")):
@@ -95,7 +95,7 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 
 
 def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:
-    """The study of every combination, the last list varying fastest."""
+    """Return the study of every combination, the last list varying fastest."""
     keyed = by_key(values)
     plained = [
         [one if key == "data" else plain(one) for one in each] for key, each in keyed.items()
@@ -154,7 +154,7 @@ class _Collected:
             self._runs[name][list(numbers)] = getattr(found, _NUMBERS[name])
 
     def labelled(self, coordinates: Mapping[str, np.ndarray], study: Study) -> xarray.Dataset:
-        """The dataset, one dimension per list."""
+        """Return the dataset, one dimension per list."""
         import xarray
 
         over = tuple(coordinates)

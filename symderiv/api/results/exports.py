@@ -45,7 +45,7 @@ class Export(Answer):
         self._source = source
 
     def to_source(self) -> str:
-        """The text of the source."""
+        """Return the text of the source."""
         return self._source
 
 
@@ -59,7 +59,7 @@ def export_of(
     inputs: Iterable[Path] = (),
     **fragment: Any,
 ) -> Export:
-    """The right-hand side, the error and an example with the numbers of a study.
+    """Return the right-hand side, the error and an example with the numbers of a study.
 
     Args:
         study: its activations, rule, rates and start.
@@ -98,7 +98,7 @@ def export_of(
 
 
 def written_source(to: str, source: str, target: Output | None) -> Export:
-    """A source and, if there is a file for it, the file."""
+    """Return a source and, if there is a file for it, the file."""
     if target is not None:
         target.write_text(source)
     record: dict[str, Any] = {
@@ -126,7 +126,7 @@ def _program(study: Study, tolerance: float | None) -> Program:
 
 
 def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
-    """The study's own start and numbers, to twelve digits."""
+    """Return the study's own start and numbers, to twelve digits."""
     from symderiv_codegen import Example
 
     from symderiv.integrate.flows.integrate import check_equations
@@ -185,7 +185,7 @@ def _numbers(study: Study, state: State) -> dict[str, Any]:
 
 
 def _isotropic(own: Mapping[str, Any], state: State) -> dict[str, Any]:
-    """The same covariances of fields at isotropic inputs."""
+    """Return the same covariances of fields at isotropic inputs."""
     return {
         **own,
         "student_overlap": state.Q[..., None],

@@ -20,7 +20,7 @@ __all__ = ["late_of", "plateau_of"]
 def plateau_of(
     study: Study, digits: int, full: bool, moments: Mapping[str, Any]
 ) -> Plateau | BiasedPlateau:
-    """The plateau of a study, of the mean random teacher unless moments are given."""
+    """Return the plateau of a study, of the mean random teacher unless moments are given."""
     if study.rule_keys and study.rule_keys[0] in OF_BIASES:
         _require_alike_units(study)
         if digits != 15:
@@ -105,7 +105,7 @@ def _require_alike(study: Study, noisy: bool = False) -> None:
 
 
 def _require_alike_units(study: Study, noisy: bool = False) -> None:
-    """The same whatever the learning rule; ``noisy``: label noise is allowed."""
+    """Require the same whatever the learning rule; ``noisy``: label noise is allowed."""
     training = study.training
     if study.K != study.M:
         raise InputError(f"must be as many as teachers, {study.M}", argument="students")

@@ -220,7 +220,7 @@ def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[
 
 
 def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
-    """Where label noise and drift balance; none without label noise or stability."""
+    """Return where label noise and drift balance; none without label noise or stability."""
     if not (found.source.any() and found.stable):
         return None
     uniform, differing = found.mean_eigenvalue * found.rest
@@ -244,7 +244,7 @@ def _matrices(found: LateDynamics) -> dict[str, Any]:
 
 
 def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str, Any] | None:
-    """The fitted exponent, and how it depends on the number of eigenvalues."""
+    """Return the fitted exponent, and how it depends on the number of eigenvalues."""
     import numpy as np
 
     from symderiv.analysis.late.late_dynamics import fitted_exponent

@@ -75,7 +75,7 @@ def latex_fragment(
     notation: str = "symderiv",
     integrals: str = "folded",
 ) -> str:
-    """An ``align`` block for a paper; it needs amsmath only.
+    """Return an ``align`` block for a paper; it needs amsmath only.
 
     Args:
         study: what is learned.
@@ -129,7 +129,7 @@ def names_of(equations: Sequence[Equation]) -> dict[str, tuple[str, str]]:
 
 
 def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, str]]:
-    """The integrals as closed forms in the covariances of their arguments."""
+    """Return the integrals as closed forms in the covariances of their arguments."""
     from symderiv.api.questions import i2, i4
 
     if study.student_activation != study.teacher_activation:

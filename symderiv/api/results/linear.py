@@ -74,7 +74,7 @@ def linear(
     working_digits: int | None = None,
     dimension: int | None = None,
 ) -> LinearCurve:
-    """Exact error of a linear network, averaged over teacher and initial weights, at any η.
+    """Return exact error of a linear network, averaged over teacher and initial weights, at any η.
 
     Args:
         learning_rate: η, positive and below the stability limit.
@@ -145,7 +145,7 @@ def _curves(
     law: PowerLawSum | None,
     times: list[float],
 ) -> Curves:
-    """The exact curve and its approximations between the first and the last time."""
+    """Return the exact curve and its approximations between the first and the last time."""
     from symderiv.analysis.linear.error_curve import small_learning_rate
     from symderiv.analysis.linear.power_law import integral_approximation
 
@@ -183,7 +183,7 @@ class _Inputs:
             self.source = Path(fspath(covariance)) if named else Given(covariance)
 
     def model(self) -> Any:
-        """The spectrum as a data model."""
+        """Return the spectrum as a data model."""
         from symderiv.analysis.linear.error_curve import MAX_EIGENVALUES
         from symderiv.inputs import covariance, power_law
 
@@ -212,7 +212,7 @@ class _Inputs:
         return coordinate_directions(matrix, matrix.shape[0] if trainable is None else trainable)
 
     def _matrix(self, basis: str) -> np.ndarray:
-        """The covariance as a matrix: as given, or of one input per eigenvalue, rotated."""
+        """Return the covariance as a matrix: as given, or of one input per eigenvalue, rotated."""
         from symderiv.analysis.linear.error_curve import rotated_covariance
         from symderiv.inputs.covariance_spectrum import read_covariance, read_spectrum
 
@@ -226,7 +226,9 @@ class _Inputs:
         return rotated_covariance(read_spectrum(self.source).eigenvalue, seed=0)
 
     def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
-        """The spectrum for any number of digits, and how many of its eigenvalues are trained."""
+        """Return the spectrum for any number of digits, and how many of its eigenvalues are
+        trained.
+        """
         from symderiv.analysis.linear.exact_spectrum import exact_power_law, exact_spectrum
 
         component = self.model().single()
@@ -281,7 +283,9 @@ def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
 
 
 def _one_coordinate(directions: Directions, learning_rate: float, basis: str) -> dict[str, Any]:
-    """The stability of SGD where every eigenvalue has one coordinate, which is not the limit's."""
+    """Return the stability of SGD where every eigenvalue has one coordinate, which is not the
+    limit's.
+    """
     from symderiv.analysis.linear.error_curve import finite_stability_limit
 
     if basis != "eigenbasis":

@@ -189,7 +189,7 @@ class _LearntFields(NamedTuple):
 
 
 def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
-    """What was learnt from examples."""
+    """Return what was learnt from examples."""
     return _LearntFields(
         *(learnt.time, learnt.weights, learnt.biases, learnt.loss[-1]),
         at_rest=_settled(learnt.time, learnt.weights),
@@ -242,7 +242,7 @@ def _inputs(
 
 
 def _exact(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
-    """The closed flow of Gaussian inputs without biases from each initial state, to rest."""
+    """Return the closed flow of Gaussian inputs without biases from each initial state, to rest."""
     from symderiv_models.localisation.flow import PopulationFlow
 
     flow = PopulationFlow(learner.inputs, learner.units, learner.activation)
@@ -265,7 +265,7 @@ def _exact(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
 
 
 def _exact_fields(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
-    """The flow of Gaussian inputs by means over fields, to rest or to an end."""
+    """Return the flow of Gaussian inputs by means over fields, to rest or to an end."""
     from symderiv_models.localisation.field_flow import FieldFlow, ShiftedReLU, field_means
 
     means = field_means(learner.activation, learner.loss, learner.units)
@@ -289,7 +289,7 @@ def _flow_times() -> Floats:
 
 
 def _measures(weights: Floats) -> dict[str, Any]:
-    """What --json says of the fields at the end, shape (runs, K, D)."""
+    """Return what --json says of the fields at the end, shape (runs, K, D)."""
     ratios = participation_ratio(weights)
     of_runs = np.mean(ratios, axis=1)
     count = of_runs.size
@@ -314,7 +314,7 @@ def _measures(weights: Floats) -> dict[str, Any]:
 
 
 def _settled(time: Floats, weights: Floats) -> bool:
-    """Whether participation ratios have come to an end."""
+    """Return whether participation ratios have come to an end."""
     late = participation_ratio(weights[time >= 0.75 * time[-1]])
     change = np.max(late, axis=0) - np.min(late, axis=0)
     return bool(np.all(change <= _SETTLED * late[-1]))

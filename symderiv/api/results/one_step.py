@@ -119,7 +119,7 @@ class OneStep(Setting):
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> OneStep:
-        """The setting that a file states, or the text of one.
+        """Return the setting that a file states, or the text of one.
 
         Args:
             source: the path of a file, or a text of several lines; its keys are the arguments.
@@ -140,11 +140,11 @@ class OneStep(Setting):
             raise (error.inside(name) if name else error) from None
 
     def quick(self) -> OneStep:
-        """A version that takes seconds: n at most 200 with its ratios, at most 8 trials."""
+        """Return a version that takes seconds: n at most 200 with its ratios, at most 8 trials."""
         return self._made(self.shortened())
 
     def asymptotic(self) -> RidgeErrors:
-        """The error of ridge by equations alone: ``test`` and ``training``, E(y - ŷ)².
+        """Return the error of ridge by equations alone: ``test`` and ``training``, E(y - ŷ)².
 
         Deterministic in all keys: nothing is drawn, and "uniform" strengths are averaged over.
         Left out are terms of relative order 1/n; ``docs/notes/one-step.md`` has the measured
@@ -164,7 +164,7 @@ class OneStep(Setting):
         return asymptotic_errors(self)
 
     def run(self, progress: Progress = None) -> OneStepErrors:
-        """All trials.
+        """Return all trials.
 
         Args:
             progress: None for a bar if somebody watches, True, False, or a function.

@@ -84,7 +84,7 @@ def plateau(
     digits: int = 15,
     full: bool = False,
 ) -> Plateau:
-    """Symmetric plateau of M students and M teachers with output weights 1/√M.
+    """Return symmetric plateau of M students and M teachers with output weights 1/√M.
 
     The flow is that of first order in η. A learning rate above 1 is refused where the full flow has
     no stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
@@ -128,7 +128,7 @@ def plateau(
 def _teacher(
     units: int, moments: dict[str, Any], count: int | None, exponent: Any
 ) -> HomogeneousTeacher:
-    """The teacher of the arguments; the two ways to give one exclude each other."""
+    """Return the teacher of the arguments; the two ways to give one exclude each other."""
     from symderiv.analysis.plateau.teacher import teacher_of_moments, teacher_of_power_law
 
     given = [name for name, value in moments.items() if value is not None]

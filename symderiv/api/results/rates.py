@@ -44,7 +44,7 @@ class Rates(Shown):
     dC: np.ndarray | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested lists under the names of the attributes that there are."""
+        """Return nested lists under the names of the attributes that there are."""
         present = {name: value for name, value in vars(self).items() if value is not None}
         return {name: np.asarray(value).tolist() for name, value in present.items()}
 
@@ -56,7 +56,7 @@ class Rates(Shown):
 
 
 def rates_at(study: Study, start: Initial) -> Rates:
-    """The right-hand side at the state of a start, as the integration uses it."""
+    """Return the right-hand side at the state of a start, as the integration uses it."""
     if study.rule_keys:
         return _rates_of_rule(study, start)
     state = start.state
@@ -89,7 +89,7 @@ def rates_at(study: Study, start: Initial) -> Rates:
 
 
 def _rates_of_rule(study: Study, start: Initial) -> Rates:
-    """The same under a learning rule; velocities are at rest."""
+    """Return the same under a learning rule; velocities are at rest."""
     from symderiv.integrate.rules.rule_flows import rule_flow
 
     for key in ("task", *keys_acting("time", "steps")):

@@ -61,13 +61,13 @@ class Equations(Shown):
         return text(self._document(), width)
 
     def to_latex(self) -> str:
-        """An ``align`` block for a paper, which needs amsmath only."""
+        """Return an ``align`` block for a paper, which needs amsmath only."""
         numbered = [(each.left, each.right, "") for each in self.equations]
         # definitions carry no number
         return align([*numbered, *((each.left, each.right, None) for each in self.definitions)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Title, and left and right sides as LaTeX."""
+        """Return title, and left and right sides as LaTeX."""
         return {
             "title": self.title,
             "equations": [{"left": e.left, "right": e.right} for e in self.equations],
@@ -86,7 +86,7 @@ class Equations(Shown):
 
 
 def equations_of(study: Study) -> Equations:
-    """The equations of a study: terms whose rate is zero are left out."""
+    """Return the equations of a study: terms whose rate is zero are left out."""
     from symderiv.problem.rule_of import rule_of
 
     training = study.training
@@ -153,7 +153,7 @@ def _equations(terms: _Terms) -> Equations:
 
 
 def _writer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], str]:
-    """What writes expressions as LaTeX, without the terms that are not there."""
+    """Return what writes expressions as LaTeX, without the terms that are not there."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.narration.learning_latex import latex
 
@@ -172,7 +172,7 @@ def _writer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], str]:
 
 
 def _motion(terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]) -> Iterator[Equation]:
-    """How order parameters move, and the generalisation error."""
+    """Yield how order parameters move, and the generalisation error."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.mean_factors import with_integral_names
 
@@ -193,7 +193,7 @@ def _motion(terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]) -> Ite
 def _definitions(
     terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]
 ) -> Iterator[Equation]:
-    """What stands in the equations of motion: overlaps, means of forces, sums over modes."""
+    """Yield what stands in the equations of motion: overlaps, means of forces, sums over modes."""
     import sympy as sp
 
     from symderiv.learning.derivation.mean_factors import with_integral_names
@@ -221,7 +221,7 @@ def _definitions(
 def _equivalent_rates(
     batches: bool, remembering: bool, rule: LearningRule
 ) -> dict[sp.Expr, sp.Expr]:
-    """The rates at which small batches and heavy balls are other rules.
+    """Return the rates at which small batches and heavy balls are other rules.
 
     Args:
         batches: of b = O(1) examples.
@@ -246,7 +246,7 @@ def _equivalent_rates(
 
 
 def _moments(derived: Any) -> list[Equation]:
-    """Means and cumulants of the noise of an example, by what the rule is given."""
+    """Return means and cumulants of the noise of an example, by what the rule is given."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
     from symderiv.learning.narration.learning_latex import latex
@@ -281,7 +281,7 @@ def _activation(which: Any) -> str:
 
 
 def _without_modes(expression: sp.Expr) -> sp.Expr:
-    """One eigenvalue, 1: overlaps of the only eigenspace are the order parameters."""
+    """Return one eigenvalue, 1: overlaps of the only eigenspace are the order parameters."""
     import sympy as sp
 
     from symderiv.learning.derivation import symbols as s

@@ -49,7 +49,7 @@ class Verdicts(PrintedResult, Answer):
         return (explain if self._in_full else table)(self._record["claims"])
 
     def cite(self) -> Citation:
-        """What the claims rest on, as BibTeX: their papers and those of the claims they use.
+        """Return what the claims rest on, as BibTeX: their papers and those of the claims they use.
 
         Raises:
             InputError: a claim is of a paper that is not of the library.
@@ -59,7 +59,7 @@ class Verdicts(PrintedResult, Answer):
         return citation_of_claims([(one["paper"], one["name"]) for one in self._record["claims"]])
 
     def to_html(self) -> str:
-        """A complete HTML page."""
+        """Return a complete HTML page."""
         from symderiv_ledger.papers.ledger_page import ledger_page
 
         return ledger_page(self._record["claims"])
@@ -129,7 +129,7 @@ def _verified(
     progress: Progress,
     but: Mapping[str, Collection[str]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The records of one or all papers, ``but`` for these claims of each paper."""
+    """Return the records of one or all papers, ``but`` for these claims of each paper."""
     from symderiv_ledger.papers.known_papers import names
     from symderiv_ledger.papers.paper_run import verify_paper
 
@@ -212,7 +212,7 @@ def write_ledger(
 
 
 def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
-    """What of the ledger is not what the claims' records say now."""
+    """Return what of the ledger is not what the claims' records say now."""
     from symderiv_ledger.papers.ledger import differences
     from symderiv_ledger.papers.ledger_page import ledger_page
 

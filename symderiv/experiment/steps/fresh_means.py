@@ -94,7 +94,7 @@ class FreshMeans:
         ]
 
         def value(symbol: sp.Symbol) -> float:
-            """An average, with those inside of it first."""
+            """Return an average, with those inside of it first."""
             names, function = function_of(self._expressions[symbol])
             for name in names:
                 if name in self._expressions and name not in known:

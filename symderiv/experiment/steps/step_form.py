@@ -405,7 +405,7 @@ def _law(latent: Latent) -> tuple[tuple[float, float], ...]:
 
 
 def _once_in_a_step(statement: Statement) -> set[FreshInput]:
-    """Inputs of which a step takes one, whatever the number of its examples.
+    """Return inputs of which a step takes one, whatever the number of its examples.
 
     With a batch that is stated these are the inputs outside of it, else those of updates.
     """

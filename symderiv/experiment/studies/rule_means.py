@@ -44,7 +44,9 @@ class Teaching:
     input_noise: float
 
     def sums(self, y: np.ndarray) -> np.ndarray:
-        """The clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
+        """Return the clean targets of all tasks at the teachers' fields y (..., M), (...,
+        tasks).
+        """
         outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
         found: np.ndarray = np.sign(outputs) if self.sign else outputs
         return found
@@ -98,7 +100,7 @@ class Means:
         self._normal = ndtri(uniform)
 
     def of_tasks(self, student: Student) -> dict[str, np.ndarray]:
-        """The errors of a student in every task, shapes (tasks,).
+        """Return the errors of a student in every task, shapes (tasks,).
 
         ``generalization_error`` at clean inputs, ``noisy_error`` at those that the student sees,
         both against clean targets; ``mean_loss`` where the loss is another one.
@@ -122,13 +124,13 @@ class Means:
         return found
 
     def _outputs(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outputs and clean targets in all tasks, shapes (points, tasks)."""
+        """Return outputs and clean targets in all tasks, shapes (points, tasks)."""
         x, t = self._fields(student, covariance)
         v = self.scale * student.v[self.teaching.tasks.head]
         return self.activation(x) @ v.T, t
 
     def _fields(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Fields with their biases, and clean targets in all tasks."""
+        """Return fields with their biases, and clean targets in all tasks."""
         whole = np.block([[covariance, student.R], [student.R.T, self.T]])
         values, axes = np.linalg.eigh(whole)
         # the first coordinates of the sequence are the most even ones: they get what varies most

@@ -48,7 +48,7 @@ class Tasks:
         return sums
 
     def phase_of(self, examples: np.ndarray, dimension: int) -> np.ndarray:
-        """The phase that each example belongs to, given how many were learnt before it."""
+        """Return the phase that each example belongs to, given how many were learnt before it."""
         last = np.rint(np.minimum(self.ends, 1e15 / dimension) * dimension)
         found: np.ndarray = np.searchsorted(last, examples, side="right")
         phase: np.ndarray = np.minimum(found, self.ends.size - 1)
@@ -56,7 +56,7 @@ class Tasks:
 
 
 def tasks_of(study: Study, weights: np.ndarray) -> Tasks:
-    """The tasks of a checked study.
+    """Return the tasks of a checked study.
 
     Args:
         study: a study.

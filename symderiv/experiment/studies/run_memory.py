@@ -9,7 +9,7 @@ import numpy as np
 
 
 def generator_words(generator: np.random.Generator) -> np.ndarray:
-    """The state of an SFC64 generator, shape (6,) of uint64."""
+    """Return the state of an SFC64 generator, shape (6,) of uint64."""
     state = generator.bit_generator.state
     return np.array(
         [*state["state"]["state"], state["has_uint32"], state["uinteger"]], dtype=np.uint64
@@ -44,5 +44,5 @@ class Snapshot:
 
 
 def words_of(generators: Sequence[np.random.Generator]) -> np.ndarray:
-    """The states of several generators, shape (generators, 6)."""
+    """Return the states of several generators, shape (generators, 6)."""
     return np.stack([generator_words(generator) for generator in generators])

@@ -110,7 +110,7 @@ def simulate(
 def _simulation(
     work: SimulatedRuns, alpha: np.ndarray, interrupted: bool, named: dict[str, Any]
 ) -> Simulation:
-    """What runs recorded at the times that all of them reached."""
+    """Return what runs recorded at the times that all of them reached."""
     reached = min(run.recorded for run in work.runs)
     cause, message = _ending(work, interrupted)
     results = {name: values[:, :reached] for name, values in work.results.items()}
@@ -134,14 +134,14 @@ def _simulation(
 def _measures(
     steps: StudySteps, wide: np.ndarray, vectors: np.ndarray, kernel: Kernel | None
 ) -> PlainMeasures | RuleMeasures:
-    """What is recorded of runs."""
+    """Return what is recorded of runs."""
     if kernel is not None:
         return PlainMeasures(steps, wide, kernel)
     return RuleMeasures(steps, wide, vectors[steps.places("B")])
 
 
 def _step_size(steps: StudySteps, eigenvalue: np.ndarray) -> StepSize | None:
-    """What steps are divided by."""
+    """Return what steps are divided by."""
     if steps.study.training.normalise != "gradient":
         return None
     # states the rule, which takes SymPy
@@ -151,7 +151,7 @@ def _step_size(steps: StudySteps, eigenvalue: np.ndarray) -> StepSize | None:
 
 
 def _named(study: Study, start: Initial, kernel: Kernel | None) -> dict[str, Any]:
-    """What a simulation says of what was simulated."""
+    """Return what a simulation says of what was simulated."""
     return {
         "T": start.state.T,
         "teacher_weights": start.state.teacher_weights,
@@ -180,7 +180,8 @@ def recorded_chain(study: Study, start: Initial, block: int) -> tuple[StudyChain
 
 
 def with_sampler(start: Initial, sampler: Sampler) -> Initial:
-    """A start whose simulated runs draw their inputs from a sampler, for ``simulate(start=...)``.
+    """Return a start whose simulated runs draw their inputs from a sampler, for
+    ``simulate(start=...)``.
 
     The equations, and Q, R and the error that runs record, stay those of the covariances of the
     start; so a generator's own outputs are compared with their Gaussian equivalent.
@@ -205,7 +206,7 @@ def with_sampler(start: Initial, sampler: Sampler) -> Initial:
 
 
 def _checked_runs(study: Study, runs: int | None) -> int:
-    """How many runs to make, if they can be."""
+    """Return how many runs to make, if they can be."""
     if study.sweep:
         raise InputError(
             "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
@@ -258,7 +259,7 @@ def _check(study: Study, start: Initial) -> None:
 
 
 def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
-    """The coordinates of runs, where vectors start in them, eigenvalues as in measures."""
+    """Return the coordinates of runs, where vectors start in them, eigenvalues as in measures."""
     start, state = steps.start, steps.start.state
     counts = coordinates_of(start.data)
     if isinstance(start.vectors, LatentVectors):
@@ -297,7 +298,7 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
 
 
 def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
-    """All vectors as they start: averages of students begin as the students."""
+    """Return all vectors as they start: averages of students begin as the students."""
     found = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
     for place, vector in enumerate(steps.program.members.values()):
         if vector.family != "B":
@@ -308,7 +309,7 @@ def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
 
 
 def _in_span(steps: StudySteps, span: Space, alive: np.ndarray) -> np.ndarray:
-    """Vectors with the overlaps of the state, in the coordinates of their span."""
+    """Return vectors with the overlaps of the state, in the coordinates of their span."""
     state = steps.start.state
     require_linear_teacher(state)
     rho = state.eigenvalue[alive][:, None, None]
@@ -323,7 +324,7 @@ def _in_span(steps: StudySteps, span: Space, alive: np.ndarray) -> np.ndarray:
 
 
 def _ending(work: SimulatedRuns, interrupted: bool) -> tuple[str, str]:
-    """How the runs ended, as a cause and in one line."""
+    """Return how the runs ended, as a cause and in one line."""
     N = work.dimension
     diverged = [index for index, run in enumerate(work.runs) if run.diverged]
     if diverged:

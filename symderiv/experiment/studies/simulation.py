@@ -51,16 +51,18 @@ class Simulation(Curves):
         return self.cause == "done"
 
     def mean(self, name: str) -> np.ndarray:
-        """Mean over the runs of "Q", "R", "v", "generalization_error" or a name in ``further``."""
+        """Return mean over the runs of "Q", "R", "v", "generalization_error" or a name in
+        ``further``.
+        """
         values: np.ndarray = np.mean(getattr(self, name), axis=0)
         return values
 
     def standard_error(self, name: str) -> np.ndarray:
-        """Standard error of :meth:`mean`; not a number for a single run."""
+        """Return standard error of :meth:`mean`; not a number for a single run."""
         return standard_error(np.asarray(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv simulate --json`` prints."""
+        """Return what ``symderiv simulate --json`` prints."""
         mean = self.mean("generalization_error")
         error = self.standard_error("generalization_error")
         return {
@@ -97,7 +99,7 @@ class Simulation(Curves):
         return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
 
     def contents(self) -> Contents:
-        """What ``SIM.nc`` holds; see :func:`write_simulation`."""
+        """Return what ``SIM.nc`` holds; see :func:`write_simulation`."""
         variables: dict[str, np.ndarray] = {"alpha": self.alpha, "examples": self.examples}
         for name in ("Q", "R", "v", "generalization_error", *self.further):
             variables[name] = self.mean(name)

@@ -47,7 +47,7 @@ class StepSize:
         return float(self._tasks[task](chain)[0])
 
     def _numbers(self, task: int) -> Mapping[str, float]:
-        """The values of parameters where a task is taught."""
+        """Return the values of parameters where a task is taught."""
         tasks = self._steps.tasks
         weights = {f"c{n + 1}": float(c) for n, c in enumerate(tasks.teachers[task])}
         heads = {f"head{h + 1}": float(h == tasks.head[task]) for h in range(tasks.heads)}

@@ -86,7 +86,7 @@ def _named(P: Language, name: str, count: int) -> np.ndarray:
 
 
 def _given(P: Language, form: StudyForm, M: int) -> tuple[sp.Symbol, ...]:
-    """The numbers that come with every example, in order."""
+    """Return the numbers that come with every example, in order."""
     varies, tasks, latent, _ = form.comes
     named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
     names = [*(RATES if varies else ())]

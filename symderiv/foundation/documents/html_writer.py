@@ -29,7 +29,7 @@ __all__ = ["csv_uri", "data_uri", "fragment", "html_prose", "plain_cell", "with_
 
 
 def fragment(node: Node, level: int = 2) -> str:
-    """A node as HTML.
+    """Return a node as HTML.
 
     Args:
         node: what is shown.
@@ -39,7 +39,7 @@ def fragment(node: Node, level: int = 2) -> str:
 
 
 def html_prose(sentence: str) -> str:
-    """A sentence, escaped, with inline ``$...$`` formulas as MathML and indices set."""
+    """Return a sentence, escaped, with inline ``$...$`` formulas as MathML and indices set."""
     parts = re.split(r"\$([^$]+)\$", sentence)
     return "".join(
         mathtext.mathml(part) if index % 2 else with_indices(part)
@@ -61,7 +61,7 @@ _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", 
 
 
 def with_indices(sentence: str) -> str:
-    """A sentence, escaped, with indices (ε_g), powers and minus signs set."""
+    """Return a sentence, escaped, with indices (ε_g), powers and minus signs set."""
     plain = str.maketrans(_RAISED, "−0123456789")
     safe = re.sub(r"(?<!\w)-(?=\d)", "−", sentence.translate(_ESCAPED))
     safe = _POWER_OF_TEN.sub(lambda m: f"×10<sup>{m[1].translate(plain)}</sup>", safe)
@@ -76,8 +76,8 @@ def _subscript(found: re.Match[str]) -> str:
 
 
 def plain_cell(cell: str) -> str:
-    """A cell as other programs read it: ``−9.75×10⁻⁴`` is -9.75e-4, and a cell that says that there
-    is no number is empty.
+    """Return a cell as other programs read it: ``−9.75×10⁻⁴`` is -9.75e-4, and a cell that says
+    that there is no number is empty.
     """
     plain = str.maketrans(_RAISED + "−", "-0123456789-")
     read = _POWER_OF_TEN.sub(lambda found: "e" + found[1], cell).translate(plain)
@@ -85,14 +85,14 @@ def plain_cell(cell: str) -> str:
 
 
 def csv_uri(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as a CSV file in UTF-8, in a data URI."""
+    """Return rows as a CSV file in UTF-8, in a data URI."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     return data_uri(buffer.getvalue().encode("utf-8"), "text/csv;charset=utf-8")
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """A file inside the page."""
+    """Return a file inside the page."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
@@ -124,7 +124,7 @@ def _elements(node: Node, level: int) -> Iterator[str]:
 
 
 def _part(part: Part, level: int) -> Iterator[str]:
-    """The whole page has a header; parts of it are sections."""
+    """Write a part; the whole page has a header; parts of it are sections."""
     title, subtitle = html_prose(part.title), html_prose(part.subtitle).replace("\n", "<br>")
     heading = f"<h{level}>{title}</h{level}>" if title else ""
     below = f'<p class="subtitle">{subtitle}</p>' if subtitle else ""

@@ -47,7 +47,7 @@ _SPECIAL = {
 
 
 def article(part: Part) -> str:
-    """A complete article that needs only amsmath and amssymb."""
+    """Return a complete article that needs only amsmath and amssymb."""
     body = [r"\begin{document}", *_lines(part, "section"), r"\end{document}"]
     return "\n".join([_PREAMBLE, *body]) + "\n"
 
@@ -55,7 +55,7 @@ def article(part: Part) -> str:
 def align(
     equations: Sequence[tuple[str, str, str | None]],
 ) -> str:
-    r"""An ``align`` block for a paper, which needs amsmath only.
+    r"""Return an ``align`` block for a paper, which needs amsmath only.
 
     Args:
         equations: left and right sides, each with what stands behind it: a ``\label``, or nothing;
@@ -73,7 +73,7 @@ def align(
 
 
 def latex_prose(sentence: str) -> str:
-    """A sentence with inline ``$...$`` formulas, the words escaped."""
+    """Return a sentence with inline ``$...$`` formulas, the words escaped."""
     parts = re.split(r"\$([^$]+)\$", sentence)
     return "".join(
         f"${part}$" if index % 2 else "".join(_SPECIAL.get(c, c) for c in part)
@@ -103,7 +103,7 @@ def _lines(node: Node, heading: str) -> Iterator[str]:
 
 
 def _display(lines: Sequence[str]) -> str:
-    """The lines of one formula as a displayed formula (amsmath)."""
+    """Return the lines of one formula as a displayed formula (amsmath)."""
     if len(lines) == 1:
         return f"\\[\n{lines[0]}\n\\]"
     first, *rest = lines

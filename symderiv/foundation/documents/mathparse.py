@@ -143,7 +143,7 @@ class _FormulaReader:
     position_after_subscript: int = -1
 
     def sequence(self, closing: str | None = None) -> str:
-        """Text up to the ``closing`` token (consumed) or to the end."""
+        """Return text up to the ``closing`` token (consumed) or to the end."""
         parts: list[str] = []
         while self.position < len(self.tokens):
             token = self.tokens[self.position]
@@ -154,7 +154,7 @@ class _FormulaReader:
         return "".join(parts)
 
     def argument(self) -> str:
-        """Text of the next brace group or the next single token."""
+        """Return text of the next brace group or the next single token."""
         self._skip_space()
         if self.position >= len(self.tokens):
             return ""
@@ -185,7 +185,9 @@ class _FormulaReader:
         return token
 
     def _product_space(self, before: list[str]) -> str:
-        """A space between factors survives as one space; TeX ignores it but readers need it."""
+        """Return a space between factors survives as one space; TeX ignores it but readers need
+        it.
+        """
         return " " if before and not before[-1].endswith((" ", "(")) else ""
 
     def _command(self, token: str) -> str:
@@ -279,7 +281,7 @@ def _wrap(text: str) -> str:
 
 
 def to_unicode(latex: str) -> str:
-    """The formula as one line of Unicode text."""
+    """Return the formula as one line of Unicode text."""
     return _FormulaReader(_TOKEN.findall(latex), _linear_fraction, True).sequence()
 
 
@@ -297,7 +299,7 @@ _CLOSING = {"}", r"\right", r"\end", ")", "]", r"\Bigr"}
 
 
 def top_level_terms(latex: str) -> list[str]:
-    r"""The formula cut before every ``=``, ``+`` and ``-`` outside braces and brackets.
+    r"""Return the formula cut before every ``=``, ``+`` and ``-`` outside braces and brackets.
 
     Brackets of fixed size (``\Bigl(``) do not count, so what :func:`open_brackets` opened is cut.
     """
@@ -324,7 +326,7 @@ def top_level_terms(latex: str) -> list[str]:
 
 
 def equations(latex: str) -> list[str]:
-    r"""The formula cut after every ``\quad`` and ``\qquad`` outside braces and brackets."""
+    r"""Return the formula cut after every ``\quad`` and ``\qquad`` outside braces and brackets."""
     parts: list[list[str]] = [[]]
     depth = 0
     for token in _TOKEN.findall(latex):
@@ -346,7 +348,7 @@ def _ends_a_term(term: list[str]) -> bool:
 
 
 def open_brackets(latex: str) -> str:
-    r"""The outermost ``\left( ... \right)`` pairs turned into ``\Bigl( ... \Bigr)``.
+    r"""Return the outermost ``\left( ... \right)`` pairs turned into ``\Bigl( ... \Bigr)``.
 
     A brace around such a pair (``{\left(...\right)}``, as SymPy writes arguments) is removed.
     Pairs inside other braces (fractions, roots, scripts) stay as they are.
@@ -369,7 +371,9 @@ def open_brackets(latex: str) -> str:
 
 
 def split_fractions(latex: str, length: int) -> str:
-    r"""Each top-level ``\frac`` wider than ``length`` written as ``\frac{1}{...}`` times a sum."""
+    r"""Return each top-level ``\frac`` wider than ``length`` written as ``\frac{1}{...}`` times
+    a sum.
+    """
     tokens = _TOKEN.findall(latex)
     out: list[str] = []
     position = depth = 0
@@ -390,7 +394,9 @@ def split_fractions(latex: str, length: int) -> str:
 
 
 def _group(tokens: list[str], start: int) -> tuple[str, int]:
-    """The text of the brace group (or single token) at ``start`` and the position after it."""
+    """Return the text of the brace group (or single token) at ``start`` and the position after
+    it.
+    """
     while start < len(tokens) and tokens[start].isspace():
         start += 1
     if start >= len(tokens) or tokens[start] != "{":
@@ -420,7 +426,9 @@ def _arguments(tokens: list[str]) -> set[int]:
 
 
 def _unwrapped(tokens: list[str]) -> list[str]:
-    r"""The tokens without the braces of every ``{\left( ... \right)}`` that is no argument."""
+    r"""Return the tokens without the braces of every ``{\left( ... \right)}`` that is no
+    argument.
+    """
     dropped: set[int] = set()
     braces: list[int] = []
     arguments = _arguments(tokens)

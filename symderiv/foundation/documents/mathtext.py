@@ -21,14 +21,14 @@ LINE_LENGTH = 88
 
 
 def text_formula(latex: str) -> str:
-    """The formula in Unicode characters on one line, for reading in a terminal."""
+    """Return the formula in Unicode characters on one line, for reading in a terminal."""
     text = mathparse.to_unicode(latex)
     text = re.sub(r"\s+", " ", text).strip()
     return re.sub(r"(?<=[(\[∂⟨]) | (?=[)\]⟩,])", "", text)
 
 
 def text_length(latex: str) -> int:
-    """The number of characters of :func:`text_formula`."""
+    """Return the number of characters of :func:`text_formula`."""
     return len(text_formula(latex))
 
 
@@ -40,7 +40,7 @@ def visible_length(latex: str) -> int:
 def break_lines(
     latex: str, length: int = LINE_LENGTH, measure: Callable[[str], int] = visible_length
 ) -> list[str]:
-    r"""The formula cut before ``=``, ``+``, ``-`` into lines of about ``length`` characters.
+    r"""Return the formula cut before ``=``, ``+``, ``-`` into lines of about ``length`` characters.
 
     Braces, matrices and roots are never cut. A bracketed sum or a numerator that is too long for
     one line is cut too, its brackets becoming brackets of a fixed size.
@@ -63,7 +63,7 @@ def break_lines(
 
 
 def display_lines(left: str, right: str) -> list[str]:
-    """An equation in lines that fit on a page; a long left side has lines of its own."""
+    """Return an equation in lines that fit on a page; a long left side has lines of its own."""
     whole = f"{left} = {right}" if left else right
     wide = visible_length(left) > 0.3 * LINE_LENGTH
     if left and wide and visible_length(whole) > LINE_LENGTH:
@@ -86,12 +86,14 @@ def _short_terms(
 
 
 def mathml(latex: str) -> str:
-    """The inline formula as a ``<math>`` element."""
+    """Return the inline formula as a ``<math>`` element."""
     return _mathml(latex, False)
 
 
 def mathml_display(lines: Sequence[str]) -> str:
-    """The lines of one displayed formula, one ``<math displaystyle="true">`` element each."""
+    """Return the lines of one displayed formula, one ``<math displaystyle="true">`` element
+    each.
+    """
     widest = max(map(visible_length, lines), default=0)
     style = "" if widest <= 1.25 * LINE_LENGTH else _shrink(widest)
     return "".join(
@@ -215,7 +217,9 @@ def _tidy(root: Any) -> None:
 
 
 def _bold(letter: str, *, italic: bool) -> str:
-    """The letter's bold form as a character of its own; browsers ignore ``mathvariant="bold"``."""
+    """Return the letter's bold form as a character of its own; browsers ignore
+    ``mathvariant="bold"``.
+    """
     starts = {"A": (0x1D400, 0x1D468), "a": (0x1D41A, 0x1D482), "0": (0x1D7CE, 0x1D7CE)}
     starts |= {"Α": (0x1D6A8, 0x1D71C), "α": (0x1D6C2, 0x1D736)}
     for first, (upright, slanted) in starts.items():
@@ -238,7 +242,9 @@ def _space_function_names(parent: Any) -> None:
 
 
 def _mark_signs(parent: Any) -> None:
-    """A sign after a relation, a comma or an opening bracket is a prefix, not an operation."""
+    """Mark signs after a relation, a comma or an opening bracket: each is a prefix, not an
+    operation.
+    """
     children = list(parent)
     for before, sign in itertools.pairwise(children):
         opens = before.get("form") == "prefix" or (before.text or "") in _BEFORE_A_SIGN

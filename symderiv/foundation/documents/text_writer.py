@@ -35,12 +35,12 @@ _GAP = "  "
 
 
 def text(node: Node, width: int = 88) -> str:
-    """A node in lines of ``width`` columns, where it has a choice."""
+    """Return a node in lines of ``width`` columns, where it has a choice."""
     return "".join("".join(piece for piece, _ in line) + "\n" for line in lines(node, width))
 
 
 def lines(node: Node, width: int = 88) -> Iterator[Line]:
-    """The same as lines, whose pieces have tones."""
+    """Yield the same as lines, whose pieces have tones."""
     match node:
         case Part():
             yield from _part(node, width, "")
@@ -64,7 +64,7 @@ def lines(node: Node, width: int = 88) -> Iterator[Line]:
 
 
 def brief(summary: Summary) -> str:
-    """A summary in a few short lines."""
+    """Return a summary in a few short lines."""
     shown = ["".join(piece for piece, _ in line) for line in _summary(summary, 0, most=_WORTH)]
     shown = [_cut(each, _WIDEST) for each in shown]
     if len(shown) > MOST_LINES:
@@ -74,12 +74,12 @@ def brief(summary: Summary) -> str:
 
 
 def text_prose(sentence: str) -> str:
-    """A sentence with inline ``$...$`` formulas, as plain Unicode text."""
+    """Return a sentence with inline ``$...$`` formulas, as plain Unicode text."""
     return re.sub(r"\$([^$]+)\$", lambda match: mathtext.text_formula(match[1]), sentence)
 
 
 def value_text(value: object) -> str:
-    """A value as people read it."""
+    """Return a value as people read it."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool) or value is None:
@@ -130,7 +130,9 @@ def _part(part: Part, width: int, number: str) -> Iterator[Line]:
 
 
 def _apart(before: Node, node: Node) -> bool:
-    """Whether a line is left empty between two nodes: formulas without words stay together."""
+    """Return whether a line is left empty between two nodes: formulas without words stay
+    together.
+    """
     if isinstance(before, Paragraph) and isinstance(node, Paragraph):
         return not (before.tone and node.tone)
     return not (isinstance(before, Formula) and isinstance(node, Formula) and not node.label)
@@ -145,7 +147,7 @@ def _listing(listing: Listing, width: int) -> Iterator[Line]:
 
 
 def _formula(formula: Formula, width: int, indent: str) -> Iterator[Line]:
-    """A formula in indented lines; a long left side has lines of its own."""
+    """Yield a formula in indented lines; a long left side has lines of its own."""
     wide = mathtext.text_length(formula.left) > 0.3 * width
     parts = wide and mathtext.text_length(formula.latex) > width - 4
     for latex in (formula.left, f"= {formula.right}") if parts else (formula.latex,):
@@ -153,7 +155,7 @@ def _formula(formula: Formula, width: int, indent: str) -> Iterator[Line]:
 
 
 def formula_lines(latex: str, width: int, indent: str = "    ") -> Iterator[str]:
-    """LaTeX in indented lines; a term that is still too long is wrapped between factors."""
+    """Yield LaTeX in indented lines; a term that is still too long is wrapped between factors."""
     broken = mathtext.break_lines(latex, width - 6, mathtext.text_length)
     for index, line in enumerate(broken):
         yield from textwrap.wrap(
@@ -167,7 +169,7 @@ def formula_lines(latex: str, width: int, indent: str = "    ") -> Iterator[str]
 
 
 def _summary(summary: Summary, width: int, most: int | None = None) -> Iterator[Line]:
-    """Title, then names and values, indented below a title; claims are wrapped.
+    """Yield title, then names and values, indented below a title; claims are wrapped.
 
     Args:
         summary: names and values.
@@ -193,7 +195,7 @@ def _summary(summary: Summary, width: int, most: int | None = None) -> Iterator[
 
 
 def _tabular(table: Tabular, width: int) -> Iterator[Line]:
-    """A table, or several beside one another's first column where one is too wide."""
+    """Yield a table, or several beside one another's first column where one is too wide."""
     if table.title:
         yield [(table.title, "bold")]
     cells = [list(table.heads), *(list(row) for row in table.rows)]
@@ -213,7 +215,7 @@ def _tabular(table: Tabular, width: int) -> Iterator[Line]:
 
 
 def _row(cells: Sequence[tuple[str, int, str]], tones: Mapping[str, Tone]) -> Iterator[Line]:
-    """The lines of a row, whose cells are broken to their widths."""
+    """Yield the lines of a row, whose cells are broken to their widths."""
     broken = [textwrap.wrap(cell, wide) or [""] for cell, wide, _ in cells]
     for index in range(max(map(len, broken))):
         line: Line = []
@@ -226,7 +228,7 @@ def _row(cells: Sequence[tuple[str, int, str]], tones: Mapping[str, Tone]) -> It
 
 
 def _side_by_side(widths: Sequence[int], width: int) -> list[list[int]]:
-    """The columns of as few tables as show every cell whole, the first column in each."""
+    """Return the columns of as few tables as show every cell whole, the first column in each."""
     tables = [[0]]
     for place in range(1, len(widths)):
         wide = sum(widths[n] + len(_GAP) for n in (*tables[-1], place)) - len(_GAP)

@@ -34,7 +34,7 @@ class Step:
         return f"{self.before} = {self.after}" if self.before else self.after
 
     def to_json(self) -> dict[str, str]:
-        """The step as a JSON object with the keys ``rule``, ``statement``, ``latex``."""
+        """Return the step as a JSON object with the keys ``rule``, ``statement``, ``latex``."""
         return {"rule": self.rule, "statement": self.statement, "latex": self.latex}
 
 
@@ -58,7 +58,7 @@ class Section:
         return Part(self.title, (Listing(steps), *result), self.key)
 
     def to_json(self) -> dict[str, Any]:
-        """Title, steps and result as JSON types."""
+        """Return title, steps and result as JSON types."""
         return {
             "title": self.title,
             "steps": [step.to_json() for step in self.steps],
@@ -79,19 +79,19 @@ class Derivation:
         return Part(self.title, tuple(section.document for section in self.sections))
 
     def to_text(self, width: int = 88) -> str:
-        """The derivation as plain Unicode text for a terminal of ``width`` columns."""
+        """Return the derivation as plain Unicode text for a terminal of ``width`` columns."""
         from symderiv.foundation.documents.text_writer import text
 
         return text(self.document, width)
 
     def to_latex(self) -> str:
-        """A complete LaTeX article that needs only amsmath and amssymb."""
+        """Return a complete LaTeX article that needs only amsmath and amssymb."""
         from symderiv.foundation.documents.latex_writer import article
 
         return article(self.document)
 
     def to_html(self) -> str:
-        """An HTML fragment with native MathML and no script; every text is escaped."""
+        """Return an HTML fragment with native MathML and no script; every text is escaped."""
         from symderiv.foundation.documents.html_writer import fragment
 
         return fragment(self.document)

@@ -57,7 +57,7 @@ def check_asked(digits: int, symbols: Iterable[str]) -> None:
 
 
 def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
-    """A closed form as a number with ``digits`` significant digits.
+    """Return a closed form as a number with ``digits`` significant digits.
 
     Raises:
         InputError: Symbols are left, or ``digits`` is not positive.
@@ -86,7 +86,9 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
 
 
 def number(expression: sp.Expr, dps: int, context: Any = None) -> Any:
-    """An expression without symbols as an mpmath real computed with ``dps`` working digits."""
+    """Return an expression without symbols as an mpmath real computed with ``dps`` working
+    digits.
+    """
     context = context or mpmath.MPContext()
     context.dps = dps
     value = value_of(expression, _Multiprecision(context), {})

@@ -40,7 +40,7 @@ class Folded:
         self._known: dict[tuple[Conditions, Any], sp.Expr] = {}
 
     def entry(self, given: Conditions, i: int, j: int) -> sp.Expr:
-        """The conditional entry (also of a mean row) as a symbol or short expression."""
+        """Return the conditional entry (also of a mean row) as a symbol or short expression."""
         if i > j:
             i, j = j, i
         key = (given, i, j)

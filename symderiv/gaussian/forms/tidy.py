@@ -6,7 +6,7 @@ import sympy as sp
 
 
 def tidied(value: sp.Expr, folded: bool) -> sp.Expr:
-    """The value with c e^{p+q} ± c e^{p-q} as 2c e^p cosh q or 2c e^p sinh q.
+    """Return the value with c e^{p+q} ± c e^{p-q} as 2c e^p cosh q or 2c e^p sinh q.
 
     Folded values keep the exponentials: in generated code e^p sinh q overflows where e^{p+q}
     does not.
@@ -29,7 +29,7 @@ def tidied(value: sp.Expr, folded: bool) -> sp.Expr:
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
-    """A term as coefficient and exponent, the content of sums taken into the coefficient."""
+    """Return a term as coefficient and exponent, the content of sums taken into the coefficient."""
     exponent = None
     factors = []
     for factor in sp.Mul.make_args(term):
@@ -64,7 +64,7 @@ def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
 
 
 def _partner(exponent: sp.Expr, others: list[tuple[sp.Expr, int]]) -> tuple[sp.Expr, int] | None:
-    """The exponent that differs from this one only by signs of terms, as few as possible."""
+    """Return the exponent that differs from this one only by signs of terms, as few as possible."""
     mine = _as_dict(exponent)
     best = None
     for item in others:

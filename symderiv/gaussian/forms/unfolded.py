@@ -101,7 +101,7 @@ class Unfolded:
         return total
 
     def _terms(self, weight: Weight) -> tuple[list[tuple[Any, Denominators]], Denominators]:
-        """Each monomial as numerator and denominators, and the common denominator."""
+        """Return each monomial as numerator and denominators, and the common denominator."""
         algebra = self.g.algebra
         terms: list[tuple[Any, Denominators]] = []
         common: Denominators = {}
@@ -139,7 +139,9 @@ class Unfolded:
     def _shortest(
         self, total: Any, common: Denominators, minors: set[Any], depth: int = 2
     ) -> sp.Expr:
-        """One fraction, or quotient plus remainder by one of the minors, whichever is shorter."""
+        """Return one fraction, or quotient plus remainder by one of the minors, whichever is
+        shorter.
+        """
         best = self._written(total, common)
         if not depth or not 3 < _terms_of(total) < _SPLIT:
             return best
@@ -233,5 +235,5 @@ class Unfolded:
 
 
 def _terms_of(element: Any) -> int:
-    """Number of terms of a polynomial; 1 for anything else."""
+    """Return number of terms of a polynomial; 1 for anything else."""
     return len(element) if hasattr(element, "terms") else 1

@@ -145,7 +145,7 @@ class Algebra:
     # -- elements --------------------------------------------------------------------------
 
     def element(self, e: sp.Expr) -> Any:
-        """The domain element of an expression."""
+        """Return the domain element of an expression."""
         return self.domain.from_sympy(sp.expand(self._inward(sp.sympify(e))))
 
     def exquo(self, a: Any, b: Any) -> Any:
@@ -160,7 +160,7 @@ class Algebra:
         return None if remainder else quotient
 
     def expression(self, a: Any) -> sp.Expr:
-        """An element as an expression, sums kept as short as possible."""
+        """Return an element as an expression, sums kept as short as possible."""
         if self.numeric:
             return self._outward(self.domain.to_sympy(a))
         number, powers = self.factors(a)
@@ -191,7 +191,7 @@ class Algebra:
         self.reference = point
 
     def declare_positive(self, a: Any) -> None:
-        """Factors of odd multiplicity of a principal minor are positive inside the cone."""
+        """Declare factors of odd multiplicity of a principal minor positive inside the cone."""
         _, powers = self.factors(a)
         if self.generators and self._ring and a not in self._minors:
             self._minors.append(a)
@@ -204,7 +204,7 @@ class Algebra:
     # -- writing out -----------------------------------------------------------------------
 
     def factors(self, a: Any) -> tuple[sp.Expr, dict[sp.Expr, int]]:
-        """Number and oriented factors (as expressions) with their multiplicities."""
+        """Return number and oriented factors (as expressions) with their multiplicities."""
         if self.numeric:
             return self._outward(self.domain.to_sympy(a)), {}
         found = self._factor_memo.get(a)
@@ -259,7 +259,9 @@ class Algebra:
         return self._written[poly]
 
     def _by_minors(self, poly: Any) -> list[tuple[sp.Expr, sp.Expr]]:
-        """The polynomial as q d + r with a minor d that is known already (Laplace expansion)."""
+        """Return the polynomial as q d + r with a minor d that is known already (Laplace
+        expansion).
+        """
         found: list[tuple[sp.Expr, sp.Expr]] = []
         if not 4 < len(poly) <= _SPLIT_TERMS:
             return found

@@ -25,7 +25,9 @@ Conditions = tuple[int, ...]
 
 
 def covariance_symbols(count: int) -> sp.Matrix:
-    """Symmetric covariance in symbols c11 (positive), c12 (real), ...; shape (count, count)."""
+    """Return symmetric covariance in symbols c11 (positive), c12 (real), ...; shape (count,
+    count).
+    """
     if count < 1:
         raise ShapeError(f"a covariance needs at least one field, not {count}")
 
@@ -40,7 +42,7 @@ def covariance_symbols(count: int) -> sp.Matrix:
 def validated(
     covariance: sp.Matrix, mean: sp.Matrix | None, count: int
 ) -> tuple[list[list[sp.Expr]], list[sp.Expr]]:
-    """Covariance and mean as nested lists of exact entries.
+    """Return covariance and mean as nested lists of exact entries.
 
     Raises:
         ShapeError: Wrong shapes.
@@ -88,7 +90,7 @@ def _check_entry(value: sp.Expr, argument: str, entry: str) -> None:
 
 
 def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
-    """The variances, and exact symmetric elimination of the largest numeric block."""
+    """Check the variances, and eliminate exactly and symmetrically the largest numeric block."""
     for i, row in enumerate(entries):
         if sign_of(row[i]) == -1:
             raise InputError(
@@ -245,7 +247,7 @@ class Gaussian:
         return total
 
     def _base_mean(self, i: int, j: int) -> Any:
-        """What the constants and the mean of the fields add to a mean row."""
+        """Return what the constants and the mean of the fields add to a mean row."""
         zero = self.algebra.domain.zero
         projection = [
             sum((x * m for x, m in zip(row, self._mean, strict=True)), zero)

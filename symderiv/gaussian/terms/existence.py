@@ -35,7 +35,7 @@ class _TooFastError(Exception):
 
 
 def existence(g: sp.Expr, variable: sp.Symbol | None = None) -> Existence:
-    """The variances for which the expectation of ``g`` at one Gaussian variable exists.
+    """Return the variances for which the expectation of ``g`` at one Gaussian variable exists.
 
     Args:
         g: Function of one variable.
@@ -74,7 +74,7 @@ def existence(g: sp.Expr, variable: sp.Symbol | None = None) -> Existence:
 
 
 def growth_obstacle(factor: sp.Expr, fields: Sequence[sp.Symbol]) -> str | None:
-    """One line saying why no Gaussian expectation of ``factor`` exists, or None."""
+    """Return one line saying why no Gaussian expectation of ``factor`` exists, or None."""
     names = [x for x in fields if factor.has(x)]
     for x in names:
         others = {y: sp.S.Zero for y in names if y != x}
@@ -96,7 +96,9 @@ def _union(parts: Iterable[set[sp.Expr]]) -> set[sp.Expr]:
 
 
 def _exponents(e: sp.Expr, x: sp.Symbol, end: int) -> set[sp.Expr]:
-    """Polynomials p such that |e| is at most a sum of exp(p) times powers of x, at one end."""
+    """Return polynomials p such that |e| is at most a sum of exp(p) times powers of x, at one
+    end.
+    """
     if not e.has(x) or e == x:
         return {sp.S.Zero}
     if isinstance(e, sp.Add):

@@ -24,13 +24,13 @@ class View(Protocol):
     """Whether means of signs are arguments of that code: of any size, and near any alignment."""
 
     def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
-        """A polynomial in conditional entries, which multiplies the density of ``given``."""
+        """Return a polynomial in conditional entries, which multiplies the density of ``given``."""
 
     def correlation(self, given: Conditions, i: int, j: int) -> sp.Expr:
         """C_ij / sqrt(C_ii C_jj)."""
 
     def standard_mean(self, given: Conditions, i: int, row: int) -> sp.Expr:
-        """Mean over standard deviation, of the real or imaginary mean row."""
+        """Return mean over standard deviation, of the real or imaginary mean row."""
 
     def slope(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
         """(h_j - ρ h_i)/(h_i sqrt(1 - ρ²)) of the standardised means h: Owen's second argument."""

@@ -18,12 +18,12 @@ IMAGINARY: Entry = ("i",)
 
 
 def of_entry(entry: Entry, exponent: int = 1) -> Weight:
-    """The weight that is one entry to a power."""
+    """Return the weight that is one entry to a power."""
     return {((entry, exponent),): Fraction(1)}
 
 
 def scaled(a: Weight, factor: Fraction | int) -> Weight:
-    """A weight times a rational."""
+    """Return a weight times a rational."""
     return {m: c * factor for m, c in a.items()} if factor else {}
 
 
@@ -38,7 +38,7 @@ def add(into: Weight, other: Weight) -> None:
 
 
 def times(a: Weight, b: Weight) -> Weight:
-    """Product of two weights; i² = -1 is used."""
+    """Return product of two weights; i² = -1 is used."""
     if a == ONE:
         return b
     if b == ONE:
@@ -65,7 +65,7 @@ def _merge(m: Monomial, n: Monomial) -> tuple[Monomial, int]:
 
 
 def real_and_imaginary(a: Weight) -> tuple[Weight, Weight]:
-    """The weight as real part and imaginary part."""
+    """Return the weight as real part and imaginary part."""
     real: Weight = {}
     imaginary: Weight = {}
     for m, c in a.items():

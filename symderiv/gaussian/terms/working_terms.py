@@ -36,17 +36,17 @@ class Affine:
         )
 
     def leading(self) -> sp.Expr:
-        """The first coefficient that is not zero; 0 for a constant."""
+        """Return the first coefficient that is not zero; 0 for a constant."""
         return next((c for c in self.coefficients if c != 0), sp.S.Zero)
 
     def expression(self, fields: Sequence[sp.Symbol]) -> sp.Expr:
-        """The form written in the given field symbols."""
+        """Return the form written in the given field symbols."""
         return sp.Add(*(c * x for c, x in zip(self.coefficients, fields, strict=True))) + (
             self.constant
         )
 
     def order(self) -> tuple[object, ...]:
-        """A sort key that does not depend on the run."""
+        """Return a sort key that does not depend on the run."""
         return tuple(default_sort_key(c) for c in (*self.coefficients, self.constant))
 
 
@@ -65,7 +65,7 @@ Terms = dict[TermKey, sp.Expr]
 
 
 def sign_of(value: sp.Expr) -> int | None:
-    """The sign of an exact expression where it is decidable, else None."""
+    """Return the sign of an exact expression where it is decidable, else None."""
     if value.is_zero:
         return 0
     if value.is_positive:
@@ -94,7 +94,7 @@ def _merge_erfs(
 
 
 def multiply_keys(a: TermKey, b: TermKey) -> TermKey:
-    """The key of the product of two terms."""
+    """Return the key of the product of two terms."""
     return TermKey(
         tuple(p + q for p, q in zip(a.powers, b.powers, strict=True)),
         sp.expand(a.exponent + b.exponent),
@@ -105,7 +105,7 @@ def multiply_keys(a: TermKey, b: TermKey) -> TermKey:
 
 
 def add_terms(*parts: Terms) -> Terms:
-    """Sum of normal forms, equal keys merged and zero coefficients dropped."""
+    """Return sum of normal forms, equal keys merged and zero coefficients dropped."""
     total: Terms = {}
     for part in parts:
         for key, value in part.items():
@@ -114,7 +114,7 @@ def add_terms(*parts: Terms) -> Terms:
 
 
 def multiply_terms(left: Terms, right: Terms) -> Terms:
-    """Product of normal forms, expanded."""
+    """Return product of normal forms, expanded."""
     if len(left) * len(right) > _MAX_TERMS:
         raise InputError("the integrand expands into too many terms; split it into smaller ones")
     total: Terms = {}
@@ -140,7 +140,9 @@ def _pole(factor: sp.Pow) -> _PoleError:
 
 
 def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
-    """Whether the pole of a part is no pole of the whole: x e(x) goes to 0 from both sides."""
+    """Return whether the pole of a part is no pole of the whole: x e(x) goes to 0 from both
+    sides.
+    """
     parts = [a for a in sp.Mul.make_args(e) if a.has(field)]
     try:
         ends = [sp.limit(field * sp.Mul(*parts), field, 0, side) for side in "+-"]
@@ -163,7 +165,7 @@ class TermReader:
         self._memo: dict[sp.Expr, Terms] = {}
 
     def read(self, expression: sp.Expr) -> Terms:
-        """The normal form of ``expression``.
+        """Return the normal form of ``expression``.
 
         Raises:
             NotYetError: A factor is outside the class of functions with closed expectations.
@@ -176,7 +178,7 @@ class TermReader:
         return found
 
     def constant(self, value: sp.Expr) -> Terms:
-        """The normal form of a factor without fields."""
+        """Return the normal form of a factor without fields."""
         if value.has(sp.Float):
             raise InexactError(f"the number {value} is a float; write it as an exact decimal")
         if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
@@ -393,7 +395,7 @@ class TermReader:
 
 
 def write_term(key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
-    """The term as an ordinary expression in the fields."""
+    """Return the term as an ordinary expression in the fields."""
     factors: list[sp.Expr] = [coefficient, sp.exp(key.exponent)]
     factors += [x**p for x, p in zip(fields, key.powers, strict=True)]
     factors += [sp.sign(form.expression(fields)) for form in key.signs]
@@ -408,7 +410,7 @@ def write_term(key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) 
 
 
 def restricted(terms: Terms, fields: Sequence[sp.Symbol]) -> tuple[list[int], Terms]:
-    """The fields a normal form depends on, and the normal form in these fields alone."""
+    """Return the fields a normal form depends on, and the normal form in these fields alone."""
     used = [i for i, x in enumerate(fields) if any(_depends(key, i, x) for key in terms)]
 
     def form(f: Affine) -> Affine:

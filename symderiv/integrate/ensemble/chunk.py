@@ -86,7 +86,7 @@ class Chunk(EndedRuns):
 
 
 def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
-    """One of the runs as single runs give it."""
+    """Return one of the runs as single runs give it."""
     return FlatResult(
         results=found.states[place, :reached],
         reached=reached,
@@ -101,7 +101,7 @@ def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
 
 
 def empty_chunk(points: Sequence[Study]) -> Chunk:
-    """A chunk without any results yet.
+    """Return a chunk without any results yet.
 
     Raises:
         InputError: it does not fit into memory.

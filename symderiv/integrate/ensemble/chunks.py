@@ -27,7 +27,7 @@ _BYTES = 128 * 2**20
 
 
 def group_points(points: Iterable[Study]) -> list[list[int]]:
-    """The numbers of the points, in groups that :func:`integrate_chunk` takes together.
+    """Return the numbers of the points, in groups that :func:`integrate_chunk` takes together.
 
     Groups come in the order of their first points, points in theirs.
     """
@@ -38,7 +38,7 @@ def group_points(points: Iterable[Study]) -> list[list[int]]:
 
 
 def _shared(study: Study) -> Hashable:
-    """What the studies of a chunk have in common."""
+    """Return what the studies of a chunk have in common."""
     rule: Hashable = None
     try:
         if study.rule_keys:
@@ -144,7 +144,7 @@ def _through_lanes(
 
 
 def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
-    """The flow of a study in one piece; None where inputs have several classes."""
+    """Return the flow of a study in one piece; None where inputs have several classes."""
     if start.data is not None and len(start.data.components) > 1:
         return None
     return flow_of(study, start, kernel=kernel)(start.state)

@@ -16,7 +16,7 @@ from symderiv.integrate.flows.study_flow import Flow
 def lane_accuracy(
     flows: Sequence[Flow], found: LaneResults, threads: int, max_steps: int
 ) -> np.ndarray:
-    """The largest errors of Q, R and v, from runs in lanes that are much worse, shape (n,).
+    """Return the largest errors of Q, R and v, from runs in lanes that are much worse, shape (n,).
 
     Args:
         flows, found: What was integrated, and the runs.

@@ -24,7 +24,9 @@ _TIGHTER = 10.0
 
 
 def fits_in_lanes(flow: Flow) -> bool:
-    """Whether a flow is one that lanes integrate: one module, in one piece, by explicit steps."""
+    """Return whether a flow is one that lanes integrate: one module, in one piece, by explicit
+    steps.
+    """
     study, state = flow.study, flow.state
     compressed = study.time.compression == "on" or (
         study.time.compression == "auto" and state.L >= 256
@@ -83,7 +85,7 @@ def _specialised(module: ModuleType, name: str, flow: Flow) -> Callable[..., Non
 
 
 def step_tolerance(flow: Flow) -> float:
-    """The relative tolerance of each step: a tenth of what is asked."""
+    """Return the relative tolerance of each step: a tenth of what is asked."""
     return max(flow.study.time.relative_tolerance / _TIGHTER, 1e-14)
 
 

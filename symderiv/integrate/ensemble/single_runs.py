@@ -77,7 +77,7 @@ def run_singly(
 
 
 def _solved(run: Single, max_steps: int, measure: bool) -> Trajectory | SymderivError:
-    """A run's trajectory, or why there is none."""
+    """Return a run's trajectory, or why there is none."""
     _, study, start, kernel = run
     try:
         if measure:

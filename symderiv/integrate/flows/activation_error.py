@@ -46,7 +46,7 @@ def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
 def activation_warnings(
     kernel: Kernel, relative_tolerance: float, beyond: Beyond | None = None
 ) -> list[str]:
-    """A line if the activation's error is not far below the tolerance of the run."""
+    """Return a line if the activation's error is not far below the tolerance of the run."""
     known = activation_attributes(kernel)
     if not known:
         return []
@@ -82,7 +82,7 @@ class Beyond:
 
 
 def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0) -> Beyond | None:
-    """What lies outside; None where all of the run is inside, or nothing is by quadrature.
+    """Return what lies outside; None where all of the run is inside, or nothing is by quadrature.
 
     Args:
         kernel: The module of the run.
@@ -111,7 +111,7 @@ def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0
 
 
 def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyond:
-    """The same with the error of the means as far as the run went, searched for anew.
+    """Return the same with the error of the means as far as the run went, searched for anew.
 
     Means of forces, whose search is another one, and runs that escape stay without.
 
@@ -157,7 +157,7 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
 def range_warnings(
     kernel: Kernel, trajectory: Trajectory, beyond: Beyond | None = None
 ) -> list[str]:
-    """Lines where a run leaves what is known of means by quadrature.
+    """Return lines where a run leaves what is known of means by quadrature.
 
     That is where fields have larger variances or biases than the error is stated for, and where the
     generalisation error comes down to the error of the means of two factors that it is a sum of.

@@ -43,7 +43,7 @@ _PROGRESS_SECONDS = 0.1
 
 
 def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel) -> ComponentsFlow:
-    """The flow of a study whose inputs have several components.
+    """Return the flow of a study whose inputs have several components.
 
     Args:
         study: The study.
@@ -209,7 +209,7 @@ class ComponentsFlow(Flow):
         )
 
     def errors(self, result: FlatResult) -> np.ndarray:
-        """The generalisation error at every row of a result."""
+        """Return the generalisation error at every row of a result."""
         return np.array([self.error(row) for row in result.results])
 
     def error(self, flat: np.ndarray) -> float:

@@ -106,7 +106,9 @@ def settle(
 
 
 def _change(first: Run, second: Run) -> float:
-    """Largest relative change of the generalisation error; infinite for runs that end unlike."""
+    """Return largest relative change of the generalisation error; infinite for runs that end
+    unlike.
+    """
     if "interrupted" in (first[0].cause, second[0].cause):
         return float("nan")
     if first[0].cause != second[0].cause:
@@ -123,7 +125,8 @@ def relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def compress(state: State, nodes: int) -> State:
-    """The state with each dyadic block of its eigenvalues replaced by at most ``nodes`` nodes.
+    """Return the state with each dyadic block of its eigenvalues replaced by at most ``nodes``
+    nodes.
 
     A block holds the eigenvalues between 2^-(b+1) and 2^-b of the largest. Those with at most
     ``nodes`` distinct eigenvalues are kept as they are, which for a power law are the largest; an
@@ -153,7 +156,7 @@ def compress(state: State, nodes: int) -> State:
 
 
 def _blocks(eigenvalue: np.ndarray) -> list[tuple[int, int]]:
-    """Where the dyadic blocks of descending eigenvalues begin and end."""
+    """Return where the dyadic blocks of descending eigenvalues begin and end."""
     alive = eigenvalue > 0
     octave = np.full(eigenvalue.shape, -1.0)
     octave[alive] = np.floor(np.log2(eigenvalue[0]) - np.log2(eigenvalue[alive]))

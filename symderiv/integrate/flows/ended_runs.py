@@ -41,7 +41,7 @@ class EndedRuns:
 
     @staticmethod
     def not_begun(n: int) -> dict[str, Any]:
-        """The fields of runs that have not begun."""
+        """Return the fields of runs that have not begun."""
         return {
             "status": np.full(n, INTERRUPTED, dtype=object),
             **{

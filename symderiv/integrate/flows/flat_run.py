@@ -196,7 +196,7 @@ class SteppedRun:
         self._problem.rhs(alpha, y, self._problem.sizes, self._problem.parameters, slope)
 
     def _tried(self) -> float:
-        """How long stabilised steps could be, from one that is tried."""
+        """Return how long stabilised steps could be, from one that is tried."""
         walk = self.walk
         step = float(walk["step"])
         walk["step"], walk["stabilised"], walk["rate"] = TRIED * step, 1, 0.0

@@ -101,13 +101,13 @@ def integrate(
 
 
 def _size_of_mode(problem: FlatProblem) -> int:
-    """How many numbers of Q and r belong to one eigenvalue."""
+    """Return how many numbers of Q and r belong to one eigenvalue."""
     K, M, _ = (int(each) for each in problem.sizes)
     return K * (K + 1) // 2 + K * M
 
 
 def _nothing_done(problem: FlatProblem) -> FlatResult:
-    """What implicit steps go on from at alpha = 0."""
+    """Return what implicit steps go on from at alpha = 0."""
     state = np.array(problem.state, dtype=np.float64)
     return FlatResult(np.empty((0, state.size)), 0, 0.0, state, STIFF, 0, 0, 0, 0.0, IMPLICIT)
 
@@ -257,7 +257,7 @@ class _Implicit:
         )
 
     def _fill(self, state_at: Callable[[float], np.ndarray]) -> None:
-        """The results up to where the run is."""
+        """Fill the results up to where the run is."""
         while self.reached < self.asked.size and self.asked[self.reached] <= self.alpha:
             self.results[self.reached] = state_at(self.asked[self.reached])
             self.reached += 1
@@ -272,7 +272,8 @@ class _Implicit:
 
 
 def _unseen(relative_tolerance: float) -> float:
-    """The relative absolute tolerance below which Newton's iterations would chase rounding errors.
+    """Return the relative absolute tolerance below which Newton's iterations would chase rounding
+    errors.
 
     SciPy ends them when a correction is below this part of the tolerances.
     """
@@ -282,7 +283,7 @@ def _unseen(relative_tolerance: float) -> float:
 
 
 def _last_inside(inside: float, outside: float, is_outside: Callable[[float], bool]) -> float:
-    """The last time found inside between one that is and one that is not."""
+    """Return the last time found inside between one that is and one that is not."""
     for _ in range(40):
         middle = 0.5 * (inside + outside)
         if is_outside(middle):

@@ -111,7 +111,7 @@ def solve_flow(
 def _warned(
     start: Initial, problem: Flow, best: MeasuredRun, kept: bool, compression: Compression | None
 ) -> Trajectory:
-    """The trajectory of the best run, with what is to be said of it."""
+    """Return the trajectory of the best run, with what is to be said of it."""
     kernel = problem.kernel
     trajectory = _trajectory(best.result, problem, best.errors)
     beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
@@ -184,7 +184,7 @@ def _trajectory(result: FlatResult, problem: Flow, errors: np.ndarray) -> Trajec
 
 
 def _message(result: FlatResult, state: State) -> str:
-    """How the run ended, in one line."""
+    """Return how the run ended, in one line."""
     where = f"alpha = {result.last_alpha:.10g}"
     if result.cause == "done":
         return f"reached {where}"

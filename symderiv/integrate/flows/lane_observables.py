@@ -16,7 +16,7 @@ LANE_OBSERVABLES = types.FunctionType(types.void(VECTOR, INTEGERS, VECTOR, VECTO
 
 
 def _kept_with(digest: int) -> Any:
-    """The loop over states, compiled, by the digest of what lanes are made of."""
+    """Return the loop over states, compiled, by the digest of what lanes are made of."""
 
     @compiled(
         (

@@ -36,7 +36,7 @@ _Exchange = tuple[np.ndarray, np.ndarray]
 
 
 def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow:
-    """The flow from a start, and with output weights of the teacher, that differ at random.
+    """Return the flow from a start, and with output weights of the teacher, that differ at random.
 
     Args:
         flow: as it was integrated.
@@ -129,7 +129,9 @@ def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
 def _indices(
     flow: Flow, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
 ) -> np.ndarray:
-    """Where each entry of a flat vector comes from when students and teachers are exchanged."""
+    """Return where each entry of a flat vector comes from when students and teachers are
+    exchanged.
+    """
     packing, found = _packing(flow, vector), np.arange(size)
     views: dict[str, Any] = packing.views(found[: packing.size])
     for name, axes in flow.layout[vector].items():

@@ -62,8 +62,8 @@ class MeasuredRun:
 
 
 def worse_by(tolerance: float, larger: float, order: float = _ORDER) -> tuple[float, float]:
-    """The error of a run in units of its difference to one of larger tolerance, and by how much
-    the start of that one must differ.
+    """Return the error of a run in units of its difference to one of larger tolerance, and by how
+    much the start of that one must differ.
     """
     part = _PROPORTIONAL * (tolerance / larger) ** (order / (order + 1.0))
     return part, _ALONE * _ROUNDING / part
@@ -99,7 +99,7 @@ class Worse:
         return cls(flow, larger, part, tolerance if larger > tolerance else 0.0)
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
-        """The error of the run, from the worse one; not a number where that says nothing."""
+        """Return the error of the run, from the worse one; not a number where that says nothing."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
         apart = difference(coarse, result, self.flow.state)
@@ -109,7 +109,9 @@ class Worse:
 def estimated(
     problem: Flow, best: MeasuredRun, tolerance: float, progress: Progress | None
 ) -> tuple[MeasuredRun, FlatResult | None]:
-    """How large errors have become, from their size in a run that is much worse, and that run."""
+    """Return how large errors have become, from their size in a run that is much worse, and that
+    run.
+    """
     result = best.result
     if result.cause == "interrupted":
         return best, None
@@ -131,7 +133,8 @@ def repeated(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> MeasuredRun:
-    """The same integration with smaller tolerances, until the difference is below the one asked.
+    """Return the same integration with smaller tolerances, until the difference is below the one
+    asked.
 
     The better run is the result: where errors go with the tolerance its own is a tenth of the
     difference found. What rounding has become is measured from starts that differ by some of it,
@@ -181,7 +184,9 @@ def _beside_larger(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> MeasuredRun:
-    """The same run, compared with one of larger tolerance: no smaller one makes a difference."""
+    """Return the same run, compared with one of larger tolerance: no smaller one makes a
+    difference.
+    """
     larger = min(10.0 * tolerance, problem.looser(tolerance))
     if not larger > tolerance:
         return replace(best, reached=0.0, method=REPEATED)
@@ -201,7 +206,7 @@ def _with_rounding(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> MeasuredRun:
-    """The same run, with what rounding has become added to its error."""
+    """Return the same run, with what rounding has become added to its error."""
     larger = problem.looser(tolerance)
     apart, changes = math.inf, np.empty(0)
     for size, with_tolerance in ((_ROUNDING * larger / tolerance, larger), (_ROUNDING, tolerance)):
@@ -233,14 +238,16 @@ def _with_rounding(
 
 
 def _comparable(problem: Flow, result: FlatResult, other: FlatResult) -> bool:
-    """Whether two runs have more than the start in common, which says nothing of the error."""
+    """Return whether two runs have more than the start in common, which says nothing of the
+    error.
+    """
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
     return not (cut_short or common == 0 or problem.study.alpha[common - 1] == 0.0)
 
 
 def difference(first: FlatResult, second: FlatResult, state: State) -> float:
-    """The largest difference of Q, R, v over the common times, relative to their scales."""
+    """Return the largest difference of Q, R, v over the common times, relative to their scales."""
     common = min(first.reached, second.reached)
     if common == 0:
         return math.inf
@@ -291,7 +298,7 @@ def why_missed(study: Study, best: MeasuredRun) -> str:
 
 
 def accuracy_warnings(problem: Flow, best: MeasuredRun, kept: bool) -> Iterator[str]:
-    """What to say of the accuracy of a run."""
+    """Yield what to say of the accuracy of a run."""
     study = problem.study
     if not kept and best.result.cause == "done":
         yield why_missed(study, best)

@@ -67,11 +67,11 @@ class Flow:
         return self.study.time.compression
 
     def looser(self, tolerance: float) -> float:
-        """The tolerance of a run that is much worse than one of a given tolerance."""
+        """Return the tolerance of a run that is much worse than one of a given tolerance."""
         return max(tolerance, min(_LOOSER * tolerance, _LOOSEST))
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
-        """The smallest tolerance that steps still follow: of a run, or to begin with."""
+        """Return the smallest tolerance that steps still follow: of a run, or to begin with."""
         implicit = (
             self.study.time.method == "implicit" if result is None else IMPLICIT in result.method
         )
@@ -97,7 +97,7 @@ class Flow:
         return run_code(self.kernel, self.state.K, self.state.M)
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """Lines on the means that a run was made with, where they have errors of its own."""
+        """Return lines on the means that a run was made with, where they have errors of its own."""
         del trajectory
         return []
 
@@ -136,7 +136,7 @@ class Flow:
         )
 
     def errors(self, result: FlatResult) -> np.ndarray:
-        """The generalisation error at every row of a result."""
+        """Return the generalisation error at every row of a result."""
         state, error = self.state, self.code.generalization_error
         _, _, v, Q, R = fields_of(result.results, state.weight, state.eigenvalue, state.K, state.M)
         # compiled functions take writable arrays in C order
@@ -145,12 +145,12 @@ class Flow:
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """What else is known at every row of a result, by its name in ``RUN.nc``."""
+        """Return what else is known at every row of a result, by its name in ``RUN.nc``."""
         return {}
 
 
 def flat_parameters(study: Study, state: State) -> np.ndarray:
-    """The constants of a run in the layout of the generated modules."""
+    """Return the constants of a run in the layout of the generated modules."""
     training = study.training
     return pack_parameters(
         state.eigenvalue,

@@ -92,7 +92,7 @@ class Trajectory(Curves):
         return self.cause == "done" and self.tolerance_kept
 
     def failure(self) -> str | None:
-        """What was asked for and not reached, in one line; None if nothing."""
+        """Return what was asked for and not reached, in one line; None if nothing."""
         if self.cause == "done" and not self.tolerance_kept:
             said = (
                 f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
@@ -103,7 +103,7 @@ class Trajectory(Curves):
         return super().failure()
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv solve --json`` prints."""
+        """Return what ``symderiv solve --json`` prints."""
         error = self.generalization_error
         compressed = self.compression
         return {
@@ -149,7 +149,7 @@ class Trajectory(Curves):
         per_mode: bool | None = None,
         attributes: Mapping[str, str | float | int] | None = None,
     ) -> Contents:
-        """What ``RUN.nc`` holds; see :func:`write_run`."""
+        """Return what ``RUN.nc`` holds; see :func:`write_run`."""
         variables = {
             "alpha": self.alpha,
             "Q": self.Q,

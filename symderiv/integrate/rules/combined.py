@@ -27,7 +27,7 @@ _SIGNATURE = numba.types.void(numba.types.float64, VECTOR, INTEGERS, VECTOR, VEC
 
 @lru_cache(maxsize=64)
 def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> RightHandSide:
-    """A right-hand side whose learning rates are multiplied by a function of α.
+    """Return a right-hand side whose learning rates are multiplied by a function of α.
 
     Its parameters are those of ``rhs`` and behind them the time α that is called 0.
 
@@ -81,14 +81,14 @@ class Mixing:
     def packed(
         self, parameters: np.ndarray, shares: np.ndarray, heads: np.ndarray, teachers: np.ndarray
     ) -> np.ndarray:
-        """The parameters, from probabilities (C,), heads (C,) and output weights (C, M)."""
+        """Return the parameters, from probabilities (C,), heads (C,) and output weights (C, M)."""
         rows = np.column_stack([shares, heads, teachers])
         return np.concatenate([parameters, rows.ravel()])
 
 
 @lru_cache(maxsize=64)
 def mixed(rhs: RightHandSide, mixing: Mixing) -> RightHandSide:
-    """A right-hand side of tasks mixed at random, each with its own head and teachers.
+    """Return a right-hand side of tasks mixed at random, each with its own head and teachers.
 
     Args:
         rhs: of one task.

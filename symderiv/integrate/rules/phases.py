@@ -41,7 +41,7 @@ class PhasedFlow(RuleFlow):
         return inputs_of_tasks(self.study, self.state)
 
     def _inputs_in(self, phase: Phase) -> TaskInputs | None:
-        """Those of a phase; mixtures have the study's."""
+        """Return those of a phase; mixtures have the study's."""
         return self.inputs.get(phase.shares[0][0]) if len(phase.shares) == 1 else None
 
     @cached_property
@@ -84,7 +84,7 @@ class PhasedFlow(RuleFlow):
         return {name: float(value.subs(numbers)) for name, value in vars(found).items()}
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """The phases, one after the other."""
+        """Return the phases, one after the other."""
         self.check_memory()
         state = self.begin
         parts: list[FlatResult] = []
@@ -104,7 +104,7 @@ class PhasedFlow(RuleFlow):
         most: int,
         progress: Progress | None,
     ) -> FlatResult:
-        """One phase; its results are those at the times asked for in it."""
+        """Return one phase; its results are those at the times asked for in it."""
         times = self.study.alpha
         wanted = times[(times > phase.begin) & (times <= phase.end)]
         if phase.begin == 0.0 and times[0] == 0.0:
@@ -143,11 +143,13 @@ class PhasedFlow(RuleFlow):
         )
 
     def _taught_weights(self, number: int) -> np.ndarray:
-        """Output weights of the teacher in a task."""
+        """Return output weights of the teacher in a task."""
         return task_weights(self.study, number, self.state.teacher_weights)
 
     def _at_rate(self, phase: Phase) -> tuple[RightHandSide, np.ndarray]:
-        """The right-hand side and the constants of a phase of one task, in time since its begin."""
+        """Return the right-hand side and the constants of a phase of one task, in time since its
+        begin.
+        """
         rhs: RightHandSide = self.kernel.right_hand_side_for(self.state.K, self.state.M)
         parameters, packing = self.parameters.copy(), self.packing("parameters")
         own = self._inputs_in(phase)
@@ -163,7 +165,9 @@ class PhasedFlow(RuleFlow):
         return rhs, parameters
 
     def _swapped(self, states: np.ndarray, phase: Phase) -> np.ndarray:
-        """States (…, n), output weights of the head taught exchanged with those of head 0."""
+        """Return states (…, n), output weights of the head taught exchanged with those of head
+        0.
+        """
         head, packing = self.heads[phase.shares[0][0]], self.packing("state")
         if head == 0:
             return states
@@ -176,7 +180,7 @@ class PhasedFlow(RuleFlow):
     def _mixed(
         self, phase: Phase, rhs: RightHandSide, parameters: np.ndarray
     ) -> tuple[RightHandSide, np.ndarray]:
-        """The same of several tasks."""
+        """Return the same of several tasks."""
         weights = self.packing("state").slices["v"]
         teachers = self.packing("parameters").slices["v_teacher"]
         numbers = [number for number, _ in phase.shares]
@@ -196,7 +200,7 @@ class PhasedFlow(RuleFlow):
         return mixed(rhs, mixing), packed
 
     def task_errors(self, result: FlatResult) -> np.ndarray:
-        """The generalisation errors on all tasks at every row, shape (P, tasks)."""
+        """Return the generalisation errors on all tasks at every row, shape (P, tasks)."""
         return np.array(
             [
                 [self._task_error(row, number) for number in numbered_tasks(self.study)]
@@ -219,7 +223,9 @@ class PhasedFlow(RuleFlow):
         return self.error_at(own, parameters)
 
     def errors(self, result: FlatResult) -> np.ndarray:
-        """The generalisation error on what is taught at the time, before a switch at a switch."""
+        """Return the generalisation error on what is taught at the time, before a switch at a
+        switch.
+        """
         if not self.study.task:
             return super().errors(result)
         places = {number: place for place, number in enumerate(numbered_tasks(self.study))}
@@ -231,7 +237,7 @@ class PhasedFlow(RuleFlow):
         return np.array(found)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """What the rule adds, errors on all tasks and output weights of all heads."""
+        """Return what the rule adds, errors on all tasks and output weights of all heads."""
         found = super().further(
             replace(result, results=result.results[:, : self.packing("state").size])
         )

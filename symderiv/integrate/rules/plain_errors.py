@@ -27,14 +27,14 @@ class PlainErrors:
 
     @staticmethod
     def know(study: Study) -> bool:
-        """Whether the errors of a study are of this kind, and there is a module for them."""
+        """Return whether the errors of a study are of this kind, and there is a module for them."""
         biased = study.network.train_biases or np.any(study.student_biases)
         return not (
             biased or np.any(study.teacher_biases) or study.training.target == "sign"
         ) and has_checked_in(study.student_activation, study.teacher_activation)
 
     def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
-        """The error of output weights v (K,) against w (M,)."""
+        """Return the error of output weights v (K,) against w (M,)."""
         one = np.ones(1)
         parameters = pack_parameters(one, one, self.T[None], self.T, w, {})
         flat = pack_state(Q[None], R[None], v)

@@ -25,7 +25,7 @@ def rule_flow(
     notice: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Callable[[State], RuleFlow]:
-    """The flow of a study's rule from a state; see :func:`symderiv.integrate.rules.solving`.
+    """Return the flow of a study's rule from a state; see :func:`symderiv.integrate.rules.solving`.
 
     Raises:
         InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.

@@ -42,12 +42,12 @@ def loss_function(text: str) -> Values:
 
 @lru_cache(maxsize=64)
 def function_of_alpha(text: str) -> Values:
-    """A formula in ``alpha`` as a function of arrays."""
+    """Return a formula in ``alpha`` as a function of arrays."""
     return array_function(parse_formula(text, ("alpha",)), (_ALPHA,))
 
 
 def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
-    """What multiplies the learning rates at times, an array."""
+    """Return what multiplies the learning rates at times, an array."""
     if given is None:
         return np.ones_like
     if isinstance(given, str):
@@ -62,7 +62,7 @@ def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
 
 
 def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Values:
-    """An expression as a function of arrays of one shape; the result has this shape."""
+    """Return an expression as a function of arrays of one shape; the result has this shape."""
     printed = _without_overflow(expression)
     if printed.is_number:
         constant = float(printed)

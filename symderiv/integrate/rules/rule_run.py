@@ -63,7 +63,7 @@ class RuleFlow(Flow):
         return float(max(found))
 
     def packing(self, vector: str) -> Packing:
-        """How the module packs ``"state"`` or ``"parameters"``."""
+        """Return how the module packs ``"state"`` or ``"parameters"``."""
         named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
         return Packing.of(self.layout, vector, **named)
 
@@ -100,7 +100,7 @@ class RuleFlow(Flow):
     def _extended(
         self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
     ) -> np.ndarray:
-        """A flat vector of plain descent with the fields of the rule behind."""
+        """Return a flat vector of plain descent with the fields of the rule behind."""
         packing = self.packing(vector)
         flat = np.zeros(packing.size)
         flat[: plain.size] = plain
@@ -120,7 +120,7 @@ class RuleFlow(Flow):
         progress: Progress | None = None,
         right_hand_side: Callable[..., None] | None = None,
     ) -> FlatResult:
-        """One piece of the flow.
+        """Return one piece of the flow.
 
         Args:
             begin: flat state at time 0 of the piece.
@@ -140,24 +140,26 @@ class RuleFlow(Flow):
         )
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """The whole flow in one piece."""
+        """Return the whole flow in one piece."""
         self.check_memory()
         alpha = self.study.alpha
         return self.segment(self.begin, self.parameters, alpha, tolerance, most, progress)
 
     def errors(self, result: FlatResult) -> np.ndarray:
-        """The generalisation error at every row of a result."""
+        """Return the generalisation error at every row of a result."""
         return np.array([self.error_at(row, self.parameters) for row in result.results])
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
-        """The generalisation error of a flat state."""
+        """Return the generalisation error of a flat state."""
         K, M = self.state.K, self.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
         found = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
         return float(found)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """What the rule adds to the state, at every row; overlaps of velocities as covariances."""
+        """Return what the rule adds to the state, at every row; overlaps of velocities as
+        covariances.
+        """
         fields = self.packing("state").views(result.results)
         found = {"b": fields["b"].copy()} if "b" in fields else {}
         if self.rule.rule.momentum:
@@ -177,7 +179,7 @@ class RuleFlow(Flow):
         return found
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """A line where means go along a lattice: how far other lattices are from it."""
+        """Return a line where means go along a lattice: how far other lattices are from it."""
         module, known = self.kernel.module, self.rule.parameters
         noise = self.study.training.label_noise
         if not hasattr(module, "FORCE_LATTICE") or not trajectory.alpha.size:
@@ -206,7 +208,7 @@ class RuleFlow(Flow):
         ]
 
     def noisy_error_at(self, flat: np.ndarray) -> float:
-        """The generalisation error of a flat state at inputs as the student sees them."""
+        """Return the generalisation error of a flat state at inputs as the student sees them."""
         state, constants = (
             self.packing(vector).views(each)
             for vector, each in (("state", flat), ("parameters", self.parameters))

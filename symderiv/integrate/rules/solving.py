@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def rule_of_study(study: Study) -> LearningRule:
-    """The rule that a study's equations are derived for.
+    """Return the rule that a study's equations are derived for.
 
     Raises:
         InputError: the equations of one of its keys are not derived.
@@ -98,7 +98,7 @@ def flow_of(
     notice: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Callable[[State], Flow]:
-    """The flow of a study from a state.
+    """Return the flow of a study from a state.
 
     Args:
         study, kernel, notice, checkpoint: see :func:`solve`.

@@ -17,11 +17,11 @@ class StepsFlow(RuleFlow):
     """Steps of cN examples; between two of them nothing changes, and nothing is integrated."""
 
     def looser(self, tolerance: float) -> float:
-        """The tolerance plays no part: only rounding makes a run worse."""
+        """Return the tolerance plays no part: only rounding makes a run worse."""
         return tolerance
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
-        """A run that is made follows no smaller one."""
+        """Return a run that is made follows no smaller one."""
         return super().least_tolerance() if result is None else math.inf
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
@@ -62,7 +62,7 @@ class StepsFlow(RuleFlow):
         )
 
     def _checked(self, state: np.ndarray, tolerance: float, enough: bool) -> int:
-        """Whether a state can be gone on from."""
+        """Return whether a state can be gone on from."""
         if not np.isfinite(state).all():
             return NOT_A_NUMBER
         # here, because numba is loaded by what computes with it

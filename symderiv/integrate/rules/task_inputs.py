@@ -47,7 +47,7 @@ class TaskInputs:
         return found
 
     def parameters(self, parameters: np.ndarray, packing: Packing) -> np.ndarray:
-        """The same of flat constants."""
+        """Return the same of flat constants."""
         found = parameters.copy()
         own = packing.views(found)
         teachers = own["teacher_overlap"] / self.usual**2
@@ -58,7 +58,8 @@ class TaskInputs:
 
 
 def inputs_of_tasks(study: Study, state: State) -> dict[int, TaskInputs]:
-    """The inputs of those entries of [[task]] that have their own, by the numbers of entries.
+    """Return the inputs of those entries of [[task]] that have their own, by the numbers of
+    entries.
 
     Raises:
         InputError: they are not in the eigenspaces of the state; the message starts with the key.

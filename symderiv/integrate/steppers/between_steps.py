@@ -134,7 +134,9 @@ def fill_results(walk, asked, results, ends, tolerances, control):  # type: igno
 
 @part_of_compiled
 def _prepared(walk, e, ends, tolerances, control):  # type: ignore[no-untyped-def]
-    """How many ends to go through for results in the step after end ``e``; 0 for shorter steps."""
+    """Return how many ends to go through for results in the step after end ``e``; 0 for shorter
+    steps.
+    """
     newest = walk.accepted
     oldest = max(0, newest - ENDS + 1)
     count = newest - oldest + 1
@@ -209,7 +211,7 @@ def _through(ends, count, out):  # type: ignore[no-untyped-def]
 
 @part_of_compiled
 def _norm(error, first, second, tolerances):  # type: ignore[no-untyped-def]
-    """The root mean square of an error in units of the tolerance at two states."""
+    """Return the root mean square of an error in units of the tolerance at two states."""
     relative, absolute = tolerances
     total = 0.0
     for c in range(error.size):

@@ -165,7 +165,7 @@ def _filled(rows: tuple[dict[int, float], ...], columns: int) -> np.ndarray:
 
 
 def _divided_difference(stages: tuple[int, ...], largest: float) -> np.ndarray:
-    """Weights of the divided difference of slopes at some stages, the largest one given."""
+    """Return weights of the divided difference of slopes at some stages, the largest one given."""
     weights = np.zeros(12)
     for i in stages:
         weights[i] = 1.0 / np.prod([_NODES[i] - _NODES[j] for j in stages if j != i])

@@ -109,7 +109,9 @@ def _combine(row, length, room, size, out):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _error_norm(length, room, size):  # type: ignore[no-untyped-def]
-    """The estimated local error in units of the tolerance; not a number if anything is not."""
+    """Return the estimated local error in units of the tolerance; not a number if anything is
+    not.
+    """
     y, new = values_of(length, room.y, 0, (size,)), values_of(length, room.new, 0, (size,))
     k = values_of(length, room.stages, 0, (_COUNT, size))
     relative, absolute = value_at(length, room.limits, 0), value_at(length, room.limits, 1)

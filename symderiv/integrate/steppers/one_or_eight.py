@@ -42,7 +42,9 @@ __all__ = [
 
 
 def values_of(like: Any, vector: Any, start: Any, shape: Any) -> Any:
-    """The values of all runs in a vector of doubles from number ``start`` on, as an array."""
+    """Return the values of all runs in a vector of doubles from number ``start`` on, as an
+    array.
+    """
     return vector[start : start + math.prod(shape)].reshape(shape)
 
 

@@ -45,7 +45,7 @@ _ADVANCE = "advance"
 
 
 def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
-    """The compiled code of a run, without numba where an earlier one left it."""
+    """Return the compiled code of a run, without numba where an earlier one left it."""
     path = _path(kernel, K, M)
     found = path and _read(path)
     if found and _stepper_code(EXPLICIT):
@@ -67,7 +67,7 @@ def keep_code(kernel: Kernel, K: int, M: int, code: RunCode) -> None:
 def stepper_for(
     right_hand_side: Callable[..., None], method: str
 ) -> tuple[Callable[..., None] | None, Any]:
-    """The stepper of a method for a right-hand side of numba's or of the kept code.
+    """Return the stepper of a method for a right-hand side of numba's or of the kept code.
 
     A right-hand side that came without its compiler can be called by such code only; where the
     stepper is not kept numba makes it.
@@ -98,7 +98,7 @@ def stepper_for(
 
 
 def _stepper_code(method: str) -> dict[str, MachineCode] | None:
-    """The stepper's code that is kept, or what came with the package, which then is."""
+    """Return the stepper's code that is kept, or what came with the package, which then is."""
     path = _stepper_path(method)
     found = _read(path) if is_possible() else None
     if found is not None or not is_possible() or path in _known:
@@ -114,7 +114,7 @@ def _stepper_code(method: str) -> dict[str, MachineCode] | None:
 
 
 def shipped_path(method: str) -> Path:
-    """The file of a method's stepper that comes with the package."""
+    """Return the file of a method's stepper that comes with the package."""
     return Path(__file__).with_name(f"{method}.code")
 
 

@@ -39,7 +39,7 @@ _SAFETY, _LARGEST_GROWTH = 0.8, 3.0
 
 @hidden_part
 def _degree_for(step, rate):  # type: ignore[no-untyped-def]
-    """The number of the cheapest method that is stable; the last one if none is."""
+    """Return the number of the cheapest method that is stable; the last one if none is."""
     stages = math.sqrt((_SPARE + step * rate) / _STABLE) + 1.0
     number = 0
     while number < _DEGREES.size - 1 and _DEGREES[number] + _LAST_STAGES < stages:
@@ -62,7 +62,7 @@ def limit_step(rhs, sizes, room, size, walk):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _fastest_rate(rhs, alpha, sizes, room, size, iterations):  # type: ignore[no-untyped-def]
-    """The size of the largest eigenvalue; ``room.direction`` comes to its own."""
+    """Return the size of the largest eigenvalue; ``room.direction`` comes to its own."""
     y, slope, direction = room.y, room.stages, room.direction
     moved, changed = room.scratch, room.slope
     rate = 0.0
@@ -137,7 +137,7 @@ def stabilised_step(rhs, sizes, room, size, ordinary, walk):  # type: ignore[no-
 
 @hidden_part
 def _recurred(rhs, sizes, room, stages, number):  # type: ignore[no-untyped-def]
-    """The last of the first stages, and its time since the step began."""
+    """Return the last of the first stages, and its time since the step began."""
     degree, start = _DEGREES[number], _STARTS[number]
     alpha, step = room.start[0], room.length[0]
     before, now = stages[5], stages[6]
@@ -157,7 +157,9 @@ def _recurred(rhs, sizes, room, stages, number):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _error_norm(room, stages, size, number):  # type: ignore[no-untyped-def]
-    """The estimated local error in units of the tolerance; not a number if anything is not."""
+    """Return the estimated local error in units of the tolerance; not a number if anything is
+    not.
+    """
     weights, relative, absolute = _ERROR[number], room.limits[0], room.limits[1]
     total = 0.0
     for c in range(size):
@@ -171,7 +173,7 @@ def _error_norm(room, stages, size, number):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def tried_step(length, error):  # type: ignore[no-untyped-def]
-    """How long steps could be, from one of a length that was tried.
+    """Return how long steps could be, from one of a length that was tried.
 
     By the whole estimate: where errors grow, as on a plateau, it is better to be careful.
     """

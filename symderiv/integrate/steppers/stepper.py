@@ -153,7 +153,7 @@ def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _unowned(runs):  # type: ignore[no-untyped-def]
-    """The runs as arrays without owners."""
+    """Return the runs as arrays without owners."""
     n, size = runs.starts.shape
     count, constants = runs.asked.size, runs.constants.shape[1]
     return Runs(
@@ -172,7 +172,7 @@ def _unowned(runs):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _memory(memory):  # type: ignore[no-untyped-def]
-    """The memory as arrays without owners."""
+    """Return the memory as arrays without owners."""
     width, size = memory.walks.size, memory.ends.shape[3]
     return Memory(
         one_view(memory.walks, 0, (width,)),
@@ -247,7 +247,7 @@ def _begin(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _first_step(rhs, runs, room):  # type: ignore[no-untyped-def]
-    """A first step from the sizes of the solution, its slope and its curvature."""
+    """Return a first step from the sizes of the solution, its slope and its curvature."""
     zero, size = zero_of(rhs), runs.starts.shape[1]
     relative, absolute = value_at(zero, room.limits, 0), value_at(zero, room.limits, 1)
     end = runs.asked[runs.asked.size - 1] + zero
@@ -287,7 +287,7 @@ def _scaled_norm(values, y, size, relative, absolute):  # type: ignore[no-untype
 
 @hidden_part
 def _lengths(runs, memory, room, most):  # type: ignore[no-untyped-def]
-    """How far each run goes in the next step.
+    """Return how far each run goes in the next step.
 
     Returns:
         The lanes, as bits, that go on from their last step; that go on from an end before it; and
@@ -333,7 +333,9 @@ def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _accepted(rhs, room, size, sloped):  # type: ignore[no-untyped-def]
-    """The lanes, as bits, whose error is small and whose slope, where there is one, is finite."""
+    """Return the lanes, as bits, whose error is small and whose slope, where there is one, is
+    finite.
+    """
     zero = zero_of(rhs)
     error = value_at(zero, room.error, 0)
     if sloped != 0:
@@ -384,7 +386,7 @@ def _left_cone(walk, control):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _went_on(walk, error, relative, end, control):  # type: ignore[no-untyped-def]
-    """An accepted step: the time that is reached, and the next step."""
+    """Go on after an accepted step: the time that is reached, and the next step."""
     walk.alpha = end if walk.step == end - walk.alpha else walk.alpha + walk.step
     growth, own = control.largest_growth, _LEAST_LOG
     if error > 0.0:
@@ -413,7 +415,7 @@ def _keep_end(end, state, slope, lane, width):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped-def]
-    """What becomes of a lane's step; marks a run that goes on from its end.
+    """Decide what becomes of a lane's step; marks a run that goes on from its end.
 
     ``bits`` are the lanes whose steps are shorter ones, accepted, and outside of the cone.
     """
@@ -487,7 +489,7 @@ def _fill(runs, memory, lane, room, control):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _taken(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
-    """Whether there is any run, after idle lanes have taken theirs."""
+    """Return whether there is any run, after idle lanes have taken theirs."""
     width = width_of(zero_of(rhs))
     active, begun = False, False
     for lane in range(memory.walks.size):
@@ -504,7 +506,7 @@ def _taken(rhs, runs, memory, room):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _moved(rhs, runs, memory, room, moved, control):  # type: ignore[no-untyped-def]
-    """What becomes of a step: the ways on, the results behind it, the runs that end.
+    """Decide what becomes of a step: the ways on, the results behind it, the runs that end.
 
     ``moved`` are the lanes, as bits, of ordinary steps and of shorter ones, and those whose slope
     was needed; and the other evaluations of each.
@@ -542,7 +544,7 @@ _MEMORY = types.NamedTuple(
 
 @cache
 def stepper(width: int = 1, method: str = EXPLICIT) -> Callable[..., None]:
-    """The compiled stepper for so many runs at a time, 1 or 8, and a method.
+    """Return the compiled stepper for so many runs at a time, 1 or 8, and a method.
 
     Stabilised steps are made of one run at a time.
     """

@@ -24,7 +24,7 @@ SOURCES = (
 
 @cache
 def stepper_digest() -> str:
-    """The digest of the stepper's sources; numba alone looks at one file only."""
+    """Return the digest of the stepper's sources; numba alone looks at one file only."""
     digest = hashlib.sha256()
     for path in SOURCES:
         digest.update(path.read_bytes())

@@ -80,12 +80,12 @@ class StiffEquations:
         return int(np.count_nonzero(self._rho)) > 1
 
     def pack(self, flat: np.ndarray) -> np.ndarray:
-        """The unknowns at a flat state."""
+        """Return the unknowns at a flat state."""
         modes = flat[self._place]
         return np.concatenate([modes.ravel(), flat[self._v], np.sum(self._W * modes, axis=0)])
 
     def unpack(self, unknowns: np.ndarray) -> np.ndarray:
-        """The flat state at given unknowns."""
+        """Return the flat state at given unknowns."""
         flat = np.empty(self._flat.size)
         modes, v = self._split(unknowns)
         flat[self._place] = modes
@@ -94,7 +94,7 @@ class StiffEquations:
         return flat
 
     def scale(self, unknowns: np.ndarray) -> np.ndarray:
-        """Sizes of the terms that make up each unknown, which rounding errors go with.
+        """Return sizes of the terms that make up each unknown, which rounding errors go with.
 
         They are those of the students or of a student that has learnt a teacher, the larger.
         """
@@ -111,13 +111,13 @@ class StiffEquations:
         return np.concatenate([of_modes.ravel(), np.abs(v), sums])
 
     def derivative(self, alpha: float, unknowns: np.ndarray) -> np.ndarray:
-        """The right-hand side of the unknowns."""
+        """Return the right-hand side of the unknowns."""
         self._alpha = alpha
         modes, v = self._evaluate(*self._split(unknowns))
         return np.concatenate([modes.ravel(), v, np.sum(self._W * modes, axis=0)])
 
     def jacobian(self, alpha: float, unknowns: np.ndarray) -> sparse.csc_matrix:
-        """Its derivative, accurate to about 1e-7; a guess where a value is not a number."""
+        """Return its derivative, accurate to about 1e-7; a guess where a value is not a number."""
         self._alpha = alpha
         modes, v = (part.copy() for part in self._split(unknowns))
         K, L, size = self.K, self.L, self.size
@@ -138,7 +138,9 @@ class StiffEquations:
         return matrix
 
     def fastest_rate(self, flat: np.ndarray) -> float:
-        """The largest eigenvalue, in size, of the equations of the modes with the sums fixed."""
+        """Return the largest eigenvalue, in size, of the equations of the modes with the sums
+        fixed.
+        """
         if not self.separable:
             return 0.0
         modes, v = (part.copy() for part in self._split(self.pack(flat)))
@@ -171,7 +173,9 @@ class StiffEquations:
     def _border(
         self, modes: np.ndarray, v: np.ndarray, D: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by v and the sums: of the modes (L, size, K + size), of v (K, K + size)."""
+        """Return derivatives by v and the sums: of the modes (L, size, K + size), of v (K, K +
+        size).
+        """
         K, size = self.K, self.size
         start, v_start = self._evaluate(modes, v)
         slopes = np.empty((self.L, size, K + size))
@@ -217,7 +221,7 @@ class StiffEquations:
 
 
 def _cancelling(count: int) -> np.ndarray:
-    """Numbers of size 1 (2 for one of an odd count) with sum 0."""
+    """Return numbers of size 1 (2 for one of an odd count) with sum 0."""
     signs = np.ones(count)
     signs[1::2] = -1.0
     if count % 2:

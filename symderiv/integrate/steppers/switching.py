@@ -29,7 +29,7 @@ TRIED = 3.0
 
 
 def stays(walk: Any) -> bool:
-    """Whether stabilised steps have made their way more cheaply; sets when to look again.
+    """Return whether stabilised steps have made their way more cheaply; sets when to look again.
 
     Args:
         walk: a record of :data:`~symderiv.integrate.steppers.walk.WALK`.
@@ -43,7 +43,7 @@ def stays(walk: Any) -> bool:
 
 
 def due(walk: Any, end: float) -> bool:
-    """Whether to try a stabilised step now; sets when to look again.
+    """Return whether to try a stabilised step now; sets when to look again.
 
     Args:
         walk: see :func:`stays`.
@@ -60,7 +60,7 @@ def limited(
     slope: np.ndarray,
     rhs: Callable[[float, np.ndarray, np.ndarray], None],
 ) -> bool:
-    """Whether stability may limit the explicit steps, by a power iteration on differences.
+    """Return whether stability may limit the explicit steps, by a power iteration on differences.
 
     Args:
         walk: see :func:`stays`.
@@ -82,7 +82,8 @@ def limited(
 
 
 def pays(walk: Any, step: float) -> bool:
-    """Whether explicit steps are limited by stability and stabilised ones of a length are cheaper.
+    """Return whether explicit steps are limited by stability and stabilised ones of a length are
+    cheaper.
 
     Sets when to look again, if so.
     """
@@ -96,7 +97,7 @@ def pays(walk: Any, step: float) -> bool:
 
 
 def stages_for(step: float, rate: float) -> float:
-    """How many stages, about, a stabilised step takes."""
+    """Return how many stages, about, a stabilised step takes."""
     return math.sqrt((3.0 + step * rate) / 0.353) + 1.0
 
 

@@ -141,7 +141,7 @@ VECTORS: Final = STAGES + 5
 
 
 def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
-    """The memory of one thread, values in whole lines of the cache.
+    """Return the memory of one thread, values in whole lines of the cache.
 
     Args:
         width: runs at a time.

@@ -137,7 +137,7 @@ def batched_velocities() -> RateFactors:
 
 
 def _in_orders(overlap: sp.Expr) -> sp.Expr:
-    """An overlap of gradients in powers of N: g² is η² F² ξ²/N, over N."""
+    """Return an overlap of gradients in powers of N: g² is η² F² ξ²/N, over N."""
     found = overlap.xreplace({GRADIENT: ETA / sp.sqrt(N)})
     if sp.limit(found, N, sp.oo) != 0:
         raise SymderivError(f"{found} does not vanish for large N")

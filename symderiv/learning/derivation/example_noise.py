@@ -76,7 +76,7 @@ NOISES: tuple[Noise, ...] = (label_noise, flips, kept_units)
 
 
 def without_noise(term: Term) -> list[Term]:
-    """The mean of a term over all noises."""
+    """Return the mean of a term over all noises."""
     found = [term]
     for noise in NOISES:
         found = [part for each in found for part in noise(each)]
@@ -153,7 +153,7 @@ def kept_definitions() -> tuple[tuple[sp.Expr, sp.Expr], tuple[sp.Expr, sp.Expr]
 
 
 def _mean_of(units: Sequence[Any]) -> sp.Expr:
-    """The mean of the product of some units' masks, by cumulants."""
+    """Return the mean of the product of some units' masks, by cumulants."""
     return sp.Add(*(sp.Mul(*map(_joint, groups)) for groups in _groupings(units)))
 
 
@@ -169,7 +169,7 @@ def _groupings(units: Sequence[Any]) -> Iterator[list[list[Any]]]:
 
 
 def _without(term: Term, noise: sp.Symbol) -> tuple[int, sp.Expr]:
-    """The power of a noise in a term, and the other factors."""
+    """Return the power of a noise in a term, and the other factors."""
     power = sum(
         int(factor.as_base_exp()[1])
         for factor in sp.Mul.make_args(term.factor)

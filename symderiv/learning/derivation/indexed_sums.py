@@ -40,7 +40,7 @@ class Term:
         return tuple(limit[0] for limit in self.limits)
 
     def relettered(self, letters: dict[Any, Any]) -> Term:
-        """The same term with indices, free or summed over, replaced at once."""
+        """Return the same term with indices, free or summed over, replaced at once."""
         limits = tuple(
             (letters.get(index, index), _swap(lower, letters), _swap(upper, letters))
             for index, lower, upper in self.limits
@@ -48,7 +48,7 @@ class Term:
         return Term(self.factor.xreplace(letters), limits)
 
     def renamed(self, taken: Iterable[Any]) -> Term:
-        """The same term with no summation index among ``taken``."""
+        """Return the same term with no summation index among ``taken``."""
         used = set(taken) | set(self.bound) | self.factor.atoms(sp.Idx, sp.Symbol)
         replaced: dict[Any, Any] = {}
         for index in self.bound:
@@ -58,7 +58,7 @@ class Term:
         return self.relettered(replaced) if replaced else self
 
     def canonical(self) -> Term:
-        """The same term with its summation indices ordered and lettered in one way only."""
+        """Return the same term with its summation indices ordered and lettered in one way only."""
         limits = sorted(self.limits, key=lambda limit: _pool_number(limit[0]))
         free = self.factor.atoms(sp.Idx, sp.Symbol) - set(self.bound)
         letters = {
@@ -79,7 +79,7 @@ class Term:
         return min(candidates, key=lambda term: (str(term.limits), str(term.factor)))
 
     def expression(self) -> sp.Expr:
-        """Nested sums, each with its constant factors outside."""
+        """Return nested sums, each with its constant factors outside."""
         term = self.canonical()
         result = term.factor
         for index, lower, upper in reversed(term.limits):
@@ -104,7 +104,7 @@ def _swap(expression: Any, replaced: dict[Any, Any]) -> Any:
 
 
 def free_letter(index: Any, used: set[Any]) -> Any:
-    """The first letter of the index's kind that is not among ``used``."""
+    """Return the first letter of the index's kind that is not among ``used``."""
     pool = next((pool for pool in POOLS if index in pool), None)
     free = [other for other in _preferred(pool or ()) if other not in used]
     if not free:
@@ -113,7 +113,7 @@ def free_letter(index: Any, used: set[Any]) -> Any:
 
 
 def terms(expression: sp.Expr) -> list[Term]:
-    """The expression as a list of terms; products of sums get distinct summation indices."""
+    """Return the expression as a list of terms; products of sums get distinct summation indices."""
     if isinstance(expression, sp.Add):
         return [term for argument in expression.args for term in terms(argument)]
     if isinstance(expression, sp.Mul):
@@ -147,7 +147,9 @@ def _product(first: Term, second: Term) -> Term:
 
 
 def _averaged(term: Term, mean: sp.Expr) -> Term:
-    """A mean is linear: sums and everything that the example does not change go outside."""
+    """Average term by term, since a mean is linear: sums and everything that the example does
+    not change go outside.
+    """
     factors = sp.Mul.make_args(term.factor)
     constant = sp.Mul(*(f for f in factors if not is_random(f)))
     random = sp.Mul(*(f for f in factors if is_random(f)))
@@ -157,7 +159,7 @@ def _averaged(term: Term, mean: sp.Expr) -> Term:
 
 
 def together(parts: Iterable[Term]) -> sp.Expr:
-    """The terms added up as one expression."""
+    """Return the terms added up as one expression."""
     return sp.Add(*(term.expression() for term in parts))
 
 
@@ -167,7 +169,8 @@ def spread(expression: sp.Expr) -> sp.Expr:
 
 
 def derivative(expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
-    """The derivative by one array element, sums over the resulting Kronecker delta carried out.
+    """Return the derivative by one array element, sums over the resulting Kronecker delta carried
+    out.
 
     Summation indices that are also indices of ``variable`` are renamed first.
     """
@@ -181,13 +184,13 @@ def derivative(expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
 
 
 def at(expression: sp.Expr, indices: dict[Any, Any]) -> sp.Expr:
-    """The expression at other free indices; summation indices in their way are renamed."""
+    """Return the expression at other free indices; summation indices in their way are renamed."""
     taken = list(indices.values())
     return together(term.renamed(taken).relettered(indices) for term in terms(expression))
 
 
 def contract(expression: sp.Expr) -> sp.Expr:
-    """Sums over an index that a Kronecker delta fixes are carried out."""
+    """Return sums over an index that a Kronecker delta fixes are carried out."""
     return together(_contracted(term) for term in terms(expression))
 
 
@@ -209,5 +212,5 @@ def _contracted(term: Term) -> Term:
 
 
 def map_terms(expression: sp.Expr, rule: Callable[[Term], Term]) -> sp.Expr:
-    """A rule applied to every term."""
+    """Return a rule applied to every term."""
     return together(rule(term) for term in terms(expression))

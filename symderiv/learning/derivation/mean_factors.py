@@ -30,12 +30,15 @@ class Slot:
         return self.teacher, self.order
 
     def identity(self, same_activation: bool) -> tuple[bool, int]:
-        """The same where a teacher with the student's activation has the student's functions."""
+        """Return the same where a teacher with the student's activation has the student's
+        functions.
+        """
         return self.teacher and not same_activation, self.order
 
 
 def slots(mean: sp.Expr) -> tuple[Slot, ...]:
-    """The factors of ``Average(product of activations)``: high derivatives first, students first.
+    """Return the factors of ``Average(product of activations)``: high derivatives first, students
+    first.
 
     Raises:
         SymderivError: The mean contains something else than activations at fields x_i, y_n.
@@ -62,19 +65,19 @@ def _rank(slot: Slot) -> tuple[int, bool, str, str]:
 
 
 def index_symbol(slot: Slot) -> Any:
-    """The index of the slot's field as it occurs in the equations."""
+    """Return the index of the slot's field as it occurs in the equations."""
     pool = s.TEACHERS if slot.teacher else s.STUDENTS
     return next(index for index in pool if str(index) == slot.index)
 
 
 def field_of(slot: Slot) -> sp.Expr:
-    """The field of the slot, with its bias if it has one."""
+    """Return the field of the slot, with its bias if it has one."""
     field = s.field(slot.family)[index_symbol(slot)]
     return field + bias_of(slot) if slot.biased else field
 
 
 def bias_of(slot: Slot) -> sp.Indexed:
-    """The bias of the slot's unit."""
+    """Return the bias of the slot's unit."""
     return (s.teacher_bias if slot.teacher else s.bias)[index_symbol(slot)]
 
 
@@ -82,7 +85,9 @@ _INTEGRALS = {(0, 0): "I_2", (1, 1, 0, 0): "I_4"}
 
 
 def with_integral_names(expression: sp.Expr) -> sp.Expr:
-    """The expression with I2(x_i, x_j) and I4(x_i, x_j, …) written for the means of that form."""
+    """Return the expression with I2(x_i, x_j) and I4(x_i, x_j, …) written for the means of that
+    form.
+    """
     replaced: dict[sp.Expr, sp.Expr] = {}
     for mean in expression.atoms(s.Average):
         if mean.has(s.LossSlope, s.label):

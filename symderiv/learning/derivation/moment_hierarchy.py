@@ -56,7 +56,7 @@ class MomentEquations:
 
 
 def definition(moment: sp.Indexed) -> sp.Expr:
-    """A moment as a sum over eigenvalues."""
+    """Return a moment as a sum over eigenvalues."""
     order, *units = moment.indices
     name = next(name for name, base in _MOMENTS.items() if base == moment.base)
     overlap = sp.IndexedBase(sp.Symbol(name, real=True))[(s.k, *units)]
@@ -65,7 +65,7 @@ def definition(moment: sp.Indexed) -> sp.Expr:
 
 
 def _with_moments(expression: sp.Expr) -> sp.Expr:
-    """Sums over eigenvalues of w_k ρ_k^e times an overlap, written as moments."""
+    """Return sums over eigenvalues of w_k ρ_k^e times an overlap, written as moments."""
     return map_terms(expression, _moment)
 
 
@@ -102,7 +102,8 @@ def _moment(term: Term) -> Term:
 def moment_equations(
     student_overlap_rate: sp.Expr, cross_overlap_rate: sp.Expr
 ) -> tuple[MomentEquations, tuple[steps.LearningStep, ...]]:
-    """The moment hierarchy, from the equations of the eigenspaces, and the steps that lead to it.
+    """Return the moment hierarchy, from the equations of the eigenspaces, and the steps that lead
+    to it.
 
     Args:
         student_overlap_rate: dQ_k,ij/dα.
@@ -131,7 +132,9 @@ def moment_equations(
 
 
 def _closed(moment: sp.Expr) -> sp.Expr:
-    """Every eigenvalue is a root of ∏_k (ρ - ρ_k): ρ^L in terms of lower powers, summed."""
+    """Close the hierarchy: every eigenvalue is a root of ∏_k (ρ - ρ_k): ρ^L in terms of lower
+    powers, summed.
+    """
     lower = -sp.Sum(closure[s.l] * s.eigenvalue[s.k] ** s.l, (s.l, 0, s.L - 1))
     return _with_moments(spread(_replace_highest_power(definition(moment), lower)))
 
@@ -143,7 +146,8 @@ def _replace_highest_power(value: sp.Expr, lower: sp.Expr) -> sp.Expr:
 
 
 def closure_coefficients(eigenvalues: list[Any]) -> list[Any]:
-    """The coefficients c_0 … c_(L-1) of ∏_k (ρ - ρ_k), for numbers of any kind (exact, mpmath).
+    """Return the coefficients c_0 … c_(L-1) of ∏_k (ρ - ρ_k), for numbers of any kind (exact,
+    mpmath).
 
     Args:
         eigenvalues: The L distinct eigenvalues.

@@ -26,7 +26,8 @@ from symderiv.learning.derivation.network_outputs import Outputs
 
 
 def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
-    """The derivative by Q_ij (one variable with Q_ji) or R_in, sums carried out where they can be.
+    """Return the derivative by Q_ij (one variable with Q_ji) or R_in, sums carried out where they
+    can be.
 
     Args:
         expression: A sum of terms with one mean each, whose fields are x_p and y_m.
@@ -46,7 +47,7 @@ def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -
 
 
 def by_weight(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
-    """The derivative of a sum of terms with one mean each by an output weight or a bias."""
+    """Return the derivative of a sum of terms with one mean each by an output weight or a bias."""
 
     def rule(whole: Term) -> Term:
         term = whole.renamed(variable.indices)
@@ -97,7 +98,7 @@ def _slope_of_all_fields(function: sp.Expr, variable: sp.Indexed, outputs: Outpu
 
 
 def _by_variable(first: sp.Indexed, second: sp.Indexed, variable: sp.Indexed) -> sp.Expr:
-    """The derivative of the covariance of two fields by Q_ij or R_in."""
+    """Return the derivative of the covariance of two fields by Q_ij or R_in."""
     students = [field for field in (first, second) if field.base == s.x]
     i, j = variable.indices
     if variable.base == s.Q and len(students) == 2:
@@ -114,7 +115,7 @@ def _by_variable(first: sp.Indexed, second: sp.Indexed, variable: sp.Indexed) ->
 
 
 def settled(expression: sp.Expr) -> sp.Expr:
-    """Terms with a Kronecker delta of free indices are written with one of the two only."""
+    """Write terms with a Kronecker delta of free indices with one of the two only."""
 
     def rule(term: Term) -> Term:
         rest, deltas = term.factor, sp.Integer(1)
@@ -147,7 +148,7 @@ def prove_first_layer(
 
 
 def prove_second_layer(mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs) -> None:
-    """The mean of ∂ε/∂v_i is the derivative of ⟨ε⟩ by v_i.
+    """Prove that the mean of ∂ε/∂v_i is the derivative of ⟨ε⟩ by v_i.
 
     Raises:
         SymderivError: It is not.
@@ -157,7 +158,7 @@ def prove_second_layer(mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs) 
 
 
 def prove_biases(mean_loss: sp.Expr, force: sp.Expr, outputs: Outputs) -> None:
-    """The mean force is the derivative of ⟨ε⟩ by b_i.
+    """Prove that the mean force is the derivative of ⟨ε⟩ by b_i.
 
     Raises:
         SymderivError: It is not.

@@ -201,7 +201,7 @@ class StudentActivation(sp.Function):  # type: ignore[misc]
     nargs = 2
 
     def fdiff(self, argindex: int = 2) -> sp.Expr:
-        """The derivative with respect to the field is the next derivative."""
+        """Return the next derivative: this is the derivative with respect to the field."""
         if argindex != 2:
             raise sp.ArgumentIndexError(self, argindex)
         return type(self)(self.args[0] + 1, self.args[1])
@@ -228,7 +228,9 @@ class Partial(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, function: sp.Expr, *variables: sp.Expr) -> sp.Expr | None:
-        """The variables in one order; a derivative of a derivative is one of higher order."""
+        """Return the variables in one order; a derivative of a derivative is one of higher
+        order.
+        """
         if isinstance(function, Partial):
             inner, *earlier = function.args
             return cls(inner, *earlier, *variables)
@@ -249,7 +251,7 @@ class Rate(sp.Function):  # type: ignore[misc]
 
 
 def is_random(expression: sp.Basic) -> bool:
-    """Whether the expression depends on the example that is drawn."""
+    """Return whether the expression depends on the example that is drawn."""
     if expression.has(zeta, flip, label, z, LossSlope):
         return True
     labels = {str(e.base.label) for e in expression.atoms(sp.Indexed)}

@@ -220,7 +220,7 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
         return " ".join([*limits, text])
 
     def sum_sign(self, index: Any, lower: Any, upper: Any) -> str:
-        """The sign of a sum with its range."""
+        """Return the sign of a sum with its range."""
         if index in s.COORDINATES:
             mode = upper.indices[0] if isinstance(upper, sp.Indexed) else "k"
             return rf"\sum_{{{index} \in \mathcal{{E}}_{{{mode}}}}}"
@@ -279,23 +279,23 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
 
 
 def latex(expression: sp.Basic) -> str:
-    """The expression in LaTeX, in the project's letters."""
+    """Return the expression in LaTeX, in the project's letters."""
     return str(_LearningPrinter({}).doprint(expression))
 
 
 def sum_sign(limit: Limit) -> str:
-    """The sign of a sum with its range."""
+    """Return the sign of a sum with its range."""
     return _LearningPrinter({}).sum_sign(*limit)
 
 
 def coefficient_first(expression: sp.Expr) -> str:
-    """The expression in LaTeX with its number as a fraction in front."""
+    """Return the expression in LaTeX with its number as a fraction in front."""
     number, rest = expression.as_coeff_Mul()
     return latex(rest) if number == 1 else f"{latex(number)} {latex(rest)}"
 
 
 def by_rates(expression: sp.Expr) -> str:
-    """A sum of terms with rates: first the one without, then descent, then decay.
+    """Return a sum of terms with rates: first the one without, then descent, then decay.
 
     The rate of each, with its power of N, stands in front of the rest.
     """

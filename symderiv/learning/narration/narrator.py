@@ -149,7 +149,7 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
 
 
 def sections(equations: LearningEquations) -> tuple[Section, ...]:
-    """The derivation of the equations under its headings."""
+    """Return the derivation of the equations under its headings."""
     return tuple(
         Section(TITLES[key], key, tuple(_told(step, equations) for step in found))
         for key, found in steps_of(equations).items()
@@ -175,7 +175,9 @@ def _kind(label: str) -> str:
 
 
 def _label(quantity: sp.Expr) -> str:
-    """The name of a symbol or array, also of one that is differentiated, or differentiated by."""
+    """Return the name of a symbol or array, also of one that is differentiated, or
+    differentiated by.
+    """
     if isinstance(quantity, s.Partial):
         return _label(quantity.args[1])
     if isinstance(quantity, s.Change | s.Rate | s.Average):

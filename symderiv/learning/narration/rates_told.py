@@ -17,7 +17,7 @@ from symderiv.learning.narration.learning_latex import latex
 
 
 def told_of(keys: Sequence[str]) -> tuple[Section, ...]:
-    """What is told of keys of a study's rule that change no equation."""
+    """Return what is told of keys of a study's rule that change no equation."""
     heavy = "training.momentum_rate" in keys
     known = {
         "training.batch": batched_velocities_told if heavy else batches_told,
@@ -77,7 +77,7 @@ def tasks_told() -> Section:
 
 
 def schedule_told() -> Section:
-    """Rates that change in time."""
+    """Return rates that change in time."""
     words = "All learning rates are multiplied by a function of time, constant during an example."
     return Section("Schedule", "schedule", (Step("definition", words, "", _formula("rate")),))
 

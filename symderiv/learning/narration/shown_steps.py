@@ -108,7 +108,7 @@ class _RuleTold:
     # definitions
 
     def setup(self) -> Iterator[LearningStep]:
-        """What is given."""
+        """Yield what is given."""
         xi, inner = s.xi[s.k, s.a], sp.Sum(s.J[s.i, s.k, s.a] * s.xi[s.k, s.a], _COORDINATE)
         if self.rule.input_noise:
             noisy = xi + s.input_noise * s.input_epsilon[s.k, s.a]
@@ -155,7 +155,7 @@ class _RuleTold:
         return s.Average((self.derived.of_all(judged) - self.derived.of_all(taught)) ** 2) / 2
 
     def _noises(self) -> Iterator[LearningStep]:
-        """What is drawn for an example besides input and label noise."""
+        """Yield what is drawn for an example besides input and label noise."""
         if self.rule.target == "sign":
             yield steps.Defined(s.label, sp.sign(self.derived.outputs.target, evaluate=False))
         if self.rule.flips:
@@ -181,7 +181,7 @@ class _RuleTold:
         return self._slope * derivative(self.derived.outputs.student, variable)
 
     def update(self) -> Iterator[LearningStep]:
-        """The force and the new weights."""
+        """Yield the force and the new weights."""
         gradient = s.Partial(s.epsilon, s.x[s.i])
         chain = self._by_chain_rule(s.x[s.i])
         yield steps.ForceFound(s.F[s.i], gradient, chain, self.derived.force)
@@ -225,7 +225,7 @@ class _RuleTold:
         return found
 
     def _followers(self) -> Iterator[LearningStep]:
-        """The vectors that a rule adds."""
+        """Yield the vectors that a rule adds."""
         for family in self._added:
             weight = s.vector(family)[s.i, s.k, s.a]
             moved = weight
@@ -255,7 +255,7 @@ class _RuleTold:
     # order parameters
 
     def changes(self) -> Iterator[LearningStep]:
-        """What one example adds to overlaps."""
+        """Yield what one example adds to overlaps."""
         J, U, xi = s.J, s.U, s.xi[s.k, s.a]
         phi = s.phi[s.c, s.n, s.k, s.a]
         products = [
@@ -292,7 +292,7 @@ class _RuleTold:
             yield steps.Ordered(s.Change(of), change)
 
     def equations(self) -> Iterator[LearningStep]:
-        """The means of these."""
+        """Yield the means of these."""
         special = self.derived.of_one_component
         for of, change in self.derived.changes.items():
             rate = s.Rate(of)
@@ -363,7 +363,7 @@ class _RuleTold:
         yield from _integrals_named(name, self.derived.noise)
 
     def slow(self, name: str) -> Iterator[LearningStep]:
-        """The mean force on output weights or biases, a derivative, and their rates."""
+        """Yield the mean force on output weights or biases, a derivative, and their rates."""
         derived = self.derived
         force, rates = derived.forces[name], derived.slow[name]
         if name == "v":
@@ -381,7 +381,7 @@ class _RuleTold:
             yield steps.Ordered(of, rate.xreplace({named: shown}))
 
     def motion(self) -> Iterator[LearningStep]:
-        """What a rule makes of the rates."""
+        """Yield what a rule makes of the rates."""
         motion = self.derived.motion
         kind = s.Change if motion.by_steps else s.Rate
         if motion.by_steps:

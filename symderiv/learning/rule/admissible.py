@@ -132,7 +132,9 @@ def _check_power(activation: Activation, argument: str) -> None:
 
 
 def _power(g: sp.Expr) -> int:
-    """The largest power of x, counting those of Abs, Max and Min, and in no other function."""
+    """Return the largest power of x, counting those of Abs, Max and Min, and in no other
+    function.
+    """
     if g == X:
         return 1
     if isinstance(g, sp.Mul):
@@ -165,7 +167,7 @@ def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]
 
 
 def _constants(g: sp.Expr) -> set[sp.Expr]:
-    """All pieces without x, and the pieces of these."""
+    """Return all pieces without x, and the pieces of these."""
     return {part for part in sp.preorder_traversal(g) if part.is_number}
 
 

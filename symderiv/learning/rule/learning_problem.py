@@ -63,7 +63,7 @@ class LearningProblem:
 def learning_problem(
     student: str, teacher: str | None = None, rule: LearningRule = PLAIN
 ) -> LearningProblem:
-    """The problem with activations given as names or expressions in x.
+    """Return the problem with activations given as names or expressions in x.
 
     Args:
         student: Name or expression in ``x``.

@@ -89,7 +89,7 @@ class Mixtures:
 
 
 def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
-    """The mixtures that a problem needs, or None if neither activation contains tanh.
+    """Return the mixtures that a problem needs, or None if neither activation contains tanh.
 
     Raises:
         ToleranceError: The tolerance cannot be reached; the message says what can.
@@ -131,7 +131,9 @@ def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool)
 
 
 def has_holes(problem: LearningProblem) -> bool:
-    """Whether a formula is 0/0 somewhere, which the Gaussian calculus takes for a divergence."""
+    """Return whether a formula is 0/0 somewhere, which the Gaussian calculus takes for a
+    divergence.
+    """
     return any(activation.holes for activation in _numeric(problem))
 
 

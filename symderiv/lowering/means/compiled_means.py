@@ -34,11 +34,13 @@ class CompiledMeans:
     meaning: Mapping[str, str]
 
     def of(self, size: int) -> Callable[..., float]:
-        """The mean of so many factors."""
+        """Return the mean of so many factors."""
         return next(each for name, each in self.functions.items() if name.endswith(f"_{size}"))
 
     def differing(self, text: str) -> list[str]:
-        """The functions and constants of a module that are not the text that was compiled."""
+        """Return the functions and constants of a module that are not the text that was
+        compiled.
+        """
         module = dict(_meaning(text))
         return [
             name for name, said in self.meaning.items() if name in module and module[name] != said
@@ -47,7 +49,7 @@ class CompiledMeans:
 
 @lru_cache(maxsize=4)
 def compiled_means(text: str) -> CompiledMeans:
-    """The means by quadrature of a module, kept for who asks with another tolerance.
+    """Return the means by quadrature of a module, kept for who asks with another tolerance.
 
     Args:
         text: A module with means of two and of four factors; which ones does not matter.
@@ -60,7 +62,9 @@ def compiled_means(text: str) -> CompiledMeans:
 
 
 def _meaning(text: str) -> Iterator[tuple[str, str]]:
-    """A text's functions and constants with underscore and what they are: no documentation."""
+    """Yield a text's functions and constants with underscore and what they are: no
+    documentation.
+    """
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

@@ -20,7 +20,8 @@ _SIZES = (1e-6, 1e-3, 0.03, 0.06, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0)
 
 
 def structured(size: int, largest: float) -> Iterator[Matrix]:
-    """Fields in groups of equal or opposite ones, of equal variances from tiny to the largest.
+    """Yield fields in groups of equal or opposite ones, of equal variances from tiny to the
+    largest.
 
     Different letters are independent fields.
     """
@@ -32,7 +33,7 @@ def structured(size: int, largest: float) -> Iterator[Matrix]:
 
 
 def field_covariance(rng: np.random.Generator, size: int, largest: float) -> Matrix:
-    """A covariance with variances up to ``largest``.
+    """Return a covariance with variances up to ``largest``.
 
     The fields are combinations of one to ``size`` independent variables; then each may be turned
     into a copy of an earlier one, of either sign, with 1 - rho between 1e-16 and 1e-1; variances
@@ -65,7 +66,7 @@ def field_covariance(rng: np.random.Generator, size: int, largest: float) -> Mat
 
 
 def nearby(rng: np.random.Generator, covariance: Matrix, largest: float) -> Matrix:
-    """A covariance not far from another: its root turned a little, its variances changed."""
+    """Return a covariance not far from another: its root turned a little, its variances changed."""
     size = len(covariance)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

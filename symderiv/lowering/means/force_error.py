@@ -85,7 +85,7 @@ class _Finer:
 
 
 def finer(rule: ForceSteps) -> _Finer:
-    """A rule whose error is far below that of another."""
+    """Return a rule whose error is far below that of another."""
     step, width, reach = rule.steps
     longest, field, far, *others = rule.panels
     panels = 0.6 * longest, 0.6 * field, far + 0.6, *others
@@ -118,7 +118,7 @@ def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
 
 
 def found(trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]) -> float:
-    """The largest difference from a much finer rule; the search ends above ``enough``."""
+    """Return the largest difference from a much finer rule; the search ends above ``enough``."""
     reference = finer(rule)
 
     def off(place: ForcePlace) -> float:

@@ -29,7 +29,7 @@ MOST_MASKED = 8
 
 
 def over_fields(problem: LearningProblem) -> bool:
-    """Whether means of forces are no sums of means of products of activations."""
+    """Return whether means of forces are no sums of means of products of activations."""
     return not problem.loss.quadratic or problem.rule.target == "sign"
 
 
@@ -121,7 +121,7 @@ class ForceFields:
 
 
 def along_lattice(flags: Mapping[str, Any], K: int, M: int, noisy: bool) -> bool:
-    """Whether the means of so many units go along a lattice (``numerics/all_forces.py``).
+    """Return whether the means of so many units go along a lattice (``numerics/all_forces.py``).
 
     Args:
         flags: Constants of a module, see :attr:`ForceFields.flags`.

@@ -89,7 +89,7 @@ class ForceRule:
 
 
 def force_rule(step: float, panel: float, tolerance: float, reach: float) -> ForceRule:
-    """Steps and panels for a tolerance.
+    """Return steps and panels for a tolerance.
 
     Args:
         step: In units of the fields, for outputs of order one.
@@ -109,7 +109,7 @@ LATTICE_DIMENSIONS = 6
 
 @lru_cache(maxsize=1)
 def lattice() -> tuple[float, ...]:
-    """The numbers of the lattice; see ``symderiv.numerics.lattice_mean``.
+    """Return the numbers of the lattice; see ``symderiv.numerics.lattice_mean``.
 
     Its generator is the best of many by the worst error of functions whose Fourier coefficients
     fall like the inverse square, the later variables of less weight.

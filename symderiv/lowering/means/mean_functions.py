@@ -90,7 +90,7 @@ class Integrals:
         return tuple(self._used[name] for name in sorted(self._used, key=place))
 
     def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
-        """The expression with every mean replaced by calls of scalar functions.
+        """Return the expression with every mean replaced by calls of scalar functions.
 
         Args:
             expression: Sums over means of products of activations.
@@ -111,7 +111,7 @@ class Integrals:
         return sp.Add(*(_flat(term, calls) for term in terms(expression)))
 
     def integral(self, pattern: Pattern) -> ClosedMean | MixtureIntegral:
-        """The mean of a pattern, derived on first use."""
+        """Return the mean of a pattern, derived on first use."""
         if pattern not in self._known:
             mixed = any(teacher in self._tables for teacher, _ in pattern.kinds)
             self._known[pattern] = (
@@ -136,7 +136,7 @@ class Integrals:
         return closed_mean(almost_everywhere(integrand), (self._biased,) * len(fields))
 
     def _continuous(self, pattern: Pattern) -> bool:
-        """Whether the mean is continuous in the covariance, also where fields coincide.
+        """Return whether the mean is continuous in the covariance, also where fields coincide.
 
         Functions that are continuous almost everywhere and grow slower than a Gaussian falls have
         such means; delta functions do not.
@@ -168,7 +168,7 @@ class Integrals:
         return sp.Piecewise(*cases)
 
     def _by_quadrature(self, rules: Quadrature, arrangement: Arrangement) -> sp.Expr:
-        """The call of a function that is a rule of quadrature."""
+        """Return the call of a function that is a rule of quadrature."""
         pattern = arrangement.pattern
         name = self.name(pattern)
         if name not in self._used:
@@ -195,7 +195,7 @@ class Integrals:
         return self._cases[key]
 
     def _applied(self, arrangement: Arrangement) -> sp.Expr:
-        """The call of a pattern's function at the covariances of the given fields."""
+        """Return the call of a pattern's function at the covariances of the given fields."""
         pattern = arrangement.pattern
         integral, factor = self.integral(pattern), _price_factor(pattern)
         if isinstance(integral, ClosedMean) and integral.constant:
@@ -221,7 +221,7 @@ class Integrals:
         return self._used[name]
 
     def name(self, pattern: Pattern) -> str:
-        """The name of the scalar function of a pattern, e.g. ``i4_st_aabc``."""
+        """Return the name of the scalar function of a pattern, e.g. ``i4_st_aabc``."""
         kinds = pattern.kinds
         orders = tuple(order for _, order in kinds)
         parts = [_BASES.get(orders, "mean_" + "_".join(map(str, orders)))]
@@ -234,7 +234,7 @@ class Integrals:
         return "_".join(parts)
 
     def describe(self, pattern: Pattern) -> str:
-        """The mean in words of a formula, e.g. ``E[g'(a) g'(a) g(b) h(c)]``."""
+        """Return the mean in words of a formula, e.g. ``E[g'(a) g'(a) g(b) h(c)]``."""
         letters = pattern.letters
         marks = (
             f"{'h' if teacher else 'g'}{chr(39) * order}({letter})"
@@ -248,7 +248,7 @@ class Integrals:
 
 
 def _called(name: str, arrangement: Arrangement) -> sp.Expr:
-    """A function at the covariances, and biases, of the given fields."""
+    """Return a function at the covariances, and biases, of the given fields."""
     units = arrangement.representatives
     arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
     biases = (bias_of(unit) for unit in units if unit.biased)
@@ -256,7 +256,9 @@ def _called(name: str, arrangement: Arrangement) -> sp.Expr:
 
 
 def _flat(term: Term, calls: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """A term as one sum over all of its indices: nested ones would lose their case distinctions."""
+    """Return a term as one sum over all of its indices: nested ones would lose their case
+    distinctions.
+    """
     factor = term.factor.xreplace(calls)
     if factor == 0 or not term.limits:
         return factor
@@ -281,7 +283,7 @@ def _price_factor(pattern: Pattern) -> int:
 
 
 def covariance_of(first: Slot, second: Slot) -> sp.Expr:
-    """The entry of Q, R, T, … that is the covariance of two fields."""
+    """Return the entry of Q, R, T, … that is the covariance of two fields."""
     one, two = sorted((first, second), key=lambda slot: (slot.teacher, slot.index))
     if s.in_order(one.family, two.family) != (one.family, two.family):
         one, two = two, one

@@ -68,7 +68,7 @@ def mixture_integral(
     factor: Callable[[Kind, sp.Expr], sp.Expr],
     biases: tuple[sp.Symbol, ...] = (),
 ) -> MixtureIntegral:
-    """The mean of a pattern in which every factor of a mixture has a field of its own.
+    """Return the mean of a pattern in which every factor of a mixture has a field of its own.
 
     Args:
         pattern: Factors by field.
@@ -121,7 +121,9 @@ def _term(
     given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
     mean: ClosedMean,
 ) -> TableTerm:
-    """The closed form at scaled fields, weighted, as a sum over the rows of the chosen slots."""
+    """Return the closed form at scaled fields, weighted, as a sum over the rows of the chosen
+    slots.
+    """
     covariance, biases = given
     scales = [sp.Integer(1)] * covariance.rows
     weight = sp.Integer(1)

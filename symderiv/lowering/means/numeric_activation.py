@@ -30,7 +30,7 @@ class SoftPlus(sp.Function):  # type: ignore[misc]
     nargs = 1
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """The logistic function."""
+        """Return the logistic function."""
         return (1 + sp.tanh(self.args[0] / 2)) / 2
 
     def _eval_is_extended_real(self) -> Any:
@@ -52,7 +52,7 @@ class NumericActivation:
         return _without_overflow(self.expression)
 
     def derivative(self, order: int, *, between_kinks: bool = False) -> sp.Expr:
-        """The derivative as an expression that doubles can evaluate.
+        """Return the derivative as an expression that doubles can evaluate.
 
         Args:
             order: Its order.

@@ -95,7 +95,7 @@ class Arrangement:
 
 
 def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangement:
-    """The canonical form of a grouping of slots by field.
+    """Return the canonical form of a grouping of slots by field.
 
     With one activation for both networks, a teacher's factor is the same function as a student's.
     """
@@ -118,7 +118,9 @@ def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangem
 
 
 def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...]]]:
-    """All ways to letter the factors in their order, and the fields in order of their letters."""
+    """Return all ways to letter the factors in their order, and the fields in order of their
+    letters.
+    """
     owners = [(kind, number) for number, field in enumerate(fields) for kind in field]
     kinds = sorted((kind for kind, _ in owners), key=_rank)
     found = []
@@ -141,7 +143,7 @@ def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:
 
 
 def coincidences(groups: Sequence[Sequence[Slot]]) -> Iterator[list[list[Slot]]]:
-    """All ways in which fields of the same family can coincide, most coincident first.
+    """Yield all ways in which fields of the same family can coincide, most coincident first.
 
     The last one is the given grouping itself, with no further coincidence.
     """

@@ -63,7 +63,7 @@ class Search:
     def mean(
         self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
     ) -> float:
-        """A mean as a module with this rule computes it."""
+        """Return a mean as a module with this rule computes it."""
         shifts = np.zeros(len(kinds)) if biases is None else biases
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
         upper = covariance[np.triu_indices(len(kinds))]
@@ -71,7 +71,7 @@ class Search:
         return float(self.compiled.of(len(kinds))(numbers, tuple(kinds), *moments))
 
     def tail(self, negligible: float) -> float:
-        """The t beyond which the integrand of the largest aligned fields is negligible."""
+        """Return the t beyond which the integrand of the largest aligned fields is negligible."""
         cell = 0.05
         t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
         found = 0.0
@@ -90,7 +90,7 @@ class Search:
         return found
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
-        """The largest found error times SAFETY, of means of so many factors.
+        """Return the largest found error times SAFETY, of means of so many factors.
 
         The search ends when it is above ``enough``.
         """

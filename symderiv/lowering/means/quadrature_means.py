@@ -56,7 +56,7 @@ def error_within(
     variance: float,
     bias: float,
 ) -> float:
-    """The error of the means of a module where fields are larger than it states errors for.
+    """Return the error of the means of a module where fields are larger than it states errors for.
 
     Args:
         student, teacher: Activations.
@@ -197,7 +197,9 @@ class Quadrature:
         ]
 
     def activation_functions(self) -> tuple[Function, ...]:
-        """The activations, the derivatives that occur in means, and all of them by number."""
+        """Return the activations, the derivatives that occur in means, and all of them by
+        number.
+        """
         result: list[Function] = []
         for name, letter, of in (("student", "g", self.student), ("teacher", "h", self.teacher)):
             for order in range(3):
@@ -253,7 +255,7 @@ class Quadrature:
     def functions(
         self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
     ) -> list[Function]:
-        """The function of a pattern in which every factor has a field of its own."""
+        """Return the function of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
         return [self._template(name, arguments, kinds, doc, symmetries)]
@@ -266,7 +268,7 @@ class Quadrature:
         doc: str,
         symmetries: tuple[tuple[int, ...], ...] = (),
     ) -> TemplateFunction:
-        """A mean of two or four factors."""
+        """Return a mean of two or four factors."""
         template = f"{'kinked_' if self.kinked else ''}mean_of_{len(kinds)}"
         if 2 in kinds and self.student.slope_jumps:
             template = "kinked_mean_of_curvature"
@@ -278,7 +280,7 @@ class Quadrature:
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
     def _chosen(self, limited: bool) -> tuple[MeanRule, float]:
-        """The coarsest rule with which the search finds no error above the tolerance."""
+        """Return the coarsest rule with which the search finds no error above the tolerance."""
         tolerance = max(self.tolerance, 1e-12)
         search = self.search
         tail = search.tail(tolerance / 100)
@@ -340,7 +342,7 @@ def _stated(error: float) -> float:
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
-    """Factors as numbers; see the templates."""
+    """Return factors as numbers; see the templates."""
     if tuple(order for _, order in kinds) == (2, 0):
         return 2, _TEACHER * kinds[1][0]
     return tuple(

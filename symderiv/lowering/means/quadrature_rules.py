@@ -113,7 +113,7 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
 
 
 def finer(rule: MeanRule, kinked: bool) -> MeanRule:
-    """A rule whose error is far below that of another."""
+    """Return a rule whose error is far below that of another."""
     four, two = (
         (_finer_panels if kinked else _finer_steps)(numbers) for numbers in (rule.four, rule.two)
     )

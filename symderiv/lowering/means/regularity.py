@@ -17,7 +17,7 @@ _TOLERANCE = sp.Float("1e-20", _DIGITS)
 
 
 def _covariance(size: int) -> sp.Matrix:
-    """A generic exact positive definite matrix."""
+    """Return a generic exact positive definite matrix."""
     factor = sp.Matrix(
         size, size, lambda a, b: sp.Rational(7 + 3 * a - 5 * b, 9 + a + b) if b <= a else 0
     )
@@ -28,7 +28,7 @@ _BIASES = [sp.Rational(n, 7) for n in (3, -2, 5, -4, 1, -6, 2, -1)]
 
 
 def _size(arguments: Sequence[sp.Symbol], biased: bool = False) -> int:
-    """The number of fields of so many arguments."""
+    """Return the number of fields of so many arguments."""
     count = 0
     while count * (count + 1) // 2 + biased * count < len(arguments):
         count += 1
@@ -40,7 +40,7 @@ def _entries(matrix: sp.Matrix) -> list[sp.Expr]:
 
 
 def _evaluated(form: Form, point: Sequence[sp.Expr]) -> tuple[sp.Expr, dict[Any, sp.Expr]]:
-    """The value at exact covariances, and the values of all definitions."""
+    """Return the value at exact covariances, and the values of all definitions."""
     arguments, definitions, value = form
     known: dict[Any, sp.Expr] = dict(zip(arguments, point, strict=True))
     for symbol, expression in definitions:
@@ -63,7 +63,7 @@ def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
 
 
 def _number(expression: sp.Expr) -> sp.Expr:
-    """A finite real number."""
+    """Return a finite real number."""
     value = sp.N(expression, _DIGITS)
     if value is sp.nan or not (value.is_Float or value.is_Rational):
         raise _SingularError(str(expression))
@@ -71,7 +71,7 @@ def _number(expression: sp.Expr) -> sp.Expr:
 
 
 def agrees(general: Form, reduced: Form, places: Sequence[int], biased: bool = False) -> bool:
-    """Whether the general function can be used where fields coincide.
+    """Return whether the general function can be used where fields coincide.
 
     It can if its value there is finite and right and no arcsine or root is at the edge of its
     domain, where rounding of the arguments would cost half of the digits.
@@ -100,7 +100,8 @@ def has_edge(
     value: sp.Expr,
     biased: bool = False,
 ) -> bool:
-    """Whether an arcsine, a root or a quotient reaches the edge of its domain for some covariance.
+    """Return whether an arcsine, a root or a quotient reaches the edge of its domain for some
+    covariance.
 
     Tried where all fields are equal, where two of them are, and where one has no variance: there
     rounding may carry the function over the edge.
@@ -142,7 +143,9 @@ def _on_edge(form: Form, point: Sequence[sp.Expr]) -> bool:
 
 
 def _at_edge(node: sp.Basic, known: Mapping[Any, sp.Expr]) -> bool:
-    """Whether the argument of an arcsine or a root is at the edge of the function's domain."""
+    """Return whether the argument of an arcsine or a root is at the edge of the function's
+    domain.
+    """
     if isinstance(node, sp.asin | sp.acos):
         return bool(abs(_number(_at(node.args[0], known))) >= 1 - _TOLERANCE)
     if isinstance(node, SignMean2 | ShiftedSigns):

@@ -25,7 +25,7 @@ ExpDifference = type("ExpDifference", (sp.Function,), {})
 
 
 def stable(value: sp.Expr) -> sp.Expr:
-    """The same value by the rules above; one without waves comes back unchanged."""
+    """Return the same value by the rules above; one without waves comes back unchanged."""
     if not value.has(sp.erfi, SignMean2, ShiftedSigns) and not _differences(value):
         return value
     terms = [_term(term) for term in sp.Add.make_args(sp.expand(value, deep=False))]
@@ -33,7 +33,7 @@ def stable(value: sp.Expr) -> sp.Expr:
 
 
 def _differences(value: sp.Expr) -> bool:
-    """Whether plain exponentials are added with different signs."""
+    """Return whether plain exponentials are added with different signs."""
     terms = sp.Add.make_args(value)
     split = [_split(term) for term in terms]
     keys = {key for key, exponent in split if exponent is not None}
@@ -41,7 +41,7 @@ def _differences(value: sp.Expr) -> bool:
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
-    """A term as coefficient and exponent."""
+    """Return a term as coefficient and exponent."""
     exponents = [f.args[0] for f in sp.Mul.make_args(term) if isinstance(f, sp.exp)]
     if not exponents:
         return term, None
@@ -70,7 +70,9 @@ def _term(term: sp.Expr) -> sp.Expr:
 
 
 def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
-    """Pairs of exponentials with opposite coefficients as differences, the most alike first."""
+    """Return pairs of exponentials with opposite coefficients as differences, the most alike
+    first.
+    """
     found: list[sp.Expr] = []
     waiting: dict[sp.Expr, tuple[list[sp.Expr], list[sp.Expr]]] = {}
     for term in terms:
@@ -92,6 +94,6 @@ def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
 
 
 def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str, str]:
-    """How many terms two exponents share."""
+    """Return how many terms two exponents share."""
     shared = set(sp.Add.make_args(first)) & set(sp.Add.make_args(second))
     return len(shared), str(first), str(second)

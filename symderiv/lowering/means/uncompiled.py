@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 def uncompiled(
     text: str, compiled: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 ) -> SimpleNamespace:
-    """The names of a generated module.
+    """Return the names of a generated module.
 
     Args:
         text: Of the module.
@@ -45,7 +45,7 @@ def uncompiled(
 def _imported(
     name: str, names: object = None, own: object = None, wanted: object = (), level: int = 0
 ) -> Any:
-    """What ``import`` gives inside of the text."""
+    """Return what ``import`` gives inside of the text."""
     modules = {
         "math": math,
         "numpy": _Numpy("numpy"),
@@ -85,12 +85,12 @@ NO_OVERFLOW: Mapping[str, Any] = MappingProxyType(
 
 
 def view(vector: Floats, start: int, shape: Sequence[int]) -> Floats:
-    """A view of a part of a vector."""
+    """Return a view of a part of a vector."""
     return vector[start : start + math.prod(shape)].reshape(shape)
 
 
 def stack_array(count: int, shape: Sequence[int]) -> Floats:
-    """An array."""
+    """Return an array."""
     return np.zeros(count).reshape(shape)
 
 

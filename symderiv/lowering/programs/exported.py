@@ -16,7 +16,7 @@ from symderiv.lowering.programs.program import solver_program
 def exported_program(
     problem: LearningProblem, name: str, tolerance: float | None = None
 ) -> Program:
-    """The program of a problem whose means are closed, or sums over tables of closed ones.
+    """Return the program of a problem whose means are closed, or sums over tables of closed ones.
 
     Args:
         problem: Activations and rule.

@@ -49,7 +49,7 @@ _WITHOUT = {
 
 
 def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> Program:
-    """The solver of the equations in spectral form.
+    """Return the solver of the equations in spectral form.
 
     Args:
         equations: The derived equations.
@@ -82,7 +82,7 @@ def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> P
 
 
 def _loss_stated(problem: LearningProblem) -> list[str]:
-    """What l, s and t in the equations are."""
+    """Return what l, s and t in the equations are."""
     lines = [f"l = {problem.loss.expression}, l_s its derivative by s, the student's output;"]
     if problem.rule.dropout:
         lines += ["    units put out nothing where mask is 0, all of them are summed over;"]
@@ -96,7 +96,7 @@ def _loss_stated(problem: LearningProblem) -> list[str]:
 
 
 def _taken(arrays: SolverArrays) -> dict[Array, Array]:
-    """The arrays of a rule that stand for those that means are computed from."""
+    """Return the arrays of a rule that stand for those that means are computed from."""
     own = {array.name: array for array in (*arrays.fields, LABEL_NOISE, *arrays.numbers)}
     found = {array: own[array.name] for array in FORCES.inputs if array.name in own}
     return {**found, **({B_STUDENT: B_STATE} if B_STATE.name in own else {})}
@@ -136,7 +136,7 @@ def _made(
 
 
 def _parts(arrays: SolverArrays) -> tuple[Procedure, ...]:
-    """The error, the mean loss, gradients and noise by themselves."""
+    """Return the error, the mean loss, gradients and noise by themselves."""
 
     def part(name: str, doc: str, outputs: tuple[Array, ...], noiseless: bool = False) -> Procedure:
         inputs, missing, body = _made(FORCES, arrays, FORCES.outputs, noiseless)
@@ -172,7 +172,7 @@ def _parts(arrays: SolverArrays) -> tuple[Procedure, ...]:
 def _spectral(
     equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
-    """The procedures on overlaps per eigenvalue, with all means of the rates in one pass."""
+    """Return the procedures on overlaps per eigenvalue, with all means of the rates in one pass."""
     *others, rates = spectral_procedures(equations, arrays, errors)
     covariances = rates.body[0]
     own = tuple(step for step in rates.body if isinstance(step, Assignment))

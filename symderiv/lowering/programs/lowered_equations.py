@@ -97,7 +97,9 @@ def in_state(expression: sp.Expr) -> sp.Expr:
 
 
 def _without_diagonal(matrix: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """What an expression in i and j is for all i and j, and what δ_ij multiplies, in i alone."""
+    """Return what an expression in i and j is for all i and j, and what δ_ij multiplies, in i
+    alone.
+    """
     delta = sp.KroneckerDelta(s.i, s.j)
     diagonal = [term for term in sp.Add.make_args(matrix) if term.has(delta)]
     rest = matrix - sp.Add(*diagonal)
@@ -107,7 +109,7 @@ def _without_diagonal(matrix: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 def activation_functions(
     problem: LearningProblem, approximation: Approximation | None = None
 ) -> tuple[Function, ...]:
-    """The activations themselves, for simulations (and for quadrature)."""
+    """Return the activations themselves, for simulations (and for quadrature)."""
     if isinstance(approximation, Quadrature):
         return approximation.activation_functions()
     student = problem.student.expression

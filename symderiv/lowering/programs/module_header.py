@@ -22,7 +22,9 @@ FORMAT = 3
 
 
 def header_equations(equations: LearningEquations) -> list[str]:
-    """The equations of Q, R, T and v as lines of plain text, from the derived expressions."""
+    """Return the equations of Q, R, T and v as lines of plain text, from the derived
+    expressions.
+    """
     lines = [
         "x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is",
         "a mean over the inputs; sums run over all values of their index.",
@@ -72,7 +74,7 @@ class ToldMeans(Protocol):
 
 
 def recipe(problem: LearningProblem, approximation: ToldMeans | None = None) -> Mapping[str, str]:
-    """What a module was made from; the digest changes exactly when one of these does."""
+    """Return what a module was made from; the digest changes exactly when one of these does."""
     lines = {
         "student activation": problem.student.text,
         "teacher activation": problem.teacher.text,
@@ -102,7 +104,7 @@ def constants(
 
 
 def title(problem: LearningProblem) -> str:
-    """One line that says what the module computes."""
+    """Return one line that says what the module computes."""
     student, teacher = problem.student.text, problem.teacher.text
     both = f"g(x) = {student}" if problem.same_activation else f"g(x) = {student}, h(x) = {teacher}"
     return f"Order-parameter dynamics of a two-layer student and teacher, {both}"

@@ -71,7 +71,7 @@ def _moment_equations(equations: LearningEquations) -> list[str]:
 
 
 def _stored(expression: sp.Expr) -> sp.Expr:
-    """Moments of order l + 1 read from the arrays that hold them at place l."""
+    """Return moments of order l + 1 read from the arrays that hold them at place l."""
     nexts = {"student_moment": _STUDENT_NEXT, "cross_moment": _CROSS_NEXT}
     shifted = {"teacher_moment": _TEACHER, "spectral_moment": _SPECTRAL}
 
@@ -105,7 +105,7 @@ def _next_moments() -> tuple[Assignment, ...]:
 
 
 def moment_program(equations: LearningEquations, name: str) -> Program:
-    """The equations in moment form; arguments and errors as for ``solver_program``."""
+    """Return the equations in moment form; arguments and errors as for ``solver_program``."""
     problem = equations.problem
     lowered = lower(equations)
     return Program(

@@ -32,5 +32,5 @@ class _PlainPrinter(StrPrinter):  # type: ignore[misc]
 
 
 def plain(expression: sp.Basic) -> str:
-    """The expression as plain text."""
+    """Return the expression as plain text."""
     return str(_PlainPrinter().doprint(expression))

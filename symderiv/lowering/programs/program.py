@@ -188,7 +188,7 @@ def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, .
 
 
 def _further(arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr) -> Procedure:
-    """What students drift by along other vectors."""
+    """Return what students drift by along other vectors."""
     label = str(name.base.label)
     array = Array(label, tuple(index.upper.free_symbols.pop().name for index in name.indices))
     diagonal, steps, held = _diagonal(Array(f"{label}_diagonal", ("K",)), alone)
@@ -205,7 +205,9 @@ def _further(arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.E
 def _diagonal(
     array: Array, value: sp.Expr
 ) -> tuple[sp.Expr, tuple[Assignment, ...], tuple[Array, ...]]:
-    """What is added on the diagonal, its computation beforehand and the array that holds it."""
+    """Return what is added on the diagonal, its computation beforehand and the array that holds
+    it.
+    """
     if value == 0:
         return sp.Integer(0), (), ()
     target = sp.IndexedBase(array.name)[s.i]
@@ -213,12 +215,12 @@ def _diagonal(
 
 
 def _call(called: Procedure, when: sp.Basic | None = None) -> Call:
-    """The call of a procedure with arrays of the names that it gives them."""
+    """Return the call of a procedure with arrays of the names that it gives them."""
     return Call(called.name, _names((*called.inputs, *called.outputs)), when=when)
 
 
 def modes_last(expression: sp.Expr) -> sp.Expr:
-    """Overlaps per eigenvalue as they lie in memory: the eigenvalue's index last.
+    """Return overlaps per eigenvalue as they lie in memory: the eigenvalue's index last.
 
     One after the other for one pair of units, so that a loop over eigenvalues is one over
     neighbouring numbers.
@@ -235,7 +237,9 @@ def modes_last(expression: sp.Expr) -> sp.Expr:
 def spectral_procedures(
     equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
-    """What works on overlaps per eigenvalue: covariances, observables and, last, the rates."""
+    """Return what works on overlaps per eigenvalue: covariances, observables and, last, the
+    rates.
+    """
     overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
     named = {each.name: each for each in errors}
     error, first, second, noise = (
@@ -281,7 +285,7 @@ def _right_hand_side(
     used: tuple[Procedure, ...],
     inputs: Iterable[Array],
 ) -> Procedure:
-    """What happens to the fields of the state, from the gradients and the noise."""
+    """Return what happens to the fields of the state, from the gradients and the noise."""
     motion, (first, second, noise, *others) = equations.motion, used
     known = {Q, R, T, V, V_TEACHER, LABEL_NOISE, *arrays.state.fields, *arrays.sums}
     sums = tuple(array for array in inputs if array in arrays.sums)
@@ -317,7 +321,7 @@ def _right_hand_side(
 
 
 def _summed(equations: LearningEquations, arrays: tuple[Array, ...]) -> Iterator[Assignment]:
-    """Covariances and products of vectors from the overlaps per eigenvalue."""
+    """Yield covariances and products of vectors from the overlaps per eigenvalue."""
     for target, value in equations.sums:
         for array in arrays:
             if array.name == str(target.base.label):
@@ -351,19 +355,19 @@ def _covariances(
 
 
 def _rate(field: sp.Indexed, rate: sp.Expr, outputs: Mapping[str, Array]) -> Assignment:
-    """What happens to a field of the state."""
+    """Return what happens to a field of the state."""
     own = in_state(modes_last(field))
     symmetric = outputs[str(own.base.label)].symmetric
     return Assignment(_renamed(own, "d_"), modes_last(rate), symmetric=symmetric)
 
 
 def before_noise(motion: Motion) -> bool:
-    """Whether a motion needs the noise whatever the order in the learning rate."""
+    """Return whether a motion needs the noise whatever the order in the learning rate."""
     return any(target == GRADIENT_SIZE_SYMBOL for target, _ in motion.before)
 
 
 def array_of(target: sp.Expr, arrays: tuple[Array, ...]) -> Array:
-    """The declaration of what is assigned."""
+    """Return the declaration of what is assigned."""
     name = str(target.base.label if isinstance(target, sp.Indexed) else target)
     return next(array for array in arrays if array.name == name)
 
@@ -377,7 +381,7 @@ def _names(arrays: tuple[Array, ...]) -> tuple[str, ...]:
 
 
 def spectral_equations(equations: LearningEquations) -> list[str]:
-    """The equations of these as lines of plain text."""
+    """Return the equations of these as lines of plain text."""
     motion = equations.motion
     change = "change of {} in a step" if motion.by_steps else "d {}/d alpha"
     named = (
@@ -392,7 +396,7 @@ def spectral_equations(equations: LearningEquations) -> list[str]:
 def solver_program(
     equations: LearningEquations, name: str, approximation: Approximation | None = None
 ) -> Program:
-    """The solver of the equations in spectral form.
+    """Return the solver of the equations in spectral form.
 
     Args:
         equations: The derived equations.

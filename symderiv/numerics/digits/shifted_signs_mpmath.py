@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _shifted_signs_mpmath(mp: Any, h: Any, k: Any, r: Any) -> Any:
-    """The mean of sgn(x + h) sgn(y + k) for correlation r: its slope by r is 4 densities.
+    """Return the mean of sgn(x + h) sgn(y + k) for correlation r: its slope by r is 4 densities.
 
     With r = sin(angle) the density is exp(-(h² + k² - 2 h k r)/(2 cos²)) times a constant.
     """

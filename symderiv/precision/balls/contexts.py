@@ -88,15 +88,15 @@ class Numbers(Protocol):
     fsum: Callable[[Iterable[Any]], RealNumber]
 
     def point(self, value: Any) -> RealNumber:
-        """The number itself; of a ball its middle, exactly."""
+        """Return the number itself; of a ball its middle, exactly."""
 
     def as_mpf(self, value: Any) -> Any:
-        """The number (of a ball its middle) as an mpmath number with all its digits."""
+        """Return the number (of a ball its middle) as an mpmath number with all its digits."""
 
 
 @contextmanager
 def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
-    """Numbers with so many decimal digits, as a :class:`Numbers`; valid inside the block.
+    """Yield numbers with so many decimal digits, as a :class:`Numbers`; valid inside the block.
 
     The precision of balls is a setting of the whole thread, so blocks of different digits may be
     nested but not interleaved.

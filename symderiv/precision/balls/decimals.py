@@ -43,12 +43,14 @@ _LEAST_DOUBLE: Final = sys.float_info.min
 
 
 def arithmetic() -> str:
-    """The libraries of balls in which certified numbers are computed, with their versions."""
+    """Return the libraries of balls in which certified numbers are computed, with their
+    versions.
+    """
     return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
 def written(enclosed: arb, exact: sp.Rational | None, digits: int, method: str) -> Value:
-    """The middle of a ball as text, and the distance of that text from all of the ball.
+    """Return the middle of a ball as text, and the distance of that text from all of the ball.
 
     Args:
         enclosed: A finite ball.
@@ -73,7 +75,7 @@ def written(enclosed: arb, exact: sp.Rational | None, digits: int, method: str) 
 
 
 def zero(enclosed: arb, method: str) -> Value:
-    """A ball that cannot be told from zero, as zero with the ball's size as error."""
+    """Return a ball that cannot be told from zero, as zero with the ball's size as error."""
     return Value("0", upwards(enclosed), True, method, ends(enclosed))
 
 
@@ -92,7 +94,7 @@ class Outward:
         self.zero = Fraction(0)
 
     def text(self, middle: arb, enclosed: arb | None = None) -> str:
-        """A ball as text.
+        """Return a ball as text.
 
         Args:
             middle: What is shown: the middle of this ball.
@@ -101,12 +103,12 @@ class Outward:
         return str(self._shown(middle, enclosed)[0])
 
     def number(self, middle: arb, enclosed: arb | None = None) -> float | str:
-        """The same for JSON: a double if one holds all digits, else text."""
+        """Return the same for JSON: a double if one holds all digits, else text."""
         text, double = self._shown(middle, enclosed)
         return text if double is None else double
 
     def record(self) -> dict[str, Any]:
-        """What has been proved of all numbers shown so far, and by which arithmetic."""
+        """Return what has been proved of all numbers shown so far, and by which arithmetic."""
         return {
             "certified": True,
             "relative_error_bound": _upwards(self.relative),
@@ -133,7 +135,7 @@ class Outward:
 
 
 def ends(enclosed: arb) -> tuple[Fraction, Fraction]:
-    """The exact ends of a finite ball."""
+    """Return the exact ends of a finite ball."""
     middle, radius = _fraction(enclosed.mid()), _fraction(enclosed.rad())
     return middle - radius, middle + radius
 
@@ -151,7 +153,9 @@ def _man_exp(point: arb) -> tuple[int, int]:
 
 
 def upwards(bound: arb) -> str:
-    """A decimal with two digits that is not below any number of the ball ``bound``, in size."""
+    """Return a decimal with two digits that is not below any number of the ball ``bound``, in
+    size.
+    """
     low, high = ends(bound)
     return _upwards(max(abs(low), abs(high)))
 
@@ -168,7 +172,7 @@ def _upwards(size: Fraction) -> str:
 
 
 def _log10_floor(size: Fraction) -> int:
-    """The power of ten that a positive number reaches, exactly."""
+    """Return the power of ten that a positive number reaches, exactly."""
     bits = size.numerator.bit_length() - size.denominator.bit_length()
     power = math.floor((bits - 1) * math.log10(2))
     while Fraction(10) ** (power + 1) <= size:
@@ -177,7 +181,7 @@ def _log10_floor(size: Fraction) -> int:
 
 
 def nearest_float(interval: tuple[Fraction, Fraction]) -> float | None:
-    """The double nearest to every number of an interval (infinite beyond the largest one).
+    """Return the double nearest to every number of an interval (infinite beyond the largest one).
 
     None if that is not one double.
     """

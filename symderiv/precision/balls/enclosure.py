@@ -27,7 +27,7 @@ _MAX_BITS: Final = 40_000
 
 
 def certified(found: DerivedExpectation, digits: int) -> Value:
-    """The number of an expectation with a proved error bound where that is possible.
+    """Return the number of an expectation with a proved error bound where that is possible.
 
     Args:
         found: Without symbols.
@@ -51,7 +51,8 @@ def certified(found: DerivedExpectation, digits: int) -> Value:
 
 
 def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
-    """A closed form as ``digits`` significant digits and a proved bound of what they are off by.
+    """Return a closed form as ``digits`` significant digits and a proved bound of what they are off
+    by.
 
     The bound covers the rounding to the digits shown; it is 0 if they are the exact value. It is
     relative to the value (below one unit of the last digit) unless the value is 0 or cannot be told
@@ -88,7 +89,7 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
 
 
 def _attempt(expression: sp.Expr, bits: int) -> arb | None:
-    """A finite ball, or None where this precision does not give one."""
+    """Return a finite ball, or None where this precision does not give one."""
     try:
         enclosed = ball(expression, bits)
     except (ToleranceError, ZeroDivisionError):

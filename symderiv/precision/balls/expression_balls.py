@@ -29,7 +29,7 @@ __all__ = ["arcsine", "ball", "ball_at", "complex_ball"]
 
 
 def ball(expression: sp.Expr, bits: int) -> arb:
-    """The real number ``expression`` as a python-flint ``arb``.
+    """Return the real number ``expression`` as a python-flint ``arb``.
 
     Args:
         expression: Exact and real, without symbols, of what Gaussian expectations are made of.
@@ -118,7 +118,7 @@ class _Balls:
 
 
 def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
-    """The method of real and complex balls that a function is.
+    """Return the method of real and complex balls that a function is.
 
     Raises:
         NotYetError: There is none.
@@ -130,7 +130,7 @@ def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
 
 
 def exact_ball(e: sp.Expr) -> Ball | None:
-    """The ball of a number that is exact or a constant of its own."""
+    """Return the ball of a number that is exact or a constant of its own."""
     if e.is_Rational:
         return arb(fmpq(int(e.p), int(e.q)))
     if e is sp.pi:
@@ -184,7 +184,7 @@ def _im(_: sp.Expr, x: Ball) -> Ball:
 
 
 def _real(x: Ball) -> Ball:
-    """A correlation or slope, which is real: without an imaginary part that is rounding."""
+    """Return a correlation or slope, which is real: without an imaginary part that is rounding."""
     return x.real if isinstance(x, acb) and x.imag.contains(0) else x
 
 
@@ -206,7 +206,7 @@ def _cut_asin(x: arb) -> arb:
 
 
 def _root(x: Ball) -> Ball:
-    """The principal square root; of a real ball around 0, the roots of all its numbers."""
+    """Return the principal square root; of a real ball around 0, the roots of all its numbers."""
     if isinstance(x, acb):
         return x.sqrt()
     if x >= 0:

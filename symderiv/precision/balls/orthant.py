@@ -112,7 +112,9 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
 
 def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
-    """An exact positive definite correlation matrix, and how much the mean may differ there."""
+    """Return an exact positive definite correlation matrix, and how much the mean may differ
+    there.
+    """
     if not all(value.is_finite() for value in r):
         raise ToleranceError("a correlation was not enclosed")
     middles = [_exact(value.mid()) for value in r]
@@ -139,7 +141,7 @@ def _exact(ball: arb) -> fmpq:
 
 
 def _shortest(matrix: _Matrix) -> _ExactPath[fmpq]:
-    """The exact path that scales the field least determined by the others."""
+    """Return the exact path that scales the field least determined by the others."""
     paths = [_path(matrix, row) for row in range(4)]
     path = min(paths, key=lambda found: found.d3)
     if not (path.d3 > 0 and path.d4 > 0):
@@ -170,7 +172,7 @@ def _path(m: _Matrix, row: int) -> _ExactPath[fmpq]:
 
 
 def _halvings(ratio: fmpq) -> int:
-    """The least k with 4**-k not above a positive ratio (0 for others: no path then)."""
+    """Return the least k with 4**-k not above a positive ratio (0 for others: no path then)."""
     k = max(0, (int(ratio.q).bit_length() - max(int(ratio.p), 1).bit_length() - 2) // 2)
     while 0 < ratio < fmpq(1, 4**k):
         k += 1
@@ -187,7 +189,7 @@ def _minor(m: _Matrix, rows: Sequence[int], columns: Sequence[int]) -> fmpq:
 
 
 def _integral(path: _ExactPath[arb], bits: int) -> arb:
-    """The integral over sigma, its radius about 2**-bits."""
+    """Return the integral over sigma, its radius about 2**-bits."""
     half_pi = arb.pi() / 2
     weight = sum((abs(q.r) for q in path.partners), arb(0))
     fast = sum((abs(q.r) / q.p.sqrt() for q in path.partners), arb(0))
@@ -238,12 +240,14 @@ def _integral(path: _ExactPath[arb], bits: int) -> arb:
 
 
 def _angle(b: fmpq, c: fmpq, f: arb) -> arb:
-    """The bound on theta at heights up to b; see the module's text."""
+    """Return the bound on theta at heights up to b; see the module's text."""
     return arb.pi() / 2 + 2 * (2 / f).log() * (arb(c) / arb(c - b)).log()
 
 
 def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb, bits: int) -> arb:
-    """The integral over [-1, 1] of what is at most ``bound`` in the ellipse of that half axis."""
+    """Return the integral over [-1, 1] of what is at most ``bound`` in the ellipse of that half
+    axis.
+    """
     rho = arb(height) + (1 + arb(height) ** 2).sqrt()
     needed = _log2(5 * bound / goal) / float(2 * rho.log() / arb.const_log2())
     # Few different rules: their nodes are what costs at high precision.
@@ -257,7 +261,7 @@ def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb,
 
 
 def _integrand(path: _ExactPath[arb], s: arb, c: arb) -> arb:
-    """The integrand at sigma = s/c, one of s and c being 1.
+    """Return the integrand at sigma = s/c, one of s and c being 1.
 
     With respect to sigma for c = 1, with respect to 1/sigma for s = 1.
     """

@@ -15,7 +15,7 @@ Ball: TypeAlias = arb | acb
 
 @contextmanager
 def working_bits(bits: int) -> Iterator[None]:
-    """Ball arithmetic with ``bits`` bits inside the block."""
+    """Yield ball arithmetic with ``bits`` bits inside the block."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -25,7 +25,7 @@ def working_bits(bits: int) -> Iterator[None]:
 
 
 def bits_below(bound: arb, scale: arb, spare: float) -> int:
-    """The precision, with bits to spare, at which rounding of ``scale`` is below a bound."""
+    """Return the precision, with bits to spare, at which rounding of ``scale`` is below a bound."""
     with working_bits(64):
         ratio = float((scale / bound).log()) / math.log(2)
     return max(64, math.ceil(ratio + spare))
@@ -37,5 +37,5 @@ def power_of_two(exponent: int) -> arb:
 
 
 def around_zero(bound: arb) -> arb:
-    """The ball of all numbers that are not larger than ``bound`` in size."""
+    """Return the ball of all numbers that are not larger than ``bound`` in size."""
     return arb(0, bound.abs_upper())

@@ -81,7 +81,7 @@ def computed_twice(
 
 
 def _agreeing(one: arb, two: arb, most: int) -> int:
-    """Digits in which the midpoints agree, at most those that the balls themselves leave."""
+    """Return digits in which the midpoints agree, at most those that the balls themselves leave."""
     if not (one.is_finite() and two.is_finite()):
         return 0
     difference = abs(one.mid() - two.mid())

@@ -185,7 +185,7 @@ def _lost_at_any_time(rho: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _lost_until(rho: np.ndarray, weight: np.ndarray, tau: float) -> float:
-    """The bound for times up to the given integral of the rate."""
+    """Return the bound for times up to the given integral of the rate."""
     L = rho.size
     if tau == 0.0:
         return 0.0

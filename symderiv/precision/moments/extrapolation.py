@@ -55,7 +55,7 @@ def trajectory(
     max_evaluations: int = 10_000_000,
     steps: Steps | None = None,
 ) -> list[Vector]:
-    """The solution of y' = f(y), y(0) = start, at the given times.
+    """Return the solution of y' = f(y), y(0) = start, at the given times.
 
     Args:
         right_hand_side: f, from a list of numbers to a list of numbers of the same kind (mpmath,
@@ -167,7 +167,7 @@ class _Control:
         return self._f(y)
 
     def step(self, y: Vector, slope: Vector, h: RealNumber) -> tuple[Vector | None, float]:
-        """The state after a step of ``h``, or None when it is refused.
+        """Return the state after a step of ``h``, or None when it is refused.
 
         And the length of the next step, or of the next attempt, as a multiple of this one.
         """

@@ -63,7 +63,8 @@ _Blocks = list[list[list[RealNumber]]]
 
 @lru_cache(maxsize=8)
 def moment_module(student: str, teacher: str | None = None) -> SimpleNamespace:
-    """The generated module of the moment form; its functions take a context of numbers first.
+    """Return the generated module of the moment form; its functions take a context of numbers
+    first.
 
     Args:
         student, teacher: Activations as names or formulas in ``x``; None: the same.
@@ -137,7 +138,7 @@ class MomentSystem:
         ]
 
     def _moments(self, values: _Rows, power: int) -> list[RealNumber]:
-        """Sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
+        """Return sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
         c = self._context
         columns = range(len(values[0]))
         factors = [w * rho**power for w, rho in zip(self._weight, self._rho, strict=True)]
@@ -162,7 +163,7 @@ class MomentSystem:
     def _packed(
         self, student: list[RealNumber], cross: list[RealNumber], v: list[RealNumber]
     ) -> list[RealNumber]:
-        """The reverse, from the entries of each in their order."""
+        """Return the reverse, from the entries of each in their order."""
         y: list[RealNumber] = [self._context.zero] * self._packing.size
         for name, entries in (("student_moment", student), ("cross_moment", cross), ("v", v)):
             y[self._packing.slices[name]] = entries
@@ -198,7 +199,9 @@ class MomentSystem:
         return Q, R, v, error
 
     def size(self, error: list[RealNumber], y: list[RealNumber]) -> float:
-        """The largest error of a moment relative to the scale of its order, or not a number."""
+        """Return the largest error of a moment relative to the scale of its order, or not a
+        number.
+        """
         c = self._context
         # comparisons pass over what is not a number
         if math.isnan(float(c.fsum(error) * 0)):
@@ -243,7 +246,7 @@ def _nested(flat: Sequence[RealNumber], first: int, rows: int, columns: int) -> 
 
 
 def _entries(blocks: _Blocks) -> list[RealNumber]:
-    """The reverse of :func:`_nested`."""
+    """Return the reverse of :func:`_nested`."""
     return [x for rows in blocks for row in rows for x in row]
 
 

@@ -33,7 +33,8 @@ class CertifiedRule(Protocol):
         """About how often a one-variable function is evaluated."""
 
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
-        """The expectation as a ball of a radius of about exp(-accuracy) times the second number.
+        """Return the expectation as a ball of a radius of about exp(-accuracy) times the second
+        number.
 
         The second number bounds the expectation of the modulus.
         """
@@ -43,10 +44,10 @@ class CertifiedRule(Protocol):
         """What was done, for people."""
 
     def points(self) -> int:
-        """How many evaluations the last value took."""
+        """Return how many evaluations the last value took."""
 
     def details(self) -> tuple[str, str]:
-        """The rule in a sentence and its bound as LaTeX."""
+        """Return the rule in a sentence and its bound as LaTeX."""
 
 
 class _AnyPlan(Protocol):
@@ -251,7 +252,7 @@ def _matrix_cost(counts: Sequence[int]) -> float:
 
 
 def rule_of(component: FactorComponent) -> CertifiedRule:
-    """The rule for a component."""
+    """Return the rule for a component."""
     if not all(f.function.smooth for f in component.factors):
         return Panels(component.merged())
     nested = Trapezoid(component)

@@ -82,7 +82,7 @@ class FactorComponent:
         return bool(self.parity == 1)
 
     def merged(self) -> FactorComponent:
-        """The same expectation with functions of proportional variables multiplied into one.
+        """Return the same expectation with functions of proportional variables multiplied into one.
 
         E[f(x) g(c x + d)] is E[h(x)] with h(x) = f(x) g(c x + d).
         """
@@ -103,7 +103,7 @@ class FactorComponent:
         return FactorComponent([functions[i] for i in kept], law)
 
     def means(self, bits: int) -> list[arb]:
-        """Means of the factors' variables."""
+        """Return means of the factors' variables."""
         with working_bits(bits):
             return [ball(f.mean, bits) for f in self.factors]
 
@@ -113,7 +113,7 @@ class FactorComponent:
             return [[ball(v, bits) for v in f.loading] for f in self.factors]
 
     def polynomial(self, bits: int) -> Polynomial:
-        """The polynomial in t_1 ... t_d that the polynomial factors amount to."""
+        """Return the polynomial in t_1 ... t_d that the polynomial factors amount to."""
         with working_bits(bits):
             columns = len(self._all[0].loading) if self._all else 0
             total: Polynomial = {(0,) * columns: arb(1)}
@@ -146,7 +146,9 @@ class FactorComponent:
         return tuple(max((k[i] for k in self._sized), default=0) for i in range(self.dimension))
 
     def in_variables(self, bits: int) -> Polynomial:
-        """The polynomial in x = z - mean of the factors' variables, if they are ``dimension``."""
+        """Return the polynomial in x = z - mean of the factors' variables, if they are
+        ``dimension``.
+        """
         with working_bits(bits):
             inverse = arb_mat(self.loading(bits)).inv() if self.dimension else arb_mat(0, 0)
             d = self.dimension

@@ -79,11 +79,11 @@ class PanelPlan:
     scale: arb
 
     def counts(self) -> list[int]:
-        """Nodes per variable."""
+        """Return nodes per variable."""
         return [sum(p.nodes for p in row) for row in self.panels]
 
     def bits(self) -> int:
-        """The precision at which rounding is below the bound."""
+        """Return the precision at which rounding is below the bound."""
         return bits_below(self.bound, self.scale, 60)
 
 
@@ -234,7 +234,7 @@ class _PanelPlanner:
     def _panel(
         self, a: arb, b: arb, expression: sp.Expr, precision: arb, aim: arb
     ) -> _Panel | None:
-        """The panel with the ellipse that needs the fewest nodes, if there is one."""
+        """Return the panel with the ellipse that needs the fewest nodes, if there is one."""
         function = OneVariable(expression, FORM)
         value = function.on_complex(_BITS)
         half, centre = ((b - a) / 2).upper(), (a + b) / 2
@@ -258,7 +258,7 @@ class _PanelPlanner:
 
 
 def _largest(value: Callable[[Ball], Ball], centre: arb, long: arb, across: arb) -> arb:
-    """A bound of the function on the upper half of a rectangle around an ellipse."""
+    """Return a bound of the function on the upper half of a rectangle around an ellipse."""
     m, n = _BOXES
     total = arb(0)
     for j in range(m):
@@ -277,7 +277,7 @@ def _nodes(panels: list[_Panel]) -> int:
 
 
 def panel_sum(component: FactorComponent, plan: PanelPlan, bits: int) -> arb:
-    """The rule's value, its error not included.
+    """Return the rule's value, its error not included.
 
     Raises:
         ToleranceError: A factor could not be evaluated at a node.

@@ -60,7 +60,7 @@ class _Part:
 
 
 def growth(g: sp.Expr, x: sp.Symbol) -> Growth:
-    """A bound of the growth of ``g`` at both ends.
+    """Return a bound of the growth of ``g`` at both ends.
 
     Raises:
         NotYetError: No such bound was found.
@@ -102,7 +102,7 @@ def _least(values: list[arb]) -> arb:
 
 
 def _known(low: arb, high: arb, factor: arb, power: arb, rate: arb) -> _Part:
-    """A part; the interval and the growth sharpen one another where one is bounded."""
+    """Return a part; the interval and the growth sharpen one another where one is bounded."""
     low = low.lower() if not low.is_nan() else arb.neg_inf()
     high = high.upper() if not high.is_nan() else _INF
     if low.is_finite() and high.is_finite():
@@ -183,7 +183,7 @@ def _sum(*parts: _Part) -> _Part:
 
 
 def _inverted(exponent: sp.Rational) -> Callable[[_Part], _Part]:
-    """A power below zero, by the size of the exponent."""
+    """Return a power below zero, by the size of the exponent."""
 
     def inverse_power(base: _Part) -> _Part:
         # |base| is bounded from below, as it keeps its sign
@@ -198,7 +198,7 @@ def _inverted(exponent: sp.Rational) -> Callable[[_Part], _Part]:
 
 
 def _raised(exponent: sp.Rational) -> Callable[[_Part], _Part]:
-    """A power above zero."""
+    """Return a power above zero."""
     power, whole = ball(exponent, _BITS), exponent.is_Integer
     even = whole and exponent % 2 == 0
 
@@ -240,7 +240,7 @@ def _abs(a: _Part) -> _Part:
 
 
 def _jump(below: int, a: _Part) -> _Part:
-    """A function that is 1 above zero."""
+    """Return a function that is 1 above zero."""
     return _bounded(1 if a.low > 0 else below, below if a.high < 0 else 1)
 
 

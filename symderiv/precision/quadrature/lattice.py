@@ -50,16 +50,16 @@ class LatticePlan:
     scale: arb
 
     def counts(self) -> list[int]:
-        """Nodes per variable."""
+        """Return nodes per variable."""
         return [2 * n + 1 for n in self.nodes]
 
     def bits(self) -> int:
-        """The precision at which rounding is below the bound."""
+        """Return the precision at which rounding is below the bound."""
         return bits_below(self.bound, self.scale, 60)
 
 
 def lattice_plan(component: FactorComponent, accuracy: float) -> LatticePlan:
-    """The lattice for an error below about ``exp(-accuracy)`` times the integrand's scale.
+    """Return the lattice for an error below about ``exp(-accuracy)`` times the integrand's scale.
 
     Raises:
         NotYetError: No analytic strip, or no bound of the growth, was found.
@@ -83,7 +83,7 @@ class _LatticePlanner:
         ]
 
     def plan(self) -> LatticePlan:
-        """The shortest ranges with which the bound is small enough."""
+        """Return the shortest ranges with which the bound is small enough."""
         reach = math.sqrt(2 * self.accuracy / (1 - 1 / _HOELDER)) + 0.5
         for _ in range(_ROUNDS):
             found = self._within(reach)
@@ -93,7 +93,7 @@ class _LatticePlanner:
         raise ToleranceError("the integrand grows too fast for the lattice")
 
     def _within(self, reach: float) -> LatticePlan:
-        """The plan for ranges of this many deviations."""
+        """Return the plan for ranges of this many deviations."""
         d = self.d
         known = [self._strips(i, reach) for i in range(d)]
         narrow = [found[-1] for found in known]
@@ -146,7 +146,7 @@ class _LatticePlanner:
     def _step(
         self, i: int, known: tuple[Strip, ...], reach: float, excess: float
     ) -> tuple[Strip, float, float]:
-        """The strip, the height in it and the step, for the largest step."""
+        """Return the strip, the height in it and the step, for the largest step."""
         p = float(self.precision[i, i])
         best = (known[-1], known[-1].width, 0.0)
         for strip in known:
@@ -172,7 +172,7 @@ class _LatticePlanner:
 
 
 def lattice_sum(component: FactorComponent, plan: LatticePlan, bits: int) -> arb:
-    """The rule's value, its error not included.
+    """Return the rule's value, its error not included.
 
     Raises:
         ToleranceError: A factor could not be evaluated at a node.

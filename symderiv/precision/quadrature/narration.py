@@ -36,7 +36,7 @@ def opening_steps(
     components: Sequence[Sequence[FactorComponent]],
     fields: Sequence[sp.Symbol],
 ) -> tuple[Step, ...]:
-    """The exact reductions, each applied only if it does something."""
+    """Return the exact reductions, each applied only if it does something."""
     steps = []
     if len(products) > 1:
         shown = [
@@ -84,6 +84,6 @@ def opening_steps(
 
 
 def quadrature_step(rule: CertifiedRule) -> Step:
-    """The numerical integration as one step."""
+    """Return the numerical integration as one step."""
     sentence, bound = rule.details()
     return Step("quadrature", sentence, "", bound)

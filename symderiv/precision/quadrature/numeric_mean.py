@@ -78,7 +78,7 @@ class NumericMean:
     steps: tuple[Step, ...]
 
     def evaluate(self, digits: int, evaluations: float | None = None) -> Evaluated:
-        """The number with ``digits`` significant digits and a proved bound of its error.
+        """Return the number with ``digits`` significant digits and a proved bound of its error.
 
         Args:
             digits: At least 1.
@@ -186,7 +186,7 @@ class _Evaluation:
         return math.ceil(accuracy / math.log(2)) + 200
 
     def _affordable(self, accuracy: float) -> float:
-        """The accuracy, or less of it if that is all the budget of evaluations allows."""
+        """Return the accuracy, or less of it if that is all the budget of evaluations allows."""
         if self._cost(accuracy) <= self.most:
             return accuracy
         low, high = 2.0, accuracy
@@ -202,7 +202,7 @@ class _Evaluation:
         return sum(rule.cost(accuracy) for rule in self.rules.values())
 
     def _total(self, accuracy: float) -> tuple[arb, arb]:
-        """The expectation as a ball, and a bound of the modulus' expectation."""
+        """Return the expectation as a ball, and a bound of the modulus' expectation."""
         found = {key: rule.evaluated(accuracy) for key, rule in self.rules.items()}
         bits = self._bits(accuracy)
         with working_bits(bits):
@@ -222,7 +222,7 @@ class _Evaluation:
             return total, scale.upper()
 
     def _shown(self, total: arb, scale: arb) -> Evaluated | None:
-        """The result, if the ball is small enough."""
+        """Return the result, if the ball is small enough."""
         value = None
         if total.contains(0):
             if total.abs_upper() <= scale * arb(10) ** -(self.digits + _ZERO_DIGITS):
@@ -235,11 +235,13 @@ class _Evaluation:
         return Evaluated(value, (*self.asked.steps, *steps))
 
     def _resolution(self) -> arb:
-        """The value has to be known to this many units of itself: half a digit more than asked."""
+        """Return the resolution: the value has to be known to this many units of itself: half a
+        digit more than asked.
+        """
         return 3 * arb(10) ** self.digits
 
     def _missing(self, total: arb) -> float:
-        """How much more accuracy (natural logarithm) is worth a try."""
+        """Return how much more accuracy (natural logarithm) is worth a try."""
         if not total.is_finite() or total.contains(0):
             return 10 * _LN10
         short = total.rad() * self._resolution() / abs(total).lower()

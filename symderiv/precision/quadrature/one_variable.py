@@ -75,12 +75,12 @@ class OneVariable:
         return 0
 
     def on_real(self, bits: int) -> Callable[[arb], arb]:
-        """The function on real balls (``arb``); a ball without a value is not finite."""
+        """Return the function on real balls (``arb``); a ball without a value is not finite."""
         run = _BallsOfVariable(self.variable, bits, analytic=False).compiled(self.expression)
         return cast("Callable[[arb], arb]", run)
 
     def on_complex(self, bits: int) -> Callable[[Ball], Ball]:
-        """The function on complex balls (``acb``) where it is analytic.
+        """Return the function on complex balls (``acb``) where it is analytic.
 
         The result raises :class:`Undefined` for balls on which this is not certain.
         """
@@ -104,7 +104,7 @@ class _BallsOfVariable:
     analytic: bool
 
     def compiled(self, expression: sp.Expr) -> _Function:
-        """The function of a ball that an expression is."""
+        """Return the function of a ball that an expression is."""
         return cast("_Function", compiled_walk(expression, self, (self.variable,)))
 
     def meaning(self, e: sp.Expr) -> Meaning:
@@ -155,7 +155,9 @@ class _BallsOfVariable:
 
 
 def _cured_value(plain: Callable[..., Ball], cures: list[_Cure], z: Ball, *parts: Ball) -> Ball:
-    """A sum or product of parts, near the poles of these from its quotients of derivatives."""
+    """Return a sum or product of parts, near the poles of these from its quotients of
+    derivatives.
+    """
     for centre, numerator, denominator in cures:
         if _touches(z, centre):
             hull = _hull(z, centre)
@@ -208,7 +210,7 @@ def _atan(analytic: bool, z: Ball) -> Ball:
 
 
 def _side(z: Ball, analytic: bool) -> int:
-    """The sign of the real part, 0 if it is not certain (refused where analytic)."""
+    """Return the sign of the real part, 0 if it is not certain (refused where analytic)."""
     real = _real_part(z)
     if real > 0:
         return 1
@@ -234,7 +236,7 @@ def _step_at_zero(analytic: bool, z: Ball) -> Ball:
 
 
 def _extremum(sense: int, analytic: bool, *values: Ball) -> Ball:
-    """The largest (sense 1) or least (sense -1) of balls."""
+    """Return the largest (sense 1) or least (sense -1) of balls."""
     best, *others = values
     for other in others:
         side = _side((best - other) * sense, analytic)
@@ -282,7 +284,7 @@ def _zeros(base: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
 
 
 def _poles(e: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
-    """Where a part of ``e`` divides by zero."""
+    """Return where a part of ``e`` divides by zero."""
     if not e.has(x) or e == x:
         return frozenset()
     found = frozenset().union(*(_poles(a, x) for a in e.args))
@@ -292,7 +294,7 @@ def _poles(e: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
 
 
 def _cured(e: sp.Expr, x: sp.Symbol) -> list[tuple[sp.Expr, sp.Expr, sp.Expr]]:
-    """Places where parts of ``e`` have poles and ``e`` has none: (x0, N^(k), D^(k))."""
+    """Return places where parts of ``e`` have poles and ``e`` has none: (x0, N^(k), D^(k))."""
     places = _poles(e, x)
     if not places:
         return []

@@ -36,7 +36,7 @@ class Piece:
 
 
 def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list[Piece]:
-    """The pieces of ``g`` on [low, high].
+    """Return the pieces of ``g`` on [low, high].
 
     Args:
         g: Function of ``x``.
@@ -66,7 +66,7 @@ def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
 
 
 def _arguments(g: sp.Expr) -> list[sp.Expr]:
-    """What changes sign at a kink."""
+    """Return what changes sign at a kink."""
     found: list[sp.Expr] = []
     for node in sorted(g.atoms(*KINKED), key=sp.default_sort_key):
         if isinstance(node, sp.Max | sp.Min):
@@ -139,7 +139,7 @@ _Real = Callable[[arb], arb]
 
 
 def _newton(value: _Real, slope: _Real, interval: arb, bits: int) -> arb:
-    """The only zero in an interval on which the function is monotone, as a small ball.
+    """Return the only zero in an interval on which the function is monotone, as a small ball.
 
     Newton's method for intervals; halving where it does not help.
     """

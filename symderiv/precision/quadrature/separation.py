@@ -42,7 +42,7 @@ class Fields:
     mean: list[sp.Expr]
 
     def of_forms(self, forms: Sequence[Form]) -> Fields:
-        """The joint law of the forms."""
+        """Return the joint law of the forms."""
         rows = [
             [
                 _exact(sp.Add(*(c * self.covariance[i][j] for i, c in enumerate(form))))
@@ -109,7 +109,7 @@ def _exact(value: sp.Expr) -> sp.Expr:
 
 
 def separated(integrand: sp.Expr, fields: Sequence[sp.Symbol]) -> list[Product]:
-    """The integrand as products of one-variable functions, in :data:`FORM`.
+    """Return the integrand as products of one-variable functions, in :data:`FORM`.
 
     Raises:
         NotYetError: A factor depends on several fields and not through one affine form.

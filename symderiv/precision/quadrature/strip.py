@@ -131,14 +131,14 @@ class _Search:
         self.reach, self.factor, self.rate = reach, factor, rate
 
     def strip(self, width: float) -> Strip | None:
-        """The strip of this width, or None if it was not proved to be one."""
+        """Return the strip of this width, or None if it was not proved to be one."""
         try:
             return Strip(width, self.reach, self._largest(width), self.rate)
         except (Undefined, ZeroDivisionError):
             return None
 
     def _largest(self, width: float) -> arb:
-        """The maximum of |f| exp(-rate |x|) over the strip, from above."""
+        """Return the maximum of |f| exp(-rate |x|) over the strip, from above."""
         half = min(max(width, 0.25), 1.0) / 2
         columns = math.ceil(self.reach / (2 * half))
         rows = max(1, math.ceil(width / (2 * half)))
@@ -181,7 +181,7 @@ class _Search:
         return largest.upper()
 
     def _cell(self, u: float, v: float, p: float, q: float) -> tuple[arb, arb]:
-        """Bound of |f| exp(-rate |x|) on a cell, and a value from below at its centre."""
+        """Return bound of |f| exp(-rate |x|) on a cell, and a value from below at its centre."""
         # radii a little larger, so that rounding of the corners leaves no gaps
         margin = 1e-12 * (1 + abs(u) + abs(v))
         wide, tall = arb(u, p + margin), arb(v, q + margin)

@@ -56,7 +56,7 @@ def evaluations(component: FactorComponent, plan: StepPlan) -> float:
 
 
 def trapezoid_sum(component: FactorComponent, plan: StepPlan, bits: int) -> arb:
-    """The rule's value, the error of the rule not included.
+    """Return the rule's value, the error of the rule not included.
 
     Raises:
         ToleranceError: A factor could not be evaluated at a node.
@@ -103,7 +103,7 @@ def _accuracy(plan: StepPlan) -> float:
 
 
 def _innermost(component: FactorComponent) -> int | None:
-    """The only factor that depends on the last normal, if there is only one."""
+    """Return the only factor that depends on the last normal, if there is only one."""
     found = [a for a, f in enumerate(component.factors) if f.level == component.dimension]
     return found[0] if len(found) == 1 else None
 
@@ -130,7 +130,9 @@ def _with_factor(level: _Level, factor: int) -> _Level:
 def _spread(
     component: FactorComponent, plan: StepPlan, a: int, columns: int, bits: int = 64
 ) -> float:
-    """The largest distance from zero of a factor's variable over the nodes of some columns."""
+    """Return the largest distance from zero of a factor's variable over the nodes of some
+    columns.
+    """
     row = component.loading(bits)[a][:columns]
     reach = float(abs(component.means(bits)[a]).upper())
     for v, h, n in zip(row, plan.steps, plan.nodes, strict=False):
@@ -149,7 +151,7 @@ def _tabulated(
 def _smoothed(
     component: FactorComponent, plan: StepPlan, a: int, value: Value, level: _Level, power: int
 ) -> Value:
-    """The innermost sum as a table."""
+    """Return the innermost sum as a table."""
     weights = [w * t**power for w, t in zip(level.weights, level.nodes, strict=True)]
     shifts = level.shifts[a]
     strip = plan.strips[a]

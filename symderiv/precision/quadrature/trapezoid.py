@@ -72,12 +72,13 @@ class StepPlan:
     choice: tuple[int, ...]
 
     def bits(self) -> int:
-        """The precision at which rounding is below the bound."""
+        """Return the precision at which rounding is below the bound."""
         return bits_below(self.bound, self.scale, math.log2(self.points + 1) + 40)
 
 
 def plan(component: FactorComponent, accuracy: float) -> StepPlan:
-    """The cheapest rule found with an error below ``exp(-accuracy)`` times the integrand's scale.
+    """Return the cheapest rule found with an error below ``exp(-accuracy)`` times the integrand's
+    scale.
 
     Args:
         component: With smooth factors.
@@ -116,7 +117,7 @@ class _StepPlanner:
     sizes = 16
 
     def plan(self, choice: list[int]) -> StepPlan:
-        """The rule that uses the given strip of each factor."""
+        """Return the rule that uses the given strip of each factor."""
         reach = math.sqrt(2 * (self.accuracy + 20)) + 4
         for _ in range(_ROUNDS):
             known = [self._strips(k, reach) for k in range(len(self.loading))]
@@ -199,7 +200,7 @@ class _StepPlanner:
         )
 
     def _rates(self, chosen: list[Strip]) -> list[arb]:
-        """How fast the product of the factors grows along each variable, exponentially."""
+        """Return how fast the product of the factors grows along each variable, exponentially."""
         return [
             sum((s.rate * row[i] for s, row in zip(chosen, self.loading, strict=True)), arb(0))
             + (arb(_POWER_RATE) if self.component.powers[i] else 0)
@@ -207,7 +208,7 @@ class _StepPlanner:
         ]
 
     def _heights(self, chosen: list[Strip]) -> list[float]:
-        """How far each variable may be shifted with all factors in their strips."""
+        """Return how far each variable may be shifted with all factors in their strips."""
         pairs = list(zip(chosen, self.loading, strict=True))
         return [
             min((s.width / float(r[i]) for s, r in pairs if float(r[i]) > 0), default=math.inf)
@@ -215,7 +216,7 @@ class _StepPlanner:
         ]
 
     def _step(self, height: float, share: float, power: bool) -> tuple[float, float]:
-        """The shift that allows the largest step, and that step."""
+        """Return the shift that allows the largest step, and that step."""
         best = (0.0, 0.0)
         for part in range(1, 21):
             a = min(height, math.sqrt(2 * share + 20)) * part / 20
@@ -228,7 +229,7 @@ class _StepPlanner:
     def _error(
         self, height: float, h: float, n: int, beta: arb, whole: arb, peak: arb, power: bool
     ) -> arb:
-        """What one dimension adds, relative to the bound of the others."""
+        """Return what one dimension adds, relative to the bound of the others."""
         a, step, pi = arb(height), arb(h), arb.pi()
         c = arb(_POWER_RATE) if power else arb(0)
         end = step * (2 * n + 1) / 2

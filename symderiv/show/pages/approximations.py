@@ -21,7 +21,7 @@ _DERIVATIVES = {"i2": 0, "i3": 1, "i4": 2}
 
 
 def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Section]:
-    """The Gaussian integrals of a problem: closed, through mixtures, or as what is computed.
+    """Return the Gaussian integrals of a problem: closed, through mixtures, or as what is computed.
 
     Args:
         problem: The activations.
@@ -52,7 +52,7 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
 
 
 def _rules(rules: Quadrature) -> Section:
-    """How the means are computed, with the largest error that was found."""
+    """Return how the means are computed, with the largest error that was found."""
     from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 
     reach = rules.rule.four[2]
@@ -95,14 +95,14 @@ def _rules(rules: Quadrature) -> Section:
 
 
 def _defined(name: str, kind: str, key: str, teachers: Sequence[bool]) -> Section:
-    """An integral that stays one."""
+    """Return an integral that stays one."""
     mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
     step = Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)
     return Section(f"Gaussian integral {name}", key, (step,))
 
 
 def _product(kind: str, teachers: Sequence[bool]) -> list[str]:
-    """The factors of I2, I3 or I4."""
+    """Return the factors of I2, I3 or I4."""
     fields = _fields_of(kind)
     factors = []
     for number, teacher in enumerate(teachers):
@@ -123,7 +123,7 @@ def _letter(teacher: bool) -> str:
 
 
 def _mixtures(found: Mixtures) -> Section:
-    """The mixture of every approximated activation with its errors."""
+    """Return the mixture of every approximated activation with its errors."""
     import sympy as sp
 
     steps = [
@@ -180,7 +180,7 @@ def _bound(letter: str, mixture: ErfMixture) -> Step:
 
 
 def _number(value: float) -> str:
-    """A double with all its digits; powers of ten as people write them."""
+    """Return a double with all its digits; powers of ten as people write them."""
     mantissa, _, exponent = repr(value).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 

@@ -73,7 +73,9 @@ def compared(
 
 
 def ordered(what: str, values: Sequence[float], *, falling: bool, strictly: bool = True) -> bool:
-    """Whether values fall (or grow) from each one to the next; ``what`` names them in errors."""
+    """Return whether values fall (or grow) from each one to the next; ``what`` names them in
+    errors.
+    """
     if len(values) < 2:
         raise ValueError(f"{what}: an order needs at least two values")
     pairs = list(itertools.pairwise(values))
@@ -85,7 +87,7 @@ def ordered(what: str, values: Sequence[float], *, falling: bool, strictly: bool
 def gallery_page(
     title: str, subtitle: str, entries: Sequence[Entry], missing: Sequence[tuple[str, str]]
 ) -> str:
-    """One HTML page, figures inside.
+    """Return one HTML page, figures inside.
 
     Args:
         title, subtitle: of the page.
@@ -109,7 +111,7 @@ def gallery_page(
 
 
 def _part(entry: Entry) -> Part:
-    """A figure with what is said of it."""
+    """Return a figure with what is said of it."""
     kind = "" if entry.name.startswith("Table") else "Figure "
     marks: dict[bool | None, tuple[str, Tone]] = {
         True: ("✓ agrees", "holds"),

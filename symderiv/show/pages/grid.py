@@ -56,14 +56,14 @@ class GridResult(Shown):
     files: tuple[tuple[str, str], ...] = ()
 
     def failure(self) -> str | None:
-        """What failed, in one line; None if nothing."""
+        """Return what failed, in one line; None if nothing."""
         if not self.failed:
             return None
         label, message = next(iter(self.errors.items()))
         return f"{self.failed} of {len(self.files)} failed; {label}: {message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv sweep --json`` prints."""
+        """Return what ``symderiv sweep --json`` prints."""
         return {
             "completed": self.completed,
             "failed": self.failed,
@@ -89,7 +89,7 @@ class GridResult(Shown):
 def grid_points(
     study: Study, name: str, over: Mapping[str, Sequence[Any]], directory: Path
 ) -> list[GridPoint]:
-    """The studies of a grid: the study's [sweep] with the given keys added or replaced.
+    """Return the studies of a grid: the study's [sweep] with the given keys added or replaced.
 
     Raises:
         InputError: A study of the grid is not acceptable.
@@ -199,7 +199,7 @@ class _Keeping:
     inputs: tuple[Path, ...]
 
     def outputs(self, point: GridPoint) -> tuple[Output, Output]:
-        """The file of the result, and that of what is there of it after an early end."""
+        """Return the file of the result, and that of what is there of it after an early end."""
         incomplete = point.file.with_name(f"{point.file.stem}-incomplete.nc")
         inputs = (*self.inputs, *point.study.input_files)
         target, early = (
@@ -214,7 +214,7 @@ def _waiting(
     progress: Callable[[str, float], None],
     notice: Callable[[str], None],
 ) -> Iterator[GridPoint]:
-    """The points without a finished result; what else has their name is put aside."""
+    """Yield the points without a finished result; what else has their name is put aside."""
     for done, point in enumerate(points):
         progress("looking at results", done / len(points))
         if os.path.lexists(point.file):
@@ -233,7 +233,7 @@ def _waiting(
 
 
 def _was_a_result(file: Path) -> bool:
-    """Whether it looks like a result that was damaged or cut off; anything else stays."""
+    """Return whether it looks like a result that was damaged or cut off; anything else stays."""
     if not file.is_file():
         return False
     with file.open("rb") as opened:
@@ -241,7 +241,7 @@ def _was_a_result(file: Path) -> bool:
 
 
 def _finished(point: GridPoint) -> bool:
-    """Whether the file is the result of this very study, to its end, as it was written."""
+    """Return whether the file is the result of this very study, to its end, as it was written."""
     from symderiv.storage.run_files import read_attributes
 
     try:
@@ -252,7 +252,7 @@ def _finished(point: GridPoint) -> bool:
 
 
 def _kernel_key(study: Study) -> tuple[object, ...]:
-    """What the solver module of a study depends on."""
+    """Return what the solver module of a study depends on."""
     from symderiv.integrate.rules.solving import rule_of_study
 
     tolerance = study.time.relative_tolerance
@@ -264,7 +264,7 @@ _stop: Event | None = None
 
 
 def _start_worker(stop: Event) -> None:
-    """The signals are the sweep's affair; a worker whose sweep was killed ends with it."""
+    """Leave signals to the sweep; a worker whose sweep was killed ends with it."""
     global _stop
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)

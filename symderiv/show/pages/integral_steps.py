@@ -49,7 +49,7 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
 
 
 def expectation_steps(found: DerivedExpectation) -> tuple[tuple[Step, ...], str]:
-    """The steps to an expectation and what they arrive at, as LaTeX to be shown."""
+    """Return the steps to an expectation and what they arrive at, as LaTeX to be shown."""
     result = f"{found.statement} = {_latex(found.value)}"
     for symbol, value in found.definitions:
         result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"

@@ -55,7 +55,7 @@ class StudyResult(PrintedResult):
     failures: tuple[str, ...]
 
     def failure(self) -> str | None:
-        """What did not reach its end or does not agree, in one line; None if nothing."""
+        """Return what did not reach its end or does not agree, in one line; None if nothing."""
         if self.failures:
             return "; ".join(self.failures)
         compared = agreement_json(self.found)
@@ -65,7 +65,7 @@ class StudyResult(PrintedResult):
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """What ``symderiv study --json`` prints."""
+        """Return what ``symderiv study --json`` prints."""
         return {
             "report": str(self.report),
             "figures": [str(path) for path in self.figures],
@@ -92,12 +92,12 @@ class StudyResult(PrintedResult):
         return Summary(f"Study {self.title}", rows, list(self.failures))
 
     def claims_json(self) -> list[dict[str, str | bool | None]]:
-        """The sentences of the report and whether they hold, null for plain observations."""
+        """Return the sentences of the report and whether they hold, null for plain observations."""
         return [{"text": claim.text, "holds": claim.holds} for claim in claims(self.found)]
 
 
 def curve_of(trajectory: Trajectory) -> Curve:
-    """The part of an integration that is shown."""
+    """Return the part of an integration that is shown."""
     numbers: dict[str, float | int | str] = {
         "steps": trajectory.steps,
         "right-hand sides": trajectory.rhs_evaluations,
@@ -123,7 +123,9 @@ def curve_of(trajectory: Trajectory) -> Curve:
 
 
 def points_of(simulation: Simulation) -> SimulatedPoints:
-    """The part of a simulation that is shown; times are those of whole numbers of examples."""
+    """Return the part of a simulation that is shown; times are those of whole numbers of
+    examples.
+    """
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
         warnings.append(f"simulation: {simulation.message}")
@@ -148,7 +150,7 @@ def points_of(simulation: Simulation) -> SimulatedPoints:
 
 
 def settings_of(study: Study) -> list[dict[str, object]]:
-    """The swept values of every case, in the order of ``expand_sweep``."""
+    """Return the swept values of every case, in the order of ``expand_sweep``."""
     if not study.sweep:
         return [{}]
     values = itertools.product(*study.sweep.values())
@@ -156,23 +158,23 @@ def settings_of(study: Study) -> list[dict[str, object]]:
 
 
 def label_of(settings: Mapping[str, object]) -> str:
-    """How a case is called in figures and sentences, e.g. ``L = 4``."""
+    """Return how a case is called in figures and sentences, e.g. ``L = 4``."""
     return ", ".join(f"{letter(key)} = {value}" for key, value in settings.items())
 
 
 def stem_of(settings: Mapping[str, object]) -> str:
-    """The same in the names of its files, in the words of the study's keys."""
+    """Return the same in the names of its files, in the words of the study's keys."""
     words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
     return file_stem(", ".join(words))
 
 
 def file_stem(label: str) -> str:
-    """A label as part of a file name on any system."""
+    """Return a label as part of a file name on any system."""
     return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
 
 
 def thorough_variant(study: Study) -> Study:
-    """The study with its simulation as long as its integration."""
+    """Return the study with its simulation as long as its integration."""
     simulation = study.simulation.model_copy(update={"end": None})
     changed = study.model_copy(update={"simulation": simulation})
     changed.__dict__.pop("simulation_alpha", None)
@@ -254,7 +256,7 @@ class _Targets:
         self.report = folder.file("report.html", "html")
 
     def case(self, index: int) -> tuple[Output, Output]:
-        """The files of a case: its integration and its simulation."""
+        """Return the files of a case: its integration and its simulation."""
         return self.runs[index], self.simulations[index]
 
 
@@ -275,7 +277,8 @@ class _Checkpoints:
         return self._made[file]
 
     def finished(self, checkpoint: Checkpoint | None, task: str, message: str) -> None:
-        """A case is done and kept for a study that is resumed, or it was stopped: so is the study.
+        """Say whether a case is done and kept for a study that is resumed, or it was stopped: so is
+        the study.
 
         Raises:
             StoppedError: it was stopped.
@@ -378,7 +381,7 @@ def _simulated(
     progress: Progress,
     checkpoint: Checkpoint | None,
 ) -> Simulation | str:
-    """The simulation, or the reason why this study has none."""
+    """Return the simulation, or the reason why this study has none."""
     from symderiv.experiment.studies.simulating import simulate
 
     progress(task, 0.0)
@@ -436,7 +439,7 @@ def _write_report(
 
 
 def _subtitle(study: Study) -> str:
-    """One sentence: who learns what from which inputs, and how."""
+    """Return one sentence: who learns what from which inputs, and how."""
     from symderiv.formula import activation
 
     student = activation(study.student_activation)

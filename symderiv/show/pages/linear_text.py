@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 def linear_document(record: dict[str, Any], inputs: str, trained: int) -> Part:
-    """The summary and the table.
+    """Return the summary and the table.
 
     Args:
         record: what ``--json`` prints.

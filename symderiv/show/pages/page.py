@@ -66,7 +66,7 @@ def _environment() -> Any:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A page of a template, with style and font inside."""
+    """Return a page of a template, with style and font inside."""
     css = (_HERE / "templates" / "report.css").read_text(encoding="utf-8")
     font = data_uri((_HERE / "fonts" / "symderiv-math.woff").read_bytes(), "font/woff")
     known = {"version": __version__, "css": trusted(css), "font": trusted(font)}
@@ -82,7 +82,7 @@ def trusted(fragment: str) -> Any:
 
 
 def page(document: Part, *footer: Sequence[tuple[str, str]]) -> str:
-    """A document as a complete HTML page.
+    """Return a document as a complete HTML page.
 
     Args:
         document: what is shown.
@@ -99,18 +99,18 @@ def page(document: Part, *footer: Sequence[tuple[str, str]]) -> str:
 
 
 def version_line(*pieces: tuple[str, str]) -> list[tuple[str, str]]:
-    """The line of the footer that says what the page was made with."""
+    """Return the line of the footer that says what the page was made with."""
     return [(f"symderiv {__version__}", ""), *pieces]
 
 
 def derivation_page(derivation: Derivation) -> str:
-    """A derivation as a complete HTML page."""
+    """Return a derivation as a complete HTML page."""
     document = derivation.document
     return rendered("base.html.j2", title=document.title, body=trusted(fragment(document)))
 
 
 def svg_bytes(figure: Figure) -> bytes:
-    """The figure as an SVG file."""
+    """Return the figure as an SVG file."""
     buffer = io.BytesIO()
     plots.write(figure, buffer, "svg")
     return buffer.getvalue()
@@ -124,7 +124,7 @@ _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
 
 
 def claims_summary(found: Sequence[Findings]) -> Summary:
-    """The claims with their verdicts in words, so that these do not depend on colour."""
+    """Return the claims with their verdicts in words, so that these do not depend on colour."""
     said = claims(found)
     rows = [(_VERDICTS[claim.holds][0], claim.text) for claim in said]
     return Summary(rows=rows, tones=[_VERDICTS[claim.holds][1] for claim in said])
@@ -165,7 +165,7 @@ def feature_table(found: Sequence[Findings]) -> Tabular:
 
 
 def run_table(found: Sequence[Findings]) -> Tabular:
-    """What the integration and the simulation took, one row per case."""
+    """Return what the integration and the simulation took, one row per case."""
     names: dict[str, None] = {}
     for one in found:
         names.update(dict.fromkeys(f"equations: {name}" for name in one.case.curve.numbers))
@@ -188,7 +188,7 @@ def _cell(value: float | int | str | None) -> str:
 
 
 def _comparison(found: Sequence[Findings]) -> Tabular | None:
-    """One row per compared time, one pair of columns per case."""
+    """Return one row per compared time, one pair of columns per case."""
     compared = [one for one in found if one.agreement is not None]
     times = sorted({alpha for one in compared if one.agreement for alpha in one.agreement.alpha})
     if not times:
@@ -209,7 +209,7 @@ def _comparison(found: Sequence[Findings]) -> Tabular | None:
 
 
 def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
-    """The deviation in standard errors and how large the standard error is."""
+    """Return the deviation in standard errors and how large the standard error is."""
     points, compared = one.case.points, one.agreement
     if points is None or compared is None or alpha not in compared.alpha:
         return "—", None
@@ -221,7 +221,7 @@ def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
 
 
 def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Picture]:
-    """The figures of a study with captions that say what is drawn."""
+    """Return the figures of a study with captions that say what is drawn."""
     cases = [one.case for one in found]
     simulated = any(case.points is not None for case in cases)
     dots = "; points: means over SGD runs, bars: their standard error" if simulated else ""
@@ -251,7 +251,7 @@ def study_page(
     provenance: Sequence[tuple[str, str]] = (),
     files: Sequence[str] = (),
 ) -> str:
-    """The report of a study as one HTML page.
+    """Return the report of a study as one HTML page.
 
     Args:
         title, subtitle: What was studied.

@@ -15,7 +15,8 @@ __all__ = ["figure_numbers"]
 
 
 def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:
-    """What the figure of that name draws, in long form with a head; empty if there is nothing.
+    """Return what the figure of that name draws, in long form with a head; empty if there is
+    nothing.
 
     Columns: case, "equations" or "SGD", quantity, alpha, value and its standard error (empty for
     equations). All digits of doubles.

@@ -127,7 +127,7 @@ def _fixed_points(equations: LearningEquations, forms: PlateauForms) -> Section:
 
 
 def _solution(forms: PlateauForms) -> tuple[list[Step], str]:
-    """The fixed point in closed form, where it has one, and as LaTeX."""
+    """Return the fixed point in closed form, where it has one, and as LaTeX."""
     closed = forms.closed
     if closed is None:
         return [], r"R = c \left(T + D\right) ,\quad Q = C = c^{2} M \left(T + D\right)"
@@ -145,7 +145,7 @@ def _solution(forms: PlateauForms) -> tuple[list[Step], str]:
 
 
 def _mode_text(rate: sp.Expr) -> str:
-    """The rate of one eigenspace in the letters of the field."""
+    """Return the rate of one eigenspace in the letters of the field."""
     import sympy as sp
 
     replaced = {}
@@ -219,7 +219,7 @@ def _matrices(forms: PlateauForms, matrices: LinearisedMatrices | None) -> Secti
 
 
 def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
-    """The rows of the matrices, in the basis of the deviations."""
+    """Yield the rows of the matrices, in the basis of the deviations."""
     letters = {
         "G": "G",
         "H_row": r"\left(H_{\tau}\right)",

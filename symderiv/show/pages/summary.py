@@ -12,7 +12,7 @@ from symderiv.show.plots.features import Agreement
 
 
 def study_summary(title: str, found: Sequence[Findings]) -> Part:
-    """The sentences and the table of plateaus and decays."""
+    """Return the sentences and the table of plateaus and decays."""
     warnings = [
         Paragraph(f"warning  {warning}", tone="warning")
         for one in found
@@ -22,7 +22,7 @@ def study_summary(title: str, found: Sequence[Findings]) -> Part:
 
 
 def agreement_json(found: Sequence[Findings]) -> dict[str, Any]:
-    """The comparison of equations and simulation as JSON types.
+    """Return the comparison of equations and simulation as JSON types.
 
     ``agrees`` is null if nothing was compared.
     """

@@ -39,7 +39,7 @@ def write_page(sweep: Sweep, output: Output) -> Path:
 
 
 def page_text(sweep: Sweep) -> str:
-    """The page of a sweep, figures inside."""
+    """Return the page of a sweep, figures inside."""
     data = sweep_plots.ascending(sweep.to_xarray())
     keys = " × ".join(f"{plain_name(data, name)} ({data.sizes[name]})" for name in swept(data))
     figures = enumerate(_figures(data), start=1)
@@ -65,7 +65,7 @@ def page_text(sweep: Sweep) -> str:
 
 
 def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
-    """The figures of a sweep with their captions."""
+    """Return the figures of a sweep with their captions."""
     if "generalization_error" in data:
         found = [
             (sweep_plots.curve_figure(data), "Generalisation error ε_g over α."),
@@ -91,14 +91,14 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
 
 
 def _statement(text: str) -> str:
-    """What is swept as it is read; JSON in lines."""
+    """Return what is swept as it is read; JSON in lines."""
     if text.startswith("{"):
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     return text
 
 
 def _range(data: xarray.Dataset, name: str) -> str:
-    """A key with its values, the first and the last if they are many."""
+    """Return a key with its values, the first and the last if they are many."""
     values = data[name].values
     shown = [value_text(value) for value in values]
     if len(shown) > _MOST_VALUES:

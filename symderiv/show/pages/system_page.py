@@ -37,7 +37,7 @@ def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Outp
 
 
 def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str:
-    """The page, figures inside.
+    """Return the page, figures inside.
 
     Raises:
         InputError: The run does not know its statement, as one from another process.
@@ -65,7 +65,7 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
 
 
 def _shown(run: SystemRun) -> list[str]:
-    """Names of what moves, observables first."""
+    """Return names of what moves, observables first."""
     moving = [name for name in run.dimensions if run.alpha.size and np.ptp(run[name], axis=0).any()]
     return [*run.observables, *moving]
 

@@ -19,7 +19,7 @@ __all__ = ["error_axes", "new_axes"]
 
 
 def new_axes(ax: Axes | None) -> Axes:
-    """The axes to draw into, new ones if none were given."""
+    """Return the axes to draw into, new ones if none were given."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

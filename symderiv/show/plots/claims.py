@@ -49,13 +49,13 @@ def findings(case: StudyCase) -> Findings:
 
 
 def letter(key: str) -> str:
-    """The usual letter of a study key, or the key's last part."""
+    """Return the usual letter of a study key, or the key's last part."""
     record = record_of(key)
     return (record and record.letter) or key.rpartition(".")[2].replace("_", " ")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number for reading, e.g. ``0.00608``, ``2130``, ``9.38×10⁻⁷``."""
+    """Return a number for reading, e.g. ``0.00608``, ``2130``, ``9.38×10⁻⁷``."""
     if value == 0:
         return "0"
     if not math.isfinite(value):
@@ -69,7 +69,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def describe_plateau(found: SlowestStretch | None) -> str:
-    """The plateau, or the lack of one, in words."""
+    """Return the plateau, or the lack of one, in words."""
     if found is None:
         return "no plateau: after the initial fall ε_g never slows down and speeds up again"
     if not found.exists:
@@ -93,7 +93,7 @@ def describe_plateau(found: SlowestStretch | None) -> str:
 
 
 def describe_decay(found: Decay) -> str:
-    """The final decay in words."""
+    """Return the final decay in words."""
     if found.rate < 0:
         return (
             f"ε_g grows from α = {number(found.begin)} to {number(found.end)}, "
@@ -106,7 +106,7 @@ def describe_decay(found: Decay) -> str:
 
 
 def describe_agreement(found: Agreement) -> str:
-    """The comparison with the simulation in words."""
+    """Return the comparison with the simulation in words."""
     verdict = "agree" if found.agrees else "DISAGREE"
     times = len(found.deviations)
     return (
@@ -118,7 +118,7 @@ def describe_agreement(found: Agreement) -> str:
 
 
 def claims(found: Sequence[Findings]) -> list[Observation]:
-    """All sentences of a report: trends over the sweep first, then case by case."""
+    """Return all sentences of a report: trends over the sweep first, then case by case."""
     sentences = list(_trends(found))
     several = len(found) > 1
     for one in found:
@@ -190,7 +190,9 @@ def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Obser
 
 
 def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int | None:
-    """The sign of length(second) − length(first); None if a plateau's unknown end hides it."""
+    """Return the sign of length(second) − length(first); None if a plateau's unknown end hides
+    it.
+    """
     a, b = (0.0 if one is None else one.length for one in (first, second))
     open_a = first is not None and first.exists and first.end is None
     open_b = second is not None and second.exists and second.end is None

@@ -81,7 +81,8 @@ def resolved(error: Floats, tolerance: float) -> int:
 
 
 def plateau(curve: Curve) -> SlowestStretch | None:
-    """The flattest stretch after the initial transient, or None if the curve has no such stretch.
+    """Return the flattest stretch after the initial transient, or None if the curve has no such
+    stretch.
 
     The minimum of the local exponent counts only between two maxima or before the last time; a
     curve whose exponent only grows, or only falls after its transient, has none.
@@ -123,7 +124,7 @@ def _first_maximum(exponent: Floats) -> int | None:
 
 
 def _crossing(alpha: Floats, error: Floats, level: float) -> float | None:
-    """The first time at which ε_g falls below ``level``, interpolated in logarithms."""
+    """Return the first time at which ε_g falls below ``level``, interpolated in logarithms."""
     below = np.flatnonzero(error < level)
     if not below.size:
         return None
@@ -150,7 +151,9 @@ class Decay:
 
 
 def final_decay(curve: Curve) -> Decay | None:
-    """The mean decay over the last fifth of the time; None with fewer than two times there."""
+    """Return the mean decay over the last fifth of the time; None with fewer than two times
+    there.
+    """
     alpha, error = _positive(curve)
     if alpha.size < 2 or alpha[-1] <= alpha[0]:
         return None

@@ -18,7 +18,7 @@ FIGURE_FORMATS = ("svg", "png", "pdf")
 def figure_output(
     path: Path, *, inputs: Iterable[Path] = (), force: bool = False, name: str = "figure"
 ) -> Output:
-    """The output of a figure, whose ending says its format.
+    """Return the output of a figure, whose ending says its format.
 
     Args:
         path: The file.

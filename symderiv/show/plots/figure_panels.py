@@ -66,7 +66,7 @@ class Panel:
 
 
 def panel_figure(panels: Sequence[Panel]) -> Figure:
-    """The panels side by side, at most three in a row."""
+    """Return the panels side by side, at most three in a row."""
     with _styled():
         columns = min(len(panels), _MOST_COLUMNS)
         rows = -(-len(panels) // columns)

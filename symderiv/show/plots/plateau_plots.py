@@ -18,7 +18,7 @@ Group = tuple[str, str, int, Sequence[float]]
 
 
 def spectrum_axes(groups: Sequence[Group], ax: Axes | None = None) -> Axes:
-    """Rates of all groups on one axis that is linear around 0 and logarithmic beyond.
+    """Return rates of all groups on one axis that is linear around 0 and logarithmic beyond.
 
     Args:
         groups: with at least one rate each; a positive rate leaves the plateau.

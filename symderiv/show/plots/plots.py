@@ -152,7 +152,7 @@ def drawn_mean(
     label: str | None,
     scale: str = "log",
 ) -> None:
-    """A simulation's mean at some of its times, with error bars."""
+    """Draw a simulation's mean at some of its times, with error bars."""
     chosen = _thinned(alpha, 22, scale)
     axis.errorbar(
         alpha[chosen],
@@ -217,7 +217,7 @@ def _downward_limited(mean: Floats, se: Floats) -> Floats:
 
 
 def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:
-    """Indices of about ``count`` times, evenly spread on the axis."""
+    """Return indices of about ``count`` times, evenly spread on the axis."""
     if not alpha.size:
         return []
     places = np.log(alpha) if scale == "log" else alpha
@@ -255,7 +255,7 @@ def overlap_figure(cases: Sequence[StudyCase]) -> Figure:
 
 
 def _entries(name: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The entries of Q, R or v that are drawn, Q without what its symmetry repeats."""
+    """Return the entries of Q, R or v that are drawn, Q without what its symmetry repeats."""
     if name == "v":
         return list(np.ndindex(shape))[:_MOST_LINES]
     return [pair for pair in np.ndindex(shape) if name == "R" or pair[1] >= pair[0]][:_MOST_LINES]
@@ -298,7 +298,9 @@ def _draw_overlaps(axis: Axes, case: StudyCase, name: str, *, first: bool) -> No
 
 
 def exponent_figure(cases: Sequence[StudyCase]) -> Figure:
-    """The local exponent −d ln ε_g / d ln α of the equations, with the bound for a plateau."""
+    """Return the local exponent −d ln ε_g / d ln α of the equations, with the bound for a
+    plateau.
+    """
     with _styled():
         figure, axes = _new(1, 1, (8.0, 3.0))
         axis = axes[0, 0]

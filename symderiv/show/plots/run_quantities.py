@@ -90,7 +90,7 @@ QUANTITIES: Mapping[str, Quantity] = {
 
 
 def quantity_of(name: str) -> Quantity:
-    """A quantity by its name.
+    """Return a quantity by its name.
 
     Raises:
         InputError: there is none of this name.
@@ -102,7 +102,7 @@ def quantity_of(name: str) -> Quantity:
 
 
 def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float = 0.0) -> float:
-    """The number of a run; rows that it did not reach are not a number.
+    """Return the number of a run; rows that it did not reach are not a number.
 
     Args:
         quantity: what is asked for.
@@ -121,7 +121,7 @@ def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float 
 
 
 def tolerance_of(study_text: str) -> float:
-    """The relative tolerance that a study asks for."""
+    """Return the relative tolerance that a study asks for."""
     return float(tables_of(study_text)["time"]["relative_tolerance"])
 
 

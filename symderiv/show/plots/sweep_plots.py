@@ -41,7 +41,7 @@ _TITLE = 24
 
 
 def sweep_figure(data: xarray.Dataset, quantity: str = "generalization_error") -> Figure:
-    """A sweep drawn by itself: what over which keys.
+    """Return a sweep drawn by itself: what over which keys.
 
     Raises:
         InputError: there is no such quantity.
@@ -55,7 +55,8 @@ def sweep_figure(data: xarray.Dataset, quantity: str = "generalization_error") -
 
 
 def observables(data: xarray.Dataset) -> list[str]:
-    """The variables that are one number at each time: of systems what was observed, first to last.
+    """Return the variables that are one number at each time: of systems what was observed, first to
+    last.
 
     Raises:
         InputError: there is none.
@@ -69,39 +70,39 @@ def observables(data: xarray.Dataset) -> list[str]:
 
 
 def curve_name(name: str) -> str:
-    """What a curve is called on axes."""
+    """Return what a curve is called on axes."""
     return r"$\epsilon_g$" if name == "generalization_error" else name.replace("_", " ")
 
 
 def ascending(data: xarray.Dataset) -> xarray.Dataset:
-    """The dataset with the numbers of every key in ascending order."""
+    """Return the dataset with the numbers of every key in ascending order."""
     return data.sortby([name for name in swept(data) if data[name].dtype.kind in "fi"])
 
 
 def swept(data: xarray.Dataset) -> list[str]:
-    """The swept dimensions."""
+    """Return the swept dimensions."""
     return [str(name) for name in data["status"].dims]
 
 
 def name_of(data: xarray.Dataset, dimension: str) -> str:
-    """What a dimension is called in figures, η for one."""
+    """Return what a dimension is called in figures, η for one."""
     return written(plain_name(data, dimension))
 
 
 def plain_name(data: xarray.Dataset, dimension: str) -> str:
-    """The same in text."""
+    """Return the same in text."""
     key = str(data[dimension].attrs.get("key", dimension))
     table, _, rest = key.partition(".")
     return rest if table in ("initial", "inputs") and "." in rest else letter(key)
 
 
 def written(name: str) -> str:
-    """A letter with an index as it is set: σ_J."""
+    """Return a letter with an index as it is set: σ_J."""
     return re.sub(r"^(\w)_(\w)$", r"\1$_\2$", name)
 
 
 def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
-    """Values of some dimensions in words, ``η = 0.1, β = 1``."""
+    """Return values of some dimensions in words, ``η = 0.1, β = 1``."""
     return ", ".join(
         f"{name_of(data, name)} = {value_text(data[name].values[place])}"
         for name, place in places.items()
@@ -109,7 +110,7 @@ def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A swept value as it is read."""
+    """Return a swept value as it is read."""
     if isinstance(value, np.generic):
         value = value.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -139,7 +140,8 @@ def curve_figure(data: xarray.Dataset, name: str | None = None) -> Figure:
 
 
 def map_figure(data: xarray.Dataset, quantity: str) -> Figure:
-    """A number per point: over one key as points, over two as a map, over more as several maps.
+    """Return a number per point: over one key as points, over two as a map, over more as several
+    maps.
 
     Raises:
         InputError: there is no such quantity.
@@ -169,7 +171,7 @@ def map_figure(data: xarray.Dataset, quantity: str) -> Figure:
 
 
 def status_figure(data: xarray.Dataset) -> Figure:
-    """How each point ended: the phase diagram of the sweep."""
+    """Return how each point ended: the phase diagram of the sweep."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
@@ -241,7 +243,7 @@ def order_figure(data: xarray.Dataset) -> Figure:
 
 
 def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
-    """The number of every point, in the shape of the grid."""
+    """Return the number of every point, in the shape of the grid."""
     alpha, error = data["alpha"], data[observables(data)[0]]
     time = str(error.dims[-1])
     errors = error.values.reshape(-1, data.sizes[time])
@@ -276,7 +278,7 @@ class _Colours:
         return plots.colour(place, self._values.size)
 
     def explain(self, figure: Figure, axes: Sequence[Axes], name: str) -> None:
-        """A colour bar, or a legend where values are few or texts."""
+        """Add a colour bar, or a legend where values are few or texts."""
         if self._scaled:
             figure.colorbar(self._map, ax=list(axes), label=name, shrink=0.85)
             return
@@ -290,12 +292,12 @@ class _Colours:
 
 
 def _colour_key(data: xarray.Dataset) -> str:
-    """The key with most values, numbers before texts."""
+    """Return the key with most values, numbers before texts."""
     return max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
 
 
 def _map_keys(data: xarray.Dataset) -> list[str]:
-    """The two keys of a map, the one with most values to the right; one if there is one."""
+    """Return the two keys of a map, the one with most values to the right; one if there is one."""
     names = sorted(swept(data), key=lambda name: data.sizes[name])
     return [name for name in names if data.sizes[name] > 1][-2:] or names[-1:]
 
@@ -303,7 +305,9 @@ def _map_keys(data: xarray.Dataset) -> list[str]:
 def _panels(
     data: xarray.Dataset, others: list[str]
 ) -> tuple[Figure, list[Axes], list[dict[str, int]]]:
-    """A figure with a panel for each combination of the other keys, thinned out if too many."""
+    """Return a figure with a panel for each combination of the other keys, thinned out if too
+    many.
+    """
     counts = [data.sizes[name] for name in others]
     whole = list(itertools.product(*map(range, counts)))
     chosen = [whole[n] for n in _thin(len(whole), _MOST_PANELS)]
@@ -330,7 +334,7 @@ def _draw(
     logarithmic: bool,
     finite: Floats,
 ) -> Any:
-    """A map over two keys, or points over one."""
+    """Return a map over two keys, or points over one."""
     from matplotlib.colors import LogNorm, Normalize
 
     if len(across) == 1:
@@ -351,13 +355,15 @@ def _draw(
 
 
 def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.ndarray:
-    """Values in the order of the sweep with the key of the upward axis first."""
+    """Return values in the order of the sweep with the key of the upward axis first."""
     first, second = (swept(data).index(name) for name in across)
     return values if first < second else values.T
 
 
 def _place(axis: Any, values: np.ndarray) -> Floats:
-    """Where values stand on an axis, which is made logarithmic, or labelled, as they need it."""
+    """Return where values stand on an axis, which is made logarithmic, or labelled, as they need
+    it.
+    """
     if values.dtype.kind not in "fi":
         axis.set_ticks(range(values.size), [value_text(value) for value in values])
         return np.arange(values.size, dtype=np.float64)

@@ -43,7 +43,7 @@ def run_axes(results: Sequence[Any], names: Iterable[str] | None, ax: Axes | Non
 
 
 def curves_figure(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Figure:
-    """One order parameter or observable over log α and over α."""
+    """Return one order parameter or observable over log α and over α."""
     results = [run] if simulation is None else [run, simulation]
     with plots._styled():
         figure, axes = plots._new(1, 2, (8.6, 3.6))
