@@ -46,8 +46,8 @@ def derive(
 
 @public
 def generate(
-    activation: str | None,
-    name: str,
+    activation: str | None = None,
+    name: str = "",
     *,
     teacher_activation: str | None = None,
     tolerance: float | None = None,
@@ -64,7 +64,7 @@ def generate(
 
     Args:
         activation, teacher_activation, tolerance, study, rule: see :func:`derive`.
-        name: a Python identifier; the file is NAME.py.
+        name: a Python identifier, which is needed; the file is NAME.py.
         output: its folder; None writes nothing, the text is then ``to_source()``.
         force: replace files that symderiv did not write.
 
@@ -76,7 +76,7 @@ def generate(
 
 
 def export(
-    to: str,
+    to: str = "python",
     *,
     study: str | PathLike[str] | None = None,
     activation: str | None = None,
@@ -94,7 +94,7 @@ def export(
         study, activation, teacher_activation, tolerance: see :func:`derive`.
         output: the file to write; None writes nothing, the text is then ``to_source()``.
         force: replace a file that symderiv did not write.
-        fragment: see :meth:`symderiv.Problem.export`.
+        fragment: see :meth:`symderiv.Problem.export`; None is as if it were left out.
 
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
@@ -105,7 +105,8 @@ def export(
         inputs = Isotropic(dimension=1000)
         sizes = {"students": 2, "teachers": 2, "learning_rate": 0.5, "inputs": inputs}
     problem = _problem(activation, teacher_activation, study, sizes)
-    return problem.export(to, output, tolerance=tolerance, force=force, **fragment)
+    asked = {key: value for key, value in fragment.items() if value is not None}
+    return problem.export(to, output, tolerance=tolerance, force=force, **asked)
 
 
 def _problem(

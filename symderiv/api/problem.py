@@ -168,19 +168,27 @@ class Problem(Shown):
         raise AttributeError(f"a Problem has no attribute {name!r}")
 
     @classmethod
-    def from_toml(cls, source: str | PathLike[str], *, timed: bool = False) -> Problem:
+    def from_toml(
+        cls,
+        source: str | PathLike[str],
+        *,
+        timed: bool = False,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Problem:
         """Return the problem that a study file states, or the text of one.
 
         Args:
             source: the path of a file, or a text of several lines.
             timed: refuse a problem that does not say at which times results are wanted.
+            changes: values of keys instead of the file's, by their names with the table or without.
 
         Raises:
             InputError: the file cannot be read, or something in it is not acceptable.
         """
+        asked = by_key(changes or {})
         if isinstance(source, str) and "\n" in source:
-            return cls._of(parse_study(source, Path().absolute(), timed=timed))
-        return cls._of(load_study(Path(source), timed=timed), Path(source))
+            return cls._of(parse_study(source, Path().absolute(), timed=timed, changes=asked))
+        return cls._of(load_study(Path(source), timed=timed, changes=asked), Path(source))
 
     def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the text of a study file that states this problem; reads back to an equal one.

@@ -21,12 +21,12 @@ __all__ = ["swept"]
 
 def swept(
     problem: Problem,
-    over: Sequence[str],
+    over: Sequence[str] | None = None,
     *,
-    page: Path | None,
-    netcdf: Path | None,
-    files: bool,
-    force: bool,
+    page: Path | None = None,
+    netcdf: Path | None = None,
+    files: bool = False,
+    force: bool = False,
     notice: Callable[[str], None],
     **how: Any,
 ) -> Sweep | GridResult:
@@ -34,15 +34,17 @@ def swept(
 
     Args:
         problem: what is swept.
-        over: ``key=v1,v2`` or ``key=low:high:count``.
-        page, netcdf: also written.
-        files: a folder of RUN files instead of a store.
+        over: a key of the study and its values, or a range KEY=LOW:HIGH:COUNT or
+            KEY=log:LOW:HIGH:COUNT; repeat it for a grid. Replaces the same key of the sweep table.
+        page: also one page with all pictures.
+        netcdf: also one netCDF file.
+        files: deprecated: a folder with one RUN file per point instead of a store.
         force, notice, how: see :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
 
     Raises:
         InputError: a text is no key with values, or nothing may be written there.
     """
-    grid = dict(parse_over(text) for text in over)
+    grid = dict(parse_over(text) for text in over or ())
     # refused before anything is computed
     formats = ((page, "html"), (netcdf, "nc"))
     others = [

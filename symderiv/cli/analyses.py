@@ -14,7 +14,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 
 
-@calling("api/results/plateau", "plateau")
+@calling("api/results/plateau:plateau")
 def plateau(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
@@ -33,7 +33,7 @@ def plateau(
     shown(found, json_, plot=figure)
 
 
-@calling("api/results/late", "late")
+@calling("api/results/late:late")
 def asymptotics(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
@@ -51,7 +51,7 @@ def asymptotics(
     shown(found, json_, plot=figure)
 
 
-@calling("api/results/linear", "linear")
+@calling("api/results/linear:linear")
 def linear(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
@@ -87,9 +87,8 @@ def _length(text: str) -> Any:
 
 
 @calling(
-    "api/results/localise",
-    "localise",
-    but=("initial_std", "sample", "convention", "progress"),
+    "api/results/localise:localise",
+    but=("initial_std", "sample", "convention"),
     read={"lengths": _lengths},
 )
 def localise(

@@ -9,7 +9,8 @@ import ast
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -22,6 +23,12 @@ __all__ = ["calling"]
 _SOURCES: Final = Path(__file__).parents[1]
 _PLACEHOLDERS: Final = {
     "activation": "G",
+    "teacher_activation": "G",
+    "tolerance": "E",
+    "study": "STUDY.toml",
+    "equations": "NAMES",
+    "labels": "PREFIX",
+    "notation": "NAME",
     "alpha": "A1,A2,…",
     "batch": "B",
     "digits": "N",
@@ -40,24 +47,31 @@ _PLACEHOLDERS: Final = {
 }
 #: Named as they are written.
 _AS_WRITTEN: Final = re.compile(r"[A-Z]\d")
+_SHORT: Final = {"output": "-o"}
+#: Arguments by which a program follows a call, and a command does not ask.
+_TOLD: Final = ("self", "problem", "progress", "notice", "checkpoint", "checkpoints")
 
 Command = Callable[..., None]
 
 
 def calling(
-    module: str,
-    name: str,
-    *,
+    call: str,
+    *others: str,
     but: tuple[str, ...] = (),
-    read: Mapping[str, Callable[[str], Any]] | None = None,
+    read: Mapping[str, Callable[[Any], Any]] | None = None,
+    placeholders: Mapping[str, str] | None = None,
 ) -> Callable[[Command], Command]:
     """Give a command, in the place of its ``**asked``, an option for each argument of a call.
 
+    An argument that the command has itself is left to it. Where the call takes the keys of a
+    learning rule as ``**rule``, each of them is an option as well.
+
     Args:
-        module: where the call is, such as "api/results/plateau".
-        name: of the function.
+        call: module and name, such as "api/results/plateau:plateau".
+        others: calls to which its docstring refers, and which take its remaining keywords.
         but: arguments that are no options.
         read: from the texts of options to arguments, where the annotation does not say how.
+        placeholders: of values, where they are not the usual ones.
     """
     readers: dict[str, Callable[[Any], Any]] = dict(read or {})
 
@@ -72,14 +86,24 @@ def calling(
             command(**given)
 
         def read_options() -> None:
-            options = [one for one in _arguments(module, name) if one.name not in but]
+            own = inspect.signature(command, eval_str=True).parameters
+            left_out = {*_TOLD, *but, *own}
+            calls = [_Call(each) for each in (call, *others)]
+            options = [one for one in calls[0].arguments(calls[1:]) if one.name not in left_out]
             times = [one.name for one in options if "Iterable[float]" in one.annotation]
             readers.update(dict.fromkeys(times, read_times))
-            own = inspect.signature(command, eval_str=True).parameters.values()
-            others = [each.replace(kind=each.KEYWORD_ONLY) for each in own]
-            others = [each for each in others if each.name != "asked"]
-            asked = [one.parameter() for one in options]
-            wrapped.__signature__ = inspect.Signature([*asked, *others])  # type: ignore[attr-defined]
+            asked = [
+                one.parameter((placeholders or {}).get(one.name), one.name in (read or {}))
+                for one in options
+            ]
+            if calls[0].takes_rule:
+                from symderiv.cli.rule_options import of_rule, rule_keys
+
+                asked = [of_rule(one) if one.name == "study" else one for one in asked]
+                asked += rule_keys()
+            kept = [each for name, each in own.items() if name != "asked"]
+            kept = [each.replace(kind=each.KEYWORD_ONLY) for each in kept]
+            wrapped.__signature__ = inspect.Signature([*asked, *kept])  # type: ignore[attr-defined]
 
         wrapped.read_options = read_options  # type: ignore[attr-defined]
         return wrapped
@@ -87,26 +111,32 @@ def calling(
     return decorated
 
 
+@dataclass(frozen=True)
 class _CallArgument:
     """An argument of a call: what its source says of it."""
 
-    def __init__(self, name: str, annotation: str, default: Any, words: str) -> None:
-        self.name, self.annotation, self.default, self.words = name, annotation, default, words
+    name: str
+    annotation: str
+    default: Any
+    words: str
 
-    def parameter(self) -> inspect.Parameter:
-        """The option that it is."""
+    def parameter(self, placeholder: str | None, is_read: bool) -> inspect.Parameter:
+        """The option that it is; a text where a function reads it."""
         typed = self.name if _AS_WRITTEN.fullmatch(self.name) else self.name.replace("_", "-")
-        metavar = _PLACEHOLDERS.get(self.name, "X" if _AS_WRITTEN.match(self.name) else None)
+        usual = _PLACEHOLDERS.get(self.name, "X" if _AS_WRITTEN.match(self.name) else None)
         missing = self.default is inspect.Parameter.empty
         shown = option(
-            f"--{typed}", self.words, metavar, show_default=not missing and self.default is not None
+            f"--{typed}",
+            self.words,
+            placeholder or usual,
+            short=_SHORT.get(self.name, ""),
+            show_default=not missing and self.default not in (None, ()),
         )
-        kind = self._kind()
+        kind, default = self._kind(is_read), self.default
         if issubclass(kind, StrEnum):
-            return self._made(kind, shown, self.default if missing else kind(self.default))
-        return self._made(kind | None if self.default is None else kind, shown, self.default)
-
-    def _made(self, kind: Any, shown: Any, default: Any) -> inspect.Parameter:
+            default = default if missing else kind(default)
+        elif not missing and default in (None, ()):
+            kind, default = kind | None, None
         return inspect.Parameter(
             self.name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -114,26 +144,60 @@ class _CallArgument:
             annotation=Annotated[kind, shown],
         )
 
-    def _kind(self) -> Any:
+    def _kind(self, is_read: bool) -> Any:
         """Of the types it may have, the one that a word on a command line can be."""
+        if re.search(r"Mapping\[|(Sequence|Collection)\[str\]", self.annotation):
+            return str if is_read and "Mapping" not in self.annotation else list[str]
         if self.annotation.startswith("Literal["):
             words = ast.literal_eval(self.annotation.removeprefix("Literal"))
             return StrEnum(self.name, {word.replace("-", "_"): word for word in words})
-        if "PathLike" in self.annotation:
+        if re.search(r"PathLike|\bPath\b", self.annotation):
             return Path
         plain: dict[str, type] = {"bool": bool, "int": int, "float": float}
         return plain.get(self.annotation.removesuffix(" | None"), str)
 
 
-def _arguments(module: str, name: str) -> Iterator[_CallArgument]:
-    tree = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
-    function = next(n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name)
-    words = _words(ast.get_docstring(function) or "")
-    given = function.args
-    for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        assert one.annotation is not None
-        value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
-        yield _CallArgument(one.arg, ast.unparse(one.annotation), value, words[one.arg])
+class _Call:
+    """A call as its source says it: ``module:function`` or ``module:Class.method``."""
+
+    def __init__(self, place: str) -> None:
+        module, _, name = place.partition(":")
+        within: Any = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
+        for part in name.split("."):
+            within = next(n for n in within.body if getattr(n, "name", "") == part)
+        self._given: ast.arguments = within.args
+        self._keywords = getattr(within.args.kwarg, "arg", "")
+        self._words = _words(ast.get_docstring(within) or "")
+
+    @property
+    def takes_rule(self) -> bool:
+        """Whether its further keywords are keys of a learning rule."""
+        return self._keywords == "rule"
+
+    def arguments(self, others: Sequence[_Call] = ()) -> Iterator[_CallArgument]:
+        """Its arguments, and those of others where it takes what they do.
+
+        What a docstring leaves to that of another call is taken from there.
+        """
+        named = self._given.args
+        missing = len(named) - len(self._given.defaults)
+        defaults = [*(None for _ in range(missing)), *self._given.defaults]
+        whole = [*zip(named, defaults, strict=True)]
+        whole += zip(self._given.kwonlyargs, self._given.kw_defaults, strict=True)
+        words = [each._words for each in (self, *others)]
+        for one, default in whole:
+            if one.annotation is None:
+                continue
+            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+            said = (each[one.arg] for each in words if one.arg in each)
+            meant = next((each for each in said if not each.startswith("See ")), "")
+            yield _CallArgument(one.arg, ast.unparse(one.annotation), value, meant)
+        if self._keywords and not self.takes_rule:
+            own = {one.arg for one, _ in whole}
+            for each in (found for other in others for found in other.arguments()):
+                # what is not given is left to the call
+                if each.name not in own:
+                    yield replace(each, default=False if each.default is False else None)
 
 
 def _words(docstring: str) -> dict[str, str]:
@@ -143,7 +207,7 @@ def _words(docstring: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for names, text in entries:
         plain = re.sub(r":\w+:`~?([^`]*)`|``", lambda match: match[1] or "", " ".join(text.split()))
-        first = plain.split()[0]
+        first = plain.split()[0].rstrip(",;")
         # letters of mathematics stay what they are
         word = first.isascii() and (len(first) > 1 or first == "a")
         shown = plain[0].upper() + plain[1:] if word else plain

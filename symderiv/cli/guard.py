@@ -28,7 +28,7 @@ def guarded(
         # annotations are texts here; every parameter but a positional one has a default or is an
         # Annotated with the option's own name
         options = {
-            name: f"--{name.replace('_', '-')}"
+            name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
             for name, parameter in inspect.signature(command).parameters.items()
             if "typer.Argument" not in str(parameter.annotation)
         }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+from symderiv.cli.called import calling
 from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
@@ -18,6 +19,11 @@ from symderiv.cli.resumable import (
 from symderiv.foundation.outputs import Output, check_apart
 
 
+@calling(
+    "api/problem:Problem.map",
+    but=("kinds",),
+    placeholders={"resolution": "N", "coarse": "N", "change": "X", "check": "N"},
+)
 def map(
     study: StudyFile,
     quantity: Annotated[
@@ -33,24 +39,6 @@ def map(
         list[str],
         option("--over", "A key and its ends, or KEY=log:LOW:HIGH; twice.", "KEY=LOW:HIGH"),
     ],
-    resolution: Annotated[
-        int, option("--resolution", "Cells along each side, coarse times 2^n.", "N")
-    ] = 128,
-    coarse: Annotated[
-        int, option("--coarse", "Squares along each side to begin with.", "N", min=1)
-    ] = 8,
-    change: Annotated[
-        float | None,
-        option(
-            "--change",
-            "Difference that is none; decades where the quantity spans decades.",
-            "X",
-            show_default="a twentieth of the range",
-        ),
-    ] = None,
-    check: Annotated[
-        int, option("--check", "Other points, at random, to compare.", "N", min=0)
-    ] = 0,
     output: Annotated[
         Path | None, option("--output", "Also the map as netCDF.", "MAP.nc", short="-o")
     ] = None,
@@ -59,6 +47,7 @@ def map(
     fresh: Fresh = False,
     force: Force = False,
     json_: Json = False,
+    **asked: Any,
 ) -> None:
     """Map a number of a run over two keys of a study, solving only where it changes.
 
@@ -80,14 +69,7 @@ def map(
     checkpoint = checkpoint_beside(beside, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
         found = problem.map(
-            quantity,
-            over=ends_of(over),
-            resolution=resolution,
-            coarse=coarse,
-            change=change,
-            check=check,
-            checkpoint=checkpoint,
-            progress=bars(json_),
+            quantity, over=ends_of(over), **asked, checkpoint=checkpoint, progress=bars(json_)
         )
         if file is not None:
             write_result(checkpoint, lambda: found.save(file))

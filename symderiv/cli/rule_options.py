@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
@@ -13,25 +11,18 @@ from symderiv.problem.checked import Table
 from symderiv.problem.study_tables import RULE_KEYS, TABLES
 
 _RULE = "Learning rule"
-RuleOf = Annotated[
-    Path | None,
-    typer.Option(
-        "--study",
-        metavar="STUDY.toml",
-        help="Take activations and rule of it.",
-        show_default=False,
-        rich_help_panel=_RULE,
-    ),
-]
 
 
-def with_rule(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command, in the place of its ``**rule``, an option for each key of learning rules."""
-    signature = inspect.signature(command, eval_str=True)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    rule = [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
-    command.__signature__ = signature.replace(parameters=[*own, *rule])  # type: ignore[attr-defined]
-    return command
+def of_rule(asked: inspect.Parameter) -> inspect.Parameter:
+    """An option among those of the learning rule."""
+    kind, shown = get_args(asked.annotation)
+    shown.rich_help_panel = _RULE
+    return asked.replace(annotation=Annotated[kind, shown])
+
+
+def rule_keys() -> list[inspect.Parameter]:
+    """An option for each key of learning rules."""
+    return [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
 
 
 def _parameter(table: type[Table], name: str) -> inspect.Parameter:

@@ -16,6 +16,7 @@ from symderiv.cli.resumable import (
     resumable,
     write_result,
 )
+from symderiv.cli.typed_study import End, Set, stated_problem
 from symderiv.foundation.errors import StoppedError
 from symderiv.foundation.outputs import Output, check_apart
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 def solve(
     study: StudyFile,
+    set_: Set = None,
+    end: End = None,
     output: Annotated[
         Path | None,
         option("--output", "netCDF file.", "RUN.nc", short="-o", show_default="STUDY-run.nc"),
@@ -40,9 +43,7 @@ def solve(
 
     Example:  symderiv solve examples/two-units.toml --plot error.svg
     """
-    from symderiv.api.problem import Problem
-
-    problem = Problem.from_toml(study, timed=True)
+    problem = stated_problem(study, set_, end)
     target = Output(output or f"{study.stem}-run.nc", "nc", inputs=problem.files, force=force)
     figure = plot_output(plot, inputs=problem.files, force=force)
     _run(problem.solve, target, figure, checkpoint_every, fresh, json_)
@@ -50,6 +51,8 @@ def solve(
 
 def simulate(
     study: StudyFile,
+    set_: Set = None,
+    end: End = None,
     runs: Annotated[
         int | None, option("--runs", "Number of runs, instead of the study's.", "R")
     ] = None,
@@ -66,9 +69,7 @@ def simulate(
 
     Example:  symderiv simulate examples/two-units.toml --runs 8
     """
-    from symderiv.api.problem import Problem
-
-    problem = Problem.from_toml(study, timed=True)
+    problem = stated_problem(study, set_, end)
     target = Output(output or f"{study.stem}-sim.nc", "nc", inputs=problem.files, force=force)
 
     def simulated(**options: Any) -> Simulation:

@@ -8,10 +8,13 @@ from typing import Annotated
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable
+from symderiv.cli.typed_study import End, Set, stated_problem
 
 
 def study(
     study: StudyFile,
+    set_: Set = None,
+    end: End = None,
     thorough: Annotated[
         bool, option("--thorough", "Simulate as far as the equations are integrated.")
     ] = False,
@@ -28,9 +31,7 @@ def study(
 
     Example:  symderiv study examples/power-law-plateau.toml --output results
     """
-    from symderiv.api.problem import Problem
-
-    problem = Problem.from_toml(study, timed=True)
+    problem = stated_problem(study, set_, end)
     directory = output or Path(f"{study.stem}-results")
     with resumable(lambda: any(directory.glob("*.checkpoint"))):
         found = problem.study(

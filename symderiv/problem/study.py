@@ -23,7 +23,7 @@ from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import progress_bar
 from symderiv.inputs.given import Given
-from symderiv.problem.checked import Table
+from symderiv.problem.checked import Table, record_of
 from symderiv.problem.input_models import Data, Isotropic
 from symderiv.problem.key_names import study_key
 from symderiv.problem.rule_checks import check_rule
@@ -364,7 +364,9 @@ def _activation(text: str) -> Activation:
     return activation(text)
 
 
-def load_study(path: str | Path, *, timed: bool = True) -> Study:
+def load_study(
+    path: str | Path, *, timed: bool = True, changes: Mapping[str, Any] | None = None
+) -> Study:
     """Read and check a study file; see :func:`study_from_mapping`.
 
     Raises:
@@ -377,12 +379,18 @@ def load_study(path: str | Path, *, timed: bool = True) -> Study:
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 text") from None
     try:
-        return parse_study(text, base=path.parent, timed=timed)
+        return parse_study(text, base=path.parent, timed=timed, changes=changes)
     except InputError as error:
         raise error.inside(path.name) from None
 
 
-def parse_study(text: str, base: str | Path = ".", *, timed: bool = True) -> Study:
+def parse_study(
+    text: str,
+    base: str | Path = ".",
+    *,
+    timed: bool = True,
+    changes: Mapping[str, Any] | None = None,
+) -> Study:
     """Check the text of a study; ``base`` is the folder that files named in it are relative to.
 
     Raises:
@@ -393,7 +401,42 @@ def parse_study(text: str, base: str | Path = ".", *, timed: bool = True) -> Stu
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"not a TOML file: {error}") from None
-    return study_from_mapping(raw, base, timed=timed)
+    return study_from_mapping(with_values(raw, changes or {}), base, timed=timed)
+
+
+def with_values(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a study with other values of some keys, not checked.
+
+    A key that is set is not swept any more, and keys that cannot stand beside it are taken out.
+
+    Args:
+        raw: the tables.
+        changes: values by full keys; None takes a key out.
+    """
+    tables = dict(raw)
+    if changes and isinstance(tables.get("sweep"), Mapping):
+        swept = _read_sweep(tables["sweep"])
+        tables["sweep"] = {key: values for key, values in swept.items() if key not in changes}
+    for key, value in changes.items():
+        name, _, last = key.partition(".")
+        table = tables.get(name, {})
+        if not isinstance(table, Mapping):
+            continue
+        taken = {last} | {
+            other for other in table if f"{name}.{other}" not in changes and _apart(key, other)
+        }
+        tables[name] = {other: each for other, each in table.items() if other not in taken}
+        if value is not None:
+            tables[name][last] = value
+    return tables
+
+
+def _apart(key: str, other: str) -> bool:
+    """Return whether another key of the same table is not given together with a key."""
+    table, _, last = key.partition(".")
+    records = record_of(key), record_of(f"{table}.{other}")
+    pairs = zip(records, (other, last), strict=True)
+    return any(record is not None and name in record.instead_of for record, name in pairs)
 
 
 def study_from_mapping(

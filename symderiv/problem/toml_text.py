@@ -1,8 +1,9 @@
-"""Writing TOML: tables one level deep and lists of them, with numbers, texts and lists."""
+"""TOML: tables one level deep and lists of them written, single values read as they are typed."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,3 +45,11 @@ def value_to_toml(value: Any) -> str:
 def short_text(value: Any) -> str:
     text = value_to_toml(value) if not isinstance(value, Mapping) else "a table"
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+def typed_value(text: str) -> Any:
+    """Return the value that a text is in TOML; any other text is itself."""
+    try:
+        return tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()

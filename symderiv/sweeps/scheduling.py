@@ -37,6 +37,7 @@ __all__ = ["LARGE", "Job", "Workplace", "local_cluster", "on_cluster"]
 LARGE = 50_000
 
 _IN_FLIGHT = 3
+_MOST_PROCESSES = 10_000
 # A box whose worker dies so often is what kills it, most likely by its memory.
 _DEATHS = 10
 _PATIENCE = "60"
@@ -76,11 +77,18 @@ class Workplace:
             this process alone; by the number of points if it is None.
         stack: what is begun for the sweep ends with it.
         notice: called with a line where it runs.
+
+    Raises:
+        InputError: so many processes are not acceptable.
     """
 
     def __init__(
         self, where: str | int | None, stack: ExitStack, notice: Callable[[str], None]
     ) -> None:
+        if isinstance(where, int) and not 0 <= where <= _MOST_PROCESSES:
+            raise InputError(
+                f"must be from 0 to {_MOST_PROCESSES}; got {where}", argument="workers"
+            )
         self._where, self._stack, self._notice = where, stack, notice
         self._client: Any = None
 

@@ -233,6 +233,8 @@ def map_of(
         lattice = replace(lattice, change=0.0)
     if len(over) != 2:
         raise InputError("a map is over two keys, each with its two ends", argument="over")
+    if check < 0:
+        raise InputError(f"must be at least 0; got {check}", argument="check")
     if isinstance(study, Study):
         over = by_key(over)
     first, second = over

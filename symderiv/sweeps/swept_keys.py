@@ -14,7 +14,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import plain
-from symderiv.problem.toml_text import short_text
+from symderiv.problem.toml_text import short_text, typed_value
 from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
 
@@ -172,18 +172,11 @@ def values_of(text: str) -> list[Any]:
         # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
         return list(tomllib.loads(f"values = [{text}]")["values"])
     except tomllib.TOMLDecodeError:
-        return [_value(part.strip()) for part in text.split(",")]
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+        return [typed_value(part) for part in text.split(",")]
 
 
 def _spread(text: str, match: re.Match[str]) -> list[Any]:
-    low, high, count = (_value(match[name]) for name in ("low", "high", "count"))
+    low, high, count = (typed_value(match[name]) for name in ("low", "high", "count"))
     numbers = all(type(end) in (int, float) and np.isfinite(float(end)) for end in (low, high))
     if not numbers or type(count) is not int or not 1 < count <= _MOST_VALUES:
         raise InputError(

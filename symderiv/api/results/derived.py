@@ -135,6 +135,8 @@ def module_of(
     Raises:
         InputError: an argument is not acceptable, or the file must not be replaced.
     """
+    if not name:
+        raise InputError("is missing", argument="name")
     check_module_name(name, None if output is None else Path(output))
     tolerance = _checked(tolerance)
 
@@ -211,8 +213,22 @@ def _digest(path: str, text: str) -> str:
 class CheckedIn(Answer):
     """The modules of the package: where they are, which differ from their derivation."""
 
+    _compared = False
+
     _title = "Checked-in solver modules"
     _first = ("path", "modules", "differing")
+
+    def failure(self) -> str | None:
+        """Return which modules differ where they were only compared, and what to do; None if
+        none.
+        """
+        differing = ", ".join(self._record["differing"])
+        if not (self._compared and differing):
+            return None
+        return (
+            f"the checked-in modules {differing} differ from what the derivation gives; "
+            "run: symderiv generate --checked-in"
+        )
 
 
 def checked_in(*, check: bool = False) -> CheckedIn:
@@ -226,7 +242,10 @@ def checked_in(*, check: bool = False) -> CheckedIn:
     outcome = "differ from their derivation" if check else "rewritten"
     text = f"{len(RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
     modules = sorted(RECIPES)
-    return CheckedIn({"path": str(directory), "modules": modules, "differing": differing}, text)
+    record = {"path": str(directory), "modules": modules, "differing": differing}
+    found = CheckedIn(record, text)
+    found._compared = check
+    return found
 
 
 def _checked(tolerance: float | None) -> float | None:

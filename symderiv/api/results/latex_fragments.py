@@ -79,10 +79,12 @@ def latex_fragment(
 
     Args:
         study: what is learned.
-        equations: names of those that are wanted, in this order (:func:`names_of`); all when empty.
+        equations: names of those that are wanted, in this order (dQ, dR, error, A, …,
+            :func:`names_of`); all when left out.
         labels: a prefix: every numbered equation gets ``\\label{prefix:name}``.
         numbering: "all", "none", or "rates": time derivatives and the error only.
-        notation: one of :data:`NOTATIONS`; those of papers are for isotropic inputs.
+        notation: "symderiv", or that of a paper for isotropic inputs: "saad-solla", "goldt",
+            "worschech".
         integrals: "folded": by their names and definitions; "written": in covariances.
 
     Raises:

@@ -1,0 +1,41 @@
+"""Values of a study's keys as they are typed: ``key=value``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symderiv.foundation.errors import InputError
+from symderiv.problem.key_names import by_key
+from symderiv.problem.toml_text import typed_value
+
+__all__ = ["typed_changes"]
+
+
+def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, Any]:
+    """Return the values of keys that texts ``key=value`` give.
+
+    Args:
+        texts: a key of the study file, with its table or by its last word, and a value as TOML
+            writes it, or any other text.
+        end: the time α at which integration and simulation end.
+
+    Raises:
+        InputError: a text has no equals sign, or there is no such key; the message has the nearest
+            name.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not (name and equals and value.strip()):
+            raise InputError(f"{text!r} must have the form key=value", argument="set")
+        if name in found:
+            raise InputError("is set twice; remove one", argument=name)
+        found[name] = typed_value(value)
+    changes = by_key(found)
+    if end is not None:
+        if "time.end" in changes:
+            raise InputError("is given twice, as --end and with --set; remove one", argument="end")
+        changes |= {"time.end": end, "simulation.end": None}
+    return changes

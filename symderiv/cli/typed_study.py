@@ -1,0 +1,33 @@
+"""The study of a command, with the values that were typed instead of the file's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from symderiv.cli.options import option
+
+if TYPE_CHECKING:
+    from symderiv.api.problem import Problem
+
+Set = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        "A value instead of the study's: --set learning_rate=0.3, or training.learning_rate=0.3; "
+        "repeatable. A key that is set is not swept.",
+        "KEY=VALUE",
+    ),
+]
+End = Annotated[
+    float | None,
+    option("--end", "The time α at which equations and simulation end, instead.", "A"),
+]
+
+
+def stated_problem(study: Path, changes: list[str] | None, end: float | None) -> Problem:
+    """The problem of a study file with other values."""
+    from symderiv.api.arguments.typed_keys import typed_changes
+    from symderiv.api.problem import Problem
+
+    return Problem.from_toml(study, timed=True, changes=typed_changes(changes or (), end))
