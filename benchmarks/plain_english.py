@@ -1,4 +1,4 @@
-"""Find sentences that a reader stumbles over: ``python -m benchmarks.plain_english`` (``make lint``).
+"""Find sentences that a reader stumbles over (``make lint``).
 
 Ruff's rule D401 asks for a verb in front of docstrings. What it does not see is listed here: first
 words that make a docstring a riddle or a fragment, and turns of phrase that have been misread
@@ -20,8 +20,39 @@ PROSE = ("README.md", "CONTRIBUTING.md", "docs/manual")
 
 # A function does something: a docstring that begins so does not say what.
 NO_VERB = frozenset(
-    "What Whether How Which Where When Of On By As For From In At With Without Over Per About That "
-    "Those It Its Is Are Does Not Nothing True False Always".split()
+    [
+        "What",
+        "Whether",
+        "How",
+        "Which",
+        "Where",
+        "When",
+        "Of",
+        "On",
+        "By",
+        "As",
+        "For",
+        "From",
+        "In",
+        "At",
+        "With",
+        "Without",
+        "Over",
+        "Per",
+        "About",
+        "That",
+        "Those",
+        "It",
+        "Its",
+        "Is",
+        "Are",
+        "Does",
+        "Not",
+        "Nothing",
+        "True",
+        "False",
+        "Always",
+    ]
 )
 
 # Turns of phrase, and what is meant by them.
