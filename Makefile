@@ -45,6 +45,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests/support/user_script.py
+	$(BIN)/python -m benchmarks.plain_english
 
 # Rewrite the checked-in solver modules from the derivation.
 kernels: $(VENV)/.installed

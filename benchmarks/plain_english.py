@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TOP = Path(__file__).resolve().parent.parent
-CODE = ("symderiv", "codegen", "ledger", "models", "papers", "benchmarks")
+CODE = ("symderiv", "codegen", "ledger", "models", "papers")
 PROSE = ("README.md", "CONTRIBUTING.md", "docs/manual")
 
 # A function does something: a docstring that begins so does not say what.

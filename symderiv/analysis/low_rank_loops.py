@@ -166,7 +166,7 @@ def _secular(problem: SecularProblem, at: Interval, zero: bool, offset: float) -
 
 @compiled()
 def _between(lower: float, upper: float, step: float, here: float) -> float:
-    """``here + step`` where it is strictly between the bounds, else their middle."""
+    """Return ``here + step`` where it is strictly between the bounds, else their middle."""
     there = here + step
     if there > lower and there < upper:
         return there

@@ -617,7 +617,8 @@ class Problem(Shown):
             resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
             coarse: squares along each side that are looked at first; what lies wholly inside one of
                 them may be missed.
-            change: of the quantity that is none, of its decimal logarithm where it spans decades; a
+            change: largest change of the quantity that does not count, of its decimal logarithm
+                where it spans decades; a
                 twentieth of its range when left out. Not for kinds.
             kinds: a function gives kinds, and only whether they are equal counts.
             check: points of the full grid, drawn at random, that are solved to compare.
@@ -654,7 +655,7 @@ class Problem(Shown):
         progress: Progress = None,
         notice: Any = None,
     ) -> GridResult:
-        """As :meth:`sweep`, into a folder with one RUN file per problem. Deprecated.
+        """Solve as :meth:`sweep`, into a folder with one RUN file per problem. Deprecated.
 
         Args:
             over: values of keys, beside or instead of those of the table [sweep].

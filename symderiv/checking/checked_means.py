@@ -38,7 +38,7 @@ class CheckedMean:
         return self.function(*_triangle(covariance), *self.biases)
 
     def bias(self, field: int) -> float:
-        """Of a field."""
+        """Return the bias of a field."""
         return self.biases[field] if self.biases else 0.0
 
     @property
@@ -177,7 +177,9 @@ def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tupl
 def _as_defined(
     module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, allowed: float
 ) -> None:
-    """The mean against nested sums, if they resolve it; an error stays where they are finer."""
+    """Compare the mean with nested sums, if they resolve it; an error stays where they are
+    finer.
+    """
     fields = []
     for place in range(mean.fields):
         own = [(teacher, order) for teacher, order, field in mean.factors if field == place]

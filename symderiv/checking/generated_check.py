@@ -37,7 +37,7 @@ LATTICE = 1e-7
 def check_generated(
     text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None = None
 ) -> None:
-    """Nothing, if the functions of a solver's modules are what they say.
+    """Raise an error unless the functions of a solver's modules are what they say.
 
     Args:
         text: The modules.

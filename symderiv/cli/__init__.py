@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _defect(error: Exception) -> NoReturn:
-    """What nobody foresaw is a defect, and still one line."""
+    """Report an error that nobody foresaw as a defect, in one line."""
     from symderiv.foundation.errors import defect
 
     if os.environ.get("SYMDERIV_TRACEBACK"):

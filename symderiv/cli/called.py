@@ -145,7 +145,7 @@ class _CallArgument:
         )
 
     def _kind(self, is_read: bool) -> Any:
-        """Of the types it may have, the one that a word on a command line can be."""
+        """Return, of the types it may have, the one that a word on a command line can be."""
         if re.search(r"Mapping\[|(Sequence|Collection)\[str\]", self.annotation):
             return str if is_read and "Mapping" not in self.annotation else list[str]
         if self.annotation.startswith("Literal["):
@@ -175,7 +175,7 @@ class _Call:
         return self._keywords == "rule"
 
     def arguments(self, others: Sequence[_Call] = ()) -> Iterator[_CallArgument]:
-        """Its arguments, and those of others where it takes what they do.
+        """Yield its arguments, and those of others where it takes what they do.
 
         What a docstring leaves to that of another call is taken from there.
         """
@@ -201,7 +201,7 @@ class _Call:
 
 
 def _words(docstring: str) -> dict[str, str]:
-    """What the section Args says of each argument, as plain sentences."""
+    """Return what the section Args says of each argument, as plain sentences."""
     section = docstring.partition("Args:\n")[2].partition("\n\n")[0]
     entries = re.findall(r"^    (\S[^:]*): (.*(?:\n {5,}.*)*)", section, re.MULTILINE)
     found: dict[str, str] = {}

@@ -119,7 +119,7 @@ def _word(llvm_type: Any) -> str:
 
 
 def _object_code(function: Any, symbol: str) -> bytes | None:
-    """From numba's cache; None if it is not there."""
+    """Return the code in numba's cache; None if it is not there."""
     # what these are called is numba's own affair
     with suppress(AttributeError, OSError, TypeError, IndexError):
         file = function._cache._cache_file

@@ -71,7 +71,7 @@ class EntryReader:
             argument, entry: What errors name, e.g. ``"covariance"`` and ``"[0][1]"``.
 
         Raises:
-            InputError: Not a finite real number, or a name that is none of a symbol.
+            InputError: Not a finite real number, or a name that cannot be that of a symbol.
         """
         try:
             found = self._entry(value)

@@ -256,7 +256,7 @@ class _Converter:
         opposite: str,
         depth: int,
     ) -> Apply:
-        """``a + b - c`` as one node; a loop, since Python nests it to the left."""
+        """Return ``a + b - c`` as one node; a loop, since Python nests it to the left."""
         arguments: list[Node] = []
         left: ast.expr = node
         while isinstance(left, ast.BinOp) and isinstance(left.op, operators):

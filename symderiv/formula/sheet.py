@@ -99,7 +99,7 @@ def _split(text: str) -> list[str]:
 
 
 def _belongs(before: str, row: str) -> bool:
-    """Does a row go on with the formula of the row before?"""
+    """Return whether a row goes on with the formula of the row before."""
     before = _TRAILING.sub("", before) if not before.rstrip().endswith((",", ".")) else before
     row = _LEADING.sub("", row)
     if not row.strip() or not before.strip():

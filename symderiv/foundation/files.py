@@ -54,7 +54,7 @@ def write_whole(path: Path, content: Content, replaceable: Replaceable | None = 
 
 
 def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
-    """As :func:`write_whole`, but with the operating system's own error."""
+    """Write as :func:`write_whole`, but with the operating system's own error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:

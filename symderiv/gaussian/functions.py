@@ -104,7 +104,7 @@ class SignMean4(sp.Function):  # type: ignore[misc]
         return None
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Derivative with respect to one correlation (Price's theorem)."""
+        """Return the derivative with respect to one correlation (Price's theorem)."""
         if not 1 <= argindex <= 6:
             raise sp.ArgumentIndexError(self, argindex)
         i, j = _PAIRS[argindex - 1]
@@ -438,7 +438,7 @@ class OwenT(sp.Function):  # type: ignore[misc]
         return None
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Derivative with respect to h (1) or a (2)."""
+        """Return the derivative with respect to h (1) or a (2)."""
         h, a = self.args
         if argindex == 1:
             decay = sp.exp(-(h**2) / 2) / (2 * sp.sqrt(2 * sp.pi))

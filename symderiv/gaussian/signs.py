@@ -70,7 +70,7 @@ class SignMeans:
         return real, imaginary
 
     def _groups(self, given: Conditions, signs: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Connected components of the correlation graph."""
+        """Return connected components of the correlation graph."""
         groups: list[set[int]] = []
         for i in signs:
             linked = [s for s in groups if any(not self.g.is_zero(given, i, j) for j in s)]

@@ -78,7 +78,7 @@ class Gaussianity:
         return np.asarray(self.correlation_error / size)
 
     def excess(self) -> dict[str, float]:
-        """By how much each kind of deviation passes its allowance; positive values do.
+        """Return by how much each kind of deviation passes its allowance; positive values do.
 
         The largest |deviation| less 4 standard errors and the allowance: c/√N for correlations,
         twice and four times that for third and fourth moments, whose scales are √6 and √24; joint
@@ -249,7 +249,7 @@ def _correlations(
     activation: str,
     teacher_activation: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sampled E[g g̃], its Gaussian value, and the standard error of the difference."""
+    """Return sampled E[g g̃], its Gaussian value, and the standard error of the difference."""
     n, p = fields.shape
     student = _closed_i2(activation, activation)
     cross = _closed_i2(activation, teacher_activation)

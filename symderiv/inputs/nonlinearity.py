@@ -85,7 +85,7 @@ def _coefficients(f: Any) -> tuple[tuple[float, float, float], tuple[str, ...]]:
 
 
 def _integrated(f: Any) -> tuple[float, float, float]:
-    """By quadrature between the kinks."""
+    """Integrate by quadrature between the kinks."""
     import sympy as sp
     from scipy.integrate import quad
 

@@ -39,7 +39,7 @@ def _of_kept(
     rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
-    """Adds ``share`` times the means over as few fields as outputs depend on.
+    """Add ``share`` times the means over as few fields as outputs depend on.
 
     Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
     ``numbers`` are label noise, the chance of a flip, and the shift of the lattice.

@@ -212,7 +212,7 @@ def _alternating(
     c: _Doubled,
     z: float,
 ) -> float:
-    """a x - b y + c z, its products and sums in doubled precision."""
+    """Return a x - b y + c z, its products and sums in doubled precision."""
     p, p_low = _minor_of_doubled(a, (x, 0.0), b, (y, 0.0))
     q, q_low = _two_product(c[0], -z)
     high, _ = _two_difference(p, p_low, q, q_low - c[1] * z)

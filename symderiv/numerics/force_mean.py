@@ -198,7 +198,7 @@ def _with_roots(
     v: np.ndarray,
     v_teacher: np.ndarray,
 ) -> int:
-    """Adds where the loss has a kink along one variable, for several values of the next one.
+    """Add where the loss has a kink along one variable, for several values of the next one.
 
     Between these places the kink along the next variable moves by about one unit.
     """
@@ -293,7 +293,7 @@ def _panels_of(
 
 
 def _upper_half(row: np.ndarray, count: int) -> int:
-    """Keeps points above zero, with twice their weights, and zero itself."""
+    """Keep points above zero, with twice their weights, and zero itself."""
     kept = 0
     for n in range(count):
         if row[0, n] >= 0.0:
@@ -321,7 +321,7 @@ def _along_last(
     sums: np.ndarray,
     valued: bool,
 ) -> None:
-    """Adds the points of the last variable, that of a teacher or of label noise, to the sums."""
+    """Add the points of the last variable, that of a teacher or of label noise, to the sums."""
     s, before = outputs
     of_field = level < fields
     mean = 0.0
@@ -373,7 +373,7 @@ def _between_labels(
     sums: np.ndarray,
     valued: bool,
 ) -> None:
-    """Adds a point of the students, with labels of probability ``upper`` to be 1, to the sums."""
+    """Add a point of the students, with labels of probability ``upper`` to be 1, to the sums."""
     above = upper + flip * (1.0 - 2.0 * upper)
     f, other = loss_slope(s, 1.0 + shift), loss_slope(s, shift - 1.0)
     sums[0] += added * (above * f + (1.0 - above) * other)
@@ -399,7 +399,7 @@ def _add_students(
     db: np.ndarray,
     Gamma: np.ndarray,
 ) -> None:
-    """Adds the sums over all that is drawn beside the students' fields, times their functions."""
+    """Add the sums over all that is drawn beside the students' fields, times their functions."""
     K = dv.size
     for i in range(K):
         dv[i] += added * values[i] * sums[0]

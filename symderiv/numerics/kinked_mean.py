@@ -57,7 +57,7 @@ def _with_layers(
     rest: float,
     rule: np.ndarray,
 ) -> int:
-    """Adds where mean + slope t meets kinks, and the width of the layers; returns their number."""
+    """Add where mean + slope t meets kinks, and widths of the layers; return their number."""
     if slope == 0.0:
         return count
     width = rest / abs(slope)

@@ -158,7 +158,9 @@ def _lattice_forces(
     Gamma: np.ndarray,
     valued: bool,
 ) -> tuple[float, float]:
-    """As ``_forces``, for any number of fields; ``turn`` is the shift of the lattice, 0 to 1."""
+    """Add up as ``_forces`` does, for any number of fields; ``turn`` is the shift of the lattice, 0
+    to 1.
+    """
     K, n = v.size, covariance.shape[0]
     factor = _triangle_of(covariance)
     along = np.zeros(n)

@@ -61,7 +61,7 @@ def _two_difference(
 
 
 def _minor(a: float, b: float, c: float, d: float) -> tuple[float, float]:
-    """a b - c d of doubles, in doubled precision."""
+    """Return a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
@@ -70,7 +70,7 @@ def _minor(a: float, b: float, c: float, d: float) -> tuple[float, float]:
 def _minor_of_doubled(
     a: tuple[float, float], b: tuple[float, float], c: tuple[float, float], d: tuple[float, float]
 ) -> tuple[float, float]:
-    """a b - c d of doubled-precision numbers, in doubled precision."""
+    """Return a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
     q, q_low = _two_product(c[0], d[0])
     p_low += a[0] * b[1] + a[1] * b[0]

@@ -114,7 +114,7 @@ class Table(BaseModel):
         return self._made({**given, **update})
 
     def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # type: ignore[override]
-        """As :meth:`model_copy`."""
+        """Copy as :meth:`model_copy`."""
         return self.model_copy(update=update, deep=deep)
 
     @classmethod
@@ -177,7 +177,7 @@ def _reasons(error: ValidationError) -> dict[str, str]:
 
 
 def conflict(key: str, reason: str) -> PydanticCustomError:
-    """For validators of tables: what is wrong with one of the keys."""
+    """Return, for validators of tables, what is wrong with one of the keys."""
     # braces would be read as names of the context's entries
     return PydanticCustomError("conflict", "{reason}", {"key": key, "reason": reason})
 

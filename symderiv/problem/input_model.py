@@ -42,7 +42,7 @@ class InputModel(Table):
         raise NotImplementedError
 
     def built(self, base: Path) -> DataModel:
-        """As :meth:`build`, made once."""
+        """Build once, as :meth:`build`."""
         kept: dict[Path, DataModel] = self.__dict__.setdefault("_kept", {})
         if base not in kept:
             kept[base] = self.build(base)

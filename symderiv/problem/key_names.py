@@ -91,7 +91,7 @@ def study_key(name: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """As :func:`study_key`; also a whole table, ``inputs``, ``tasks``, ``time``, ``simulation``."""
+    """Return :func:`study_key`; also a table, ``inputs``, ``tasks``, ``time``, ``simulation``."""
     return _WHOLE[name] if name in _WHOLE else study_key(name)
 
 

@@ -95,7 +95,7 @@ class Study(Table):
         return self._base
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """As that of :class:`Table`, with the files where they were."""
+        """Copy as that of :class:`Table`, with the files where they were."""
         if not update:
             return super().model_copy(deep=deep)
         given = {name: getattr(self, name) for name in self.model_fields_set}
@@ -442,7 +442,7 @@ def _apart(key: str, other: str) -> bool:
 def study_from_mapping(
     raw: Mapping[str, Any], base: str | Path = ".", *, timed: bool = True
 ) -> Study:
-    """As :func:`parse_study`, from nested dictionaries; for studies made by programs.
+    """Read as :func:`parse_study`, from nested dictionaries; for studies made by programs.
 
     Args:
         raw: the tables.

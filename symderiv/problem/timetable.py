@@ -90,7 +90,9 @@ def _jumps_of_schedule(study: Study) -> list[float]:
 
 
 def _shares(study: Study, begin: float) -> tuple[tuple[int, float], ...]:
-    """Of the task that is taught right after ``begin``; the last one goes on for ever."""
+    """Return those of the task that is taught right after ``begin``; the last one goes on for
+    ever.
+    """
     for number, task in enumerate(study.task):
         last = number == len(study.task) - 1
         if last or begin < (math.inf if task.until is None else task.until):

@@ -112,7 +112,7 @@ class Language:
             which ``sum``, ``mean`` and ``all``, or ``mean``, run.
 
         Raises:
-            InputError: A name that is taken, a number out of range, a correlation that is none.
+            InputError: A name that is taken, a number out of range, an impossible correlation.
         """
         model = self._law_of(model)
         if length is not None and episode is not None:

@@ -309,7 +309,7 @@ def _engine_digest() -> str:
 
 @lru_cache(maxsize=1)
 def _runtime_digest() -> str:
-    """Of what the fast modules share."""
+    """Return the digest of what fast modules share."""
     specification = importlib.util.find_spec(_FAST)
     folders = list(specification.submodule_search_locations or []) if specification else []
     digest = hashlib.sha256()
@@ -462,7 +462,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _cached_name(path: Path) -> str:
-    """By which numba's files on disk refer to a derived module."""
+    """Return the name by which numba's files on disk refer to a derived module."""
     return f"symderiv_cached_{path.stem}"
 
 

@@ -152,7 +152,9 @@ class Curves(Shown):
 
 
 def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Of the axes of a result file: students, teachers, eigenvalues, tasks and their heads."""
+    """Return those of the axes of a result file: students, teachers, eigenvalues, tasks and their
+    heads.
+    """
     found = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
     for axis, name, place in (("head", "heads", -2), ("task", "task_error", -1)):
         if name in further:

@@ -74,7 +74,7 @@ class SweepLayout:
     box: tuple[int, ...]
 
     def sizes_only(self) -> SweepLayout:
-        """Without values and times: what a box is computed with."""
+        """Return it without values and times: what a box is computed with."""
         A = self.alpha.shape[-1]
         return replace(self, axes=(), alpha=np.empty(A), box=())
 
@@ -98,7 +98,7 @@ class SweepLayout:
         return {self.time: self.alpha.shape[-1], **self.inner.sizes}
 
     def dimensions(self, variable: str) -> tuple[str, ...]:
-        """Of one point in a variable."""
+        """Return those of one point in a variable."""
         return tuple(self.time if name == "time" else name for name in self.inner.axes(variable))
 
     @property

@@ -86,7 +86,7 @@ class Manifest:
 
     @classmethod
     def of(cls, study: str, layout: SweepLayout) -> Self:
-        """Of a store that is to be made, without files yet."""
+        """Return that of a store that is to be made, without files yet."""
         versions = {"symderiv": __version__, "python": platform.python_version()}
         versions |= {name: version(name) for name in ("numpy", "numba", "zarr")}
         attributes = {

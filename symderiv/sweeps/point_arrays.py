@@ -38,13 +38,13 @@ class PointArrays:
 
     @classmethod
     def of_studies(cls, times: int, K: int, M: int) -> Self:
-        """Of studies of up to K students and M teachers."""
+        """Return those of studies of up to K students and M teachers."""
         sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M}
         return cls(times, sizes, {name: AXES[name] for name in _OF_STUDIES}, True)
 
     @classmethod
     def read(cls, said: Any) -> Self:
-        """From what :attr:`said` is in a store."""
+        """Read from what :attr:`said` is in a store."""
         if isinstance(said, list):
             return cls.of_studies(*said)
         curves = {name: tuple(axes) for name, axes in said["curves"].items()}

@@ -75,7 +75,8 @@ class MapLattice:
     Args:
         resolution: N, cells along each side; ``coarse`` times a power of 2.
         coarse: squares along each side to begin with; what is smaller may be missed.
-        change: of the quantity (of its decimal logarithm where that counts) that is none; a
+        change: largest one of the quantity (of its decimal logarithm where that counts) that is
+            not followed; a
             twentieth of the range of the first values if it is None. 0 for kinds that are numbered.
 
     Raises:
@@ -101,7 +102,7 @@ class MapLattice:
         return self.resolution // self.coarse
 
     def threshold(self, values: Values) -> float:
-        """Return the change that is none."""
+        """Return the largest change that is not followed."""
         if self.change is not None:
             return self.change
         starts = np.arange(0, self.resolution + 1, self.side)

@@ -68,7 +68,7 @@ class RunGrid(ABC):
 
     @abstractmethod
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Of each point 32 hexadecimal digits: equal runs, equal hashes."""
+        """Return 32 hexadecimal digits of each point: equal runs, equal hashes."""
 
     @abstractmethod
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:

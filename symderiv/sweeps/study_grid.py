@@ -164,7 +164,9 @@ class Grid(RunGrid):
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Of each study, files and all, 32 hexadecimal digits: equal studies, equal hashes."""
+        """Return 32 hexadecimal digits of each study, files and all: equal studies, equal
+        hashes.
+        """
         found = []
         for index in indices:
             places, others = self._places(int(index))

@@ -183,7 +183,7 @@ class SystemGrid(RunGrid):
                 self.swept.varied.point({**first, axis.key: value})
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Of each point 32 hexadecimal digits, of the statement and all its numbers."""
+        """Return 32 hexadecimal digits of each point, from the statement and all its numbers."""
         said = json.loads(system_text(self.swept.system))
         for declaration in said["declarations"]:
             declaration.pop("value", None)

@@ -75,7 +75,7 @@ class Frame:
 
 
 def check_names(nodes: Sequence[Node], frame: Frame, after: str) -> None:
-    """Nothing, if the nodes keep the rules.
+    """Raise an error unless the nodes keep the rules.
 
     Args:
         nodes: The body of a function.
@@ -93,7 +93,7 @@ def check_names(nodes: Sequence[Node], frame: Frame, after: str) -> None:
 
 
 def check_text(text: str, module: frozenset[str], where: str) -> None:
-    """Nothing, if no variable of a function that is given as text hides a name of its module.
+    """Raise an error if a variable of a function that is given as text hides a name of its module.
 
     Raises:
         ProgramError: One does.
@@ -111,7 +111,8 @@ def check_text(text: str, module: frozenset[str], where: str) -> None:
 
 
 def check_globals(code: str, where: str) -> None:
-    """Nothing, if the code of a module defines every name that its functions take from it.
+    """Raise an error unless the code of a module defines every name that its functions take from
+    it.
 
     Raises:
         ProgramError: One is missing, which would come out when the function first runs.

@@ -119,7 +119,9 @@ def _renamed(
     provisional: set[sp.Symbol],
     names: NamePool,
 ) -> StraightLine:
-    """Final names; what a name would not make clearer or cheaper is put back into its place."""
+    """Give final names; what a name would not make clearer or cheaper is put back into its
+    place.
+    """
     # A subexpression that is one of the function's own definitions takes that definition's name.
     own: dict[sp.Expr, sp.Symbol] = {}
     for symbol, expression in ordered:

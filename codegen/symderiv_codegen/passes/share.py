@@ -42,7 +42,7 @@ def share(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
 
 
 def _calls(node: Node) -> Iterator[AppliedUndef]:
-    """Calls in the node's own expression, as often as they occur."""
+    """Yield calls in the node's own expression, as often as they occur."""
     if isinstance(node, Set | Increase):
         for expression in expressions(node):
             for part in subexpressions(expression):
@@ -51,7 +51,7 @@ def _calls(node: Node) -> Iterator[AppliedUndef]:
 
 
 def _repeated(nodes: list[Node]) -> list[AppliedUndef]:
-    """Calls that occur more than once, outer calls before the calls in their arguments."""
+    """Return calls that occur more than once, outer calls before the calls in their arguments."""
     counts = Counter(call for node in nodes for call in _calls(node))
     found = [call for call, count in counts.items() if count > 1]
     return sorted(found, key=lambda call: (-sp.count_ops(call), sp.default_sort_key(call)))

@@ -130,7 +130,9 @@ class _Values:
     count: sp.Symbol
 
     def _calls(self, statement: Set | Increase) -> dict[sp.Expr, sp.Expr]:
-        """Calls of a statement, none inside another, and at which place their values stand."""
+        """Return calls of a statement, none inside another, and at which place their values
+        stand.
+        """
         found = set(_outermost(statement.value, self.function))
         calls = sorted(found, key=sp.default_sort_key)
         return {call: self.count + n for n, call in enumerate(calls)}

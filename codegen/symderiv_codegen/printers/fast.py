@@ -238,7 +238,7 @@ class Form:
         return lines + self.fields()
 
     def fields(self) -> list[str]:
-        """Views of what the procedure needs."""
+        """Return views of what the procedure needs."""
         lines = []
         needed = {array.name for array in self.procedure.inputs}
         for vector in (self.state, self.parameters):
@@ -303,7 +303,9 @@ def _product(shape: Sequence[str]) -> str:
 
 
 def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
-    """In how many parts sums are made, how many rows a group has, and how many groups there are."""
+    """Return in how many parts sums are made, how many rows a group has, and how many groups there
+    are.
+    """
     found = (part for node in nodes for part in inner(node) if isinstance(part, Groups))
     rows = dict.fromkeys(node.size for node in found)
     if not rows:
@@ -349,5 +351,5 @@ def _views(
 
 
 def _step(scalars: int) -> list[str]:
-    """Over scalar fields, in one step."""
+    """Write a step over scalar fields."""
     return [f"start += {scalars}"] if scalars else []

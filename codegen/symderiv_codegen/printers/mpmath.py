@@ -37,7 +37,7 @@ class MpmathExpressions(ExpressionPrinter):
         return PrintedExpression(quotient, PRODUCT)
 
     def splits_fractions(self, value: sp.Rational) -> bool:
-        """Always: the product is a multiprecision number by then."""
+        """Return True: the product is a multiprecision number by then."""
         return bool(value.q != 1)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:

@@ -31,7 +31,9 @@ class ReadableModule(NumbaModule):
     name = "readable"
 
     def prepared(self, program: Program) -> Program:
-        """Without cases that only save work, and without the functions that only these call."""
+        """Return the program without cases that only save work, and without the functions that only
+        these call.
+        """
         continuous = {
             function.name
             for function in program.functions

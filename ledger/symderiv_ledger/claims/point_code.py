@@ -112,7 +112,7 @@ class _Module:
         return "\n".join([*sorted(names), *(line for line in lines if line)])
 
     def needs(self, node: ast.stmt) -> Iterator[tuple[str, str]]:
-        """Module and name of everything of the package that a statement may use."""
+        """Yield module and name of everything of the package that a statement may use."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
                 if part.id in self.definitions:
@@ -165,7 +165,7 @@ def _defined(node: ast.stmt) -> Iterator[str]:
 
 
 def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Imports from the same top-level package, wherever they stand."""
+    """Yield imports from the same top-level package, wherever they stand."""
     for node in ast.walk(tree):
         pairs: list[tuple[str, tuple[str, str]]] = []
         if isinstance(node, ast.ImportFrom):

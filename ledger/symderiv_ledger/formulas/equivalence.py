@@ -27,7 +27,7 @@ def are_equivalent(
     equal: Sequence[tuple[str, str]] = (),
     diagonal: Sequence[str] = (),
 ) -> bool:
-    """Is it proved that two statements with the same left side are the same?
+    """Return whether two statements with the same left side are proved to be the same.
 
     Args:
         first: One statement.
@@ -193,7 +193,7 @@ class _Translation:
 
 
 def _with_deltas(expression: Any) -> Any:
-    """Expanded, and beside delta(a, b) every b written as a."""
+    """Return the expression expanded, and beside delta(a, b) every b written as a."""
     import sympy as sp
 
     total = sp.S.Zero

@@ -30,7 +30,7 @@ _LIMITS: Final = {"sinh": MAX_EXPONENT, "cosh": MAX_EXPONENT, "sin": MAX_ANGLE, 
 
 
 def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> bool:
-    """False if an exponent or an angle would be too large to compute with."""
+    """Return False if an exponent or an angle is too large to compute with."""
     try:
         value_of(expression, _Doubles(values), {})
     except _TooLargeError:

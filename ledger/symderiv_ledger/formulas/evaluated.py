@@ -47,7 +47,7 @@ def evaluated(
     Args:
         exact: Of rational numbers and functions.
         digits: Significant ones.
-        integrals: Balls of parts of it that are dear to compute.
+        integrals: Balls of parts of it that take long to compute.
     """
     if exact.has(*UNDEFINED):
         return None
@@ -76,7 +76,9 @@ def measured(exact: sp.Expr, digits: int) -> Any:
 
 
 def _is_narrow(ball: Any, digits: int) -> bool:
-    """Of relative radius 10^(5 - digits), or of that absolute one where nothing is larger."""
+    """Return whether a ball is of relative radius 10^(5 - digits), or of that absolute one where
+    nothing is larger.
+    """
     size = abs(ball).abs_upper() if isinstance(ball, arb) else ball.abs_upper()
     radii = [ball.rad()] if isinstance(ball, arb) else [ball.real.rad(), ball.imag.rad()]
     unit = arb(10) ** (_SPARE - digits)

@@ -289,7 +289,7 @@ class Sides(ABC):
         return self.known(value.real).apart(self.truth(point))[0] <= self.tolerance
 
     def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
-        """Formula over expectation if that is the same number inside the cone, else None."""
+        """Return formula over expectation if that is the same number inside the cone, else None."""
         low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
         for point in inside:
             value = self.value(self.formula, point.values)
@@ -363,7 +363,7 @@ class InClosedForm(Sides):
                 )
 
     def agreed(self, found: Known, truth: Known) -> None:
-        """It is the tolerance that says to how many digits."""
+        """Return None: the tolerance says to how many digits."""
 
 
 class ByQuadrature(Sides):
@@ -405,7 +405,7 @@ class ByQuadrature(Sides):
         return _proved(self.mean(point.covariance, least))
 
     def known(self, value: Any) -> Known:
-        """With more room than :func:`evaluated` leaves."""
+        """Return the value with more room than :func:`evaluated` leaves."""
         return Known.of(value, max(abs(value) * 1e-44, _NUMBERS.mpf("1e-88")))
 
     def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:

@@ -20,7 +20,7 @@ _ODD: Final = (sp.asin, sp.atan)
 
 
 def is_identity(left: sp.Expr, right: sp.Expr) -> bool:
-    """True if the difference is found to vanish; False says nothing."""
+    """Return True if the difference is found to vanish; False says nothing."""
     if left == right:
         return True
     difference = left - right

@@ -226,7 +226,7 @@ def _scale(matrix: sp.Matrix, symbol: sp.Symbol, n: int) -> Any:
 
 
 def _definiteness(matrix: sp.Matrix) -> bool | None:
-    """True if positive definite, False if only semidefinite, None if neither (exact)."""
+    """Return True if positive definite, False if only semidefinite, None if neither (exact)."""
     if not all(entry.is_Rational for entry in matrix):
         return None
     rows = [[Fraction(int(e.p), int(e.q)) for e in matrix.row(i)] for i in range(matrix.rows)]

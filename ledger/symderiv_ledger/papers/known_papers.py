@@ -112,7 +112,8 @@ def _entries() -> Mapping[str, EntryPoint]:
 
 
 def _by_number(claims: Sequence[Claim]) -> list[Claim]:
-    """By the first number in the equation's name, those of a supplement (S1, S2, ...) last.
+    """Sort claims by the first number in the equation's name, those of a supplement (S1, S2, ...)
+    last.
 
     A name without such a number, or with one inside of another name (Lemma V.3), follows its
     predecessor.

@@ -210,7 +210,7 @@ def _spelled(text: str) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples: functions keep what they made by their arguments."""
+    """Return lists as tuples: functions keep what they made by their arguments."""
     return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
 
 

@@ -39,5 +39,5 @@ def overturned_by(finding: Finding) -> str:
 
 
 def _ordered(statement: Relation) -> bool:
-    """Is nothing equal in it?"""
+    """Return whether no two of its entries are equal."""
     return not any(isinstance(relation, ast.Eq) for relation in statement.relations)

@@ -202,7 +202,7 @@ def _correction(
 
 
 def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
-    """With which convention the print failed, and with which ones it does not."""
+    """Return with which convention the print failed, and with which ones it does not."""
     if claim.conventions is None:
         return ""
     statement = parse_statement(claim.statement)

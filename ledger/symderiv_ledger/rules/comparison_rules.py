@@ -245,7 +245,7 @@ class Exact(PairRule):
 
 
 def related(pair: Pair) -> bool:
-    """Does the relation hold between the numbers as they are? Of balls: is that sure?"""
+    """Return whether the relation holds between numbers; between balls, whether it surely holds."""
     return bool(COMPARE[type(pair.relation)](pair.left, pair.right))
 
 
@@ -467,7 +467,7 @@ class Deviation:
 
     @classmethod
     def of(cls, pair: Pair) -> Deviation:
-        """That of a pair."""
+        """Return the deviation of a pair."""
         (left, left_error), (right, right_error) = map(_with_error, (pair.left, pair.right))
         difference = left - right
         if isinstance(pair.relation, ast.Eq):

@@ -39,7 +39,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: list[float]) -> Estimate:
-        """Of independent values."""
+        """Return the estimate from independent values."""
         count = len(values)
         if min(values) == max(values) and count > 1:
             return cls(values[0], 0.0)
@@ -47,7 +47,7 @@ class Estimate:
         return cls(float(np.mean(values)), error)
 
     def to_dict(self) -> dict[str, float | None]:
-        """As JSON."""
+        """Return the values that JSON takes."""
         return {"mean": self.mean, "standard_error": self.standard_error}
 
 
@@ -81,7 +81,7 @@ class Comparison:
         return Estimate.of(self._values(model, training))
 
     def difference(self, model: str, *, training: bool = False) -> Estimate:
-        """That of a model less that of the network, paired trial by trial."""
+        """Return the estimate of a model less that of the network, paired trial by trial."""
         pairs = zip(self._values(model, training), self._values("network", training), strict=True)
         return Estimate.of([ours - network for ours, network in pairs])
 

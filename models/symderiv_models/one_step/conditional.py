@@ -65,7 +65,7 @@ class ConditionedFields:
 
     @classmethod
     def of(cls, component: SpikedComponent, first: Array, direction: Array) -> ConditionedFields:
-        """Of a component and the trained first layer; the direction is v."""
+        """Return the fields of a component and the trained first layer; the direction is v."""
         basis = np.linalg.qr(np.column_stack([component.directions, direction]))[0]
         outside = first - (first @ basis) @ basis.T
         deviations = np.linalg.norm(outside, axis=1, keepdims=True)

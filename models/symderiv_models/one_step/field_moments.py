@@ -83,7 +83,9 @@ class FieldMoments:
     _at: Callable[[Array, Array], HermiteMoments]
 
     def __call__(self, a: Array, s: Array) -> HermiteMoments:
-        """At means and deviations of shapes that broadcast to one another; s > 0."""
+        """Return the moments at means and deviations of shapes that broadcast to one another; s >
+        0.
+        """
         return self._at(a, np.broadcast_to(s, a.shape))
 
 

@@ -84,7 +84,7 @@ def trained_layer(
 
 
 def generators(setting: Setting, number: int) -> dict[str, np.random.Generator]:
-    """Generators of a trial by what is drawn from them."""
+    """Return generators of a trial by what is drawn from them."""
     seed = np.random.SeedSequence(setting.seed, spawn_key=(number,))
     return {
         name: np.random.Generator(np.random.SFC64(child))

@@ -88,7 +88,7 @@ def divergences(which: str) -> Callable[[Any], Iterator[Point]]:
 
 
 def _average_divergence(m: int, alpha: float) -> float:
-    """Over 20 draws of the means, the same ones up to the factor alpha."""
+    """Return the average over 20 draws of the means, the same ones up to the factor alpha."""
     means = uniform_means(m, 20, alpha, "coordinate", 77)
     law = Mixture(means, np.full(m, 1 / m), "coordinate", False)
     return float(law.divergence_per_coordinate().mean())

@@ -64,7 +64,7 @@ def _windowed(state: Manifold, count: int) -> dict[str, Any]:
 
 
 def _projector(state: Manifold, value: Any) -> Any:
-    """On the eigenvector of one simple eigenvalue."""
+    """Return the projector on the eigenvector of one simple eigenvalue."""
     matrix = state.features * state.features.T / state.N
     found = state.numbers.eye(state.D)
     for other in state.basis[0]:

@@ -46,7 +46,7 @@ def _error(figure: str, activation: str, x: float) -> float:
 
 
 def published(figure: str) -> Callable[[Any], Iterator[Point]]:
-    """plotted, as read off a figure, and error, E(y - yhat)^2 by the equations, at n = 1000."""
+    """Return points: plotted, as read off, and error, E(y - yhat)^2 by the equations, n = 1000."""
 
     def points(numbers: Any) -> Iterator[Point]:
         for activation, read in _READ[figure].items():

@@ -89,7 +89,7 @@ _PUBLISHED = {"relu": 0.72, "sigmoid": 0.54}
 
 
 def published_points(_: Any) -> Iterator[Point]:
-    """plotted, and error: E(y - ŷ)² of the network at n = m = k = 1000, three trials."""
+    """Yield plotted, and error: E(y - ŷ)² of the network at n = m = k = 1000, three trials."""
     for text, plotted in _PUBLISHED.items():
         found = compared(
             n=1000, activation=text, task="classification", trials=3, test_samples=1000,

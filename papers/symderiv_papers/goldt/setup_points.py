@@ -68,7 +68,7 @@ def _field_point(state: LatentNetwork, nodes: int, digits: int) -> Point:
 
 
 def correlation_points(numbers: Any) -> Iterator[Point]:
-    """As :func:`field_points`, four fields."""
+    """Yield points as :func:`field_points` does, of four fields."""
     for K, M in ((3, 1), (2, 2)):
         state = latent_network(K, M, (Fraction(7, 4), Fraction(3, 5)), (2, 3), 4, seed=K)
         yield _field_point(state, 5, numbers.dps)

@@ -140,7 +140,7 @@ def two_tasks(numbers: Any) -> Iterator[Point]:
 
 
 def _covariance(one: Committee, n: int, p: int) -> Any:
-    """Of unit n of the first teacher and unit p of the second."""
+    """Return the covariance of unit n of the first teacher and unit p of the second."""
     return one.gram[one.K + n - 1][one.K + one.M // 2 + p - 1]
 
 

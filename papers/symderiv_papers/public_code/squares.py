@@ -47,12 +47,13 @@ def _wide(activation: str, copies: int = 1) -> Iterator[tuple[Committee, Any]]:
 
 
 def wide(numbers: Any) -> Iterator[Point]:
-    """As ``narrow``, for erf."""
+    """Yield points as ``narrow`` does, for erf."""
     yield from _points("erf", numbers)
 
 
 def wider(numbers: Any) -> Iterator[Point]:
-    """As ``wide``, dD that of infinitely many copies of each unit, per K/eta of what they are.
+    """Yield points as ``wide``, dD that of infinitely many copies of each unit, per K/eta of what
+    they are.
 
     A unit's own share of K dD is of order 1/K and exactly so, as all other sums over copies are
     means: the limit follows from one and two copies of each.

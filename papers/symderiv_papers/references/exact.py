@@ -14,7 +14,7 @@ def as_number(value: Fraction | int, numbers: Any) -> Any:
 
 
 def as_numbers(values: Any, numbers: Any) -> Any:
-    """Lists and tuples of rationals, to any depth, as lists of numbers."""
+    """Return lists and tuples of rationals, to any depth, as lists of numbers."""
     if isinstance(values, list | tuple):
         return [as_numbers(value, numbers) for value in values]
     return as_number(values, numbers)

@@ -49,7 +49,7 @@ def covariances(size: int, seed: int = 0) -> list[tuple[str, Rows]]:
 
 
 def is_singular(rows: Sequence[Sequence[Fraction]]) -> bool:
-    """Is an exact covariance singular?"""
+    """Return whether an exact covariance is singular."""
     return bool(_matrix(rows).det() == 0)
 
 
@@ -94,7 +94,7 @@ class Integrals:
         return self.numbers.mpf(value)
 
     def _at_exact(self, rows: Sequence[Sequence[Fraction]], pattern: tuple[int, ...]) -> Any:
-        """By the engine's limits, from a ball."""
+        """Return the value by the engine's limits, from a ball."""
         value = _expectation(self.activation, pattern, _matrix(rows)).unfolded()
         found = ball(value, self.numbers.prec + 20)
         if hasattr(self.numbers.one, "mid"):

@@ -152,7 +152,7 @@ def _lazy(state: Manifold) -> dict[str, Callable[[], Any]]:
         return (direction.T * state.input_covariance * direction)[0] / length * ratio
 
     def second_moments() -> Any:
-        """Of the student's fields with inputs that are not centred."""
+        """Return those of the student's fields with inputs that are not centred."""
         means = state.coefficients[0] * state.student * state.numbers.ones(state.N, 1)
         return state.numbers.matrix(state.block("student", "student")) + means * means.T / state.N
 

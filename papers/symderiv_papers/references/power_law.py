@@ -177,7 +177,7 @@ class PowerLawSum:
         return found
 
     def deltas(self) -> list[Any]:
-        """Per interval [k, k + 1]: half of u e^(-zu) at both ends minus its integral."""
+        """Return per interval [k, k + 1]: half of u e^(-zu) at both ends minus its integral."""
         return [self.total(k, k + 1) / 2 - self.integral(k, k + 1) for k in range(1, self.L)]
 
     def total(self, first: int, last: int) -> Any:

@@ -131,7 +131,7 @@ def _mapped(law: FiniteClasses, i: int, low: int, high: int) -> Any:
 
 
 def pulses(numbers: Any) -> Iterator[Point]:
-    """Populations of single pulses, counted one by one."""
+    """Yield populations of single pulses, counted one by one."""
     for n, first, last in ((7, 1, 4), (9, 4, 6), (6, 2, 3)):
         number = numbers.mpf
         inputs = {

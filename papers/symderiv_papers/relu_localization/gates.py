@@ -34,7 +34,7 @@ def walks(numbers: Any) -> Iterator[Point]:
     units, sites = [field(row) for row in weights], [site(i) for i in range(5)]
 
     def share(times: int) -> Any:
-        """Of inputs whose gate is the same at so many times, by counting."""
+        """Return the share of inputs whose gate is the same at so many times, by counting."""
         counted = numbers.mpf(0)
         for part in zip(*(unit.values for unit in units[:times]), strict=True):
             same = [

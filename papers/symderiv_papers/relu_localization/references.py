@@ -72,7 +72,7 @@ def _weights(generator: random.Random, K: int, n: int) -> list[list[Fraction]]:
 
 @functools.lru_cache(maxsize=1)
 def cases() -> tuple[Case, ...]:
-    """Generic, translation invariant, and nearly degenerate ones."""
+    """Return generic, translation invariant, and nearly degenerate ones."""
     generator = random.Random(20)
     w = _weights(generator, 3, 3)
     generic = Case(
@@ -188,7 +188,9 @@ def orthogonal_points(numbers: Any) -> Iterator[Point]:
 
 
 def near_points(numbers: Any) -> Iterator[Point]:
-    """Unit 2 almost a multiple of unit 1: ``eps`` -> 0, eps^2 = sqrt(rho_11 rho_22) - rho_12."""
+    """Yield unit 2 almost a multiple of unit 1: ``eps`` -> 0, eps^2 = sqrt(rho_11 rho_22) -
+    rho_12.
+    """
     for case in cases()[:2]:
         for power in (3, 4, 5):
             shift = Fraction(1, 10**power)

@@ -62,7 +62,7 @@ def any_input(numbers: Any) -> Iterator[Point]:
 
 
 def symmetric(numbers: Any) -> Iterator[Point]:
-    """Populations on a ring that are symmetric about 0, and not Gaussian."""
+    """Yield populations on a ring that are symmetric about 0, and not Gaussian."""
     yield from islice(any_input(numbers), len(cases()) + 1, None)
 
 
@@ -73,7 +73,7 @@ def several_units(numbers: Any) -> Iterator[Point]:
 
 
 def _split(values: Any, numbers: Any) -> Any:
-    """Adds A_c X, v_c, the variances q_c of S and means given S > 0."""
+    """Add A_c X, v_c, the variances q_c of S and means given S > 0."""
     n, X, S, Y, theta = (values[name] for name in ("n", "X", "S", "Y", "theta"))
     mean, means = values["E"], (values["E0"], values["E1"])
     sites = (1, n)
@@ -115,7 +115,7 @@ def _split(values: Any, numbers: Any) -> Any:
 
 
 def _in_fourier_basis(values: Any, numbers: Any) -> Any:
-    """Adds the real Fourier basis B, u = B^T w, and the diagonals of both covariances there."""
+    """Add the real Fourier basis B, u = B^T w, and the diagonals of both covariances there."""
     n, sites = values["n"], (1, values["n"])
     columns = []
     for wave in range(n):

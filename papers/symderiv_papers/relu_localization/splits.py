@@ -23,7 +23,7 @@ def _extended(values: Mapping[str, Any], lazy: Mapping[str, Callable[[], Any]]) 
 
 
 def with_one_constraint(points: Iterable[Point], numbers: Any) -> Iterator[Point]:
-    """Adds ``v`` and ``A`` of the split by S, and a vector x with ``s`` = <w_1, x>."""
+    """Add ``v`` and ``A`` of the split by S, and a vector x with ``s`` = <w_1, x>."""
     for point in points:
         yield Point(point.label, _extended(point.values, _one_constraint(point.values, numbers)))
 
@@ -50,7 +50,7 @@ def _one_constraint(values: Mapping[str, Any], numbers: Any) -> dict[str, Callab
 
 
 def with_two_constraints(points: Iterable[Point], numbers: Any) -> Iterator[Point]:
-    """Adds ``C[k, i, a]`` and ``A[k, i, j]`` of the split by S and T_k, and matrices.
+    """Add ``C[k, i, a]`` and ``A[k, i, j]`` of the split by S and T_k, and matrices.
 
     ``Cmat(k)``, ``Umat(k)``, ``Covmat(k)`` (of S and T_k), ``Sigma1mat``, columns ``W(k)`` and
     ``SW(k)`` = (Sigma_1 w_1, Sigma_1 w_k), ``TX(k)`` = E[T X 1(S > 0) 1(T > 0) | Y = 1],

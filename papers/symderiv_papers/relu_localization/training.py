@@ -55,7 +55,8 @@ def trained(xi1: float, xi0: float, gain: float, steps: int, seed: int) -> np.nd
 
 @functools.lru_cache(maxsize=8)
 def trained_sigmoids(gain: float, steps: int, seed: int) -> np.ndarray:
-    """As :func:`trained` with sigmoids, trained biases, xi_1 = 4, xi_2 = 1 and steps of size 3.
+    """Train as :func:`trained` with sigmoids, trained biases, xi_1 = 4, xi_2 = 1 and steps of size
+    3.
 
     Args:
         gain, steps, seed: As there.

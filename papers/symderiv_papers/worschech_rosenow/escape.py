@@ -34,7 +34,7 @@ __all__ = [
 
 
 def _eigen_systems(committee: Committee) -> Mapping[str, Any]:
-    """Of G and H (4 × 4), and of A = G⊗A1 and B = H⊗U."""
+    """Return those of G and H (4 × 4), and of A = G⊗A1 and B = H⊗U."""
 
     def G() -> Any:
         return normalised_matrices(committee)[0]

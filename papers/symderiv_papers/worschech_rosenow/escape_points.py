@@ -84,7 +84,7 @@ class Series:
     values: Any
 
     def indexed(self, numbers: Any) -> Indexed:
-        """For statements."""
+        """Return the array that statements index."""
         entries = converted(self.values, numbers)
         starts = (self.first,) * 2 if isinstance(self.first, int) else self.first
         matrix = hasattr(entries, "rows")
@@ -100,7 +100,7 @@ class UnitSeries:
     values: Any
 
     def indexed(self, numbers: Any) -> Indexed:
-        """For statements."""
+        """Return the array that statements index."""
         orders, units = len(self.values), len(self.values[0])
         entries = converted(self.values, numbers)
         return Indexed(entries, (0, orders - 1), (1, units), (1, units))

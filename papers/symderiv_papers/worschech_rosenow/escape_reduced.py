@@ -36,7 +36,7 @@ __all__ = [
 
 
 def _reduced(committee: Committee) -> Mapping[str, Any]:
-    """Of the system of r and s alone."""
+    """Return the reduction of the system of r and s alone."""
 
     def A() -> Any:
         return kron(reduced_matrices(committee)[0], companion(committee))

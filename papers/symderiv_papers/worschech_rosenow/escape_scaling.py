@@ -91,7 +91,9 @@ def large(numbers: Any) -> Iterator[Point]:
 
 
 def _escape_time(M: int, second_moment: Any, numbers: Any) -> Any:
-    """For orthogonal teachers with T^(1) = 1 at learning rate 1, by the engine's closed form."""
+    """Return the time for orthogonal teachers with T^(1) = 1 at learning rate 1, by the engine's
+    closed form.
+    """
     one = (Fraction(1),)
     response = Committee(M, one, one, one, (Fraction(0),)).plateau_rate("teacher_response")
     return -1 / (numbers.mpf(response) * second_moment)

@@ -232,7 +232,7 @@ def _second_order(
 def _first_order(
     committee: Committee, state: list[Any], numbers: Any
 ) -> dict[str, Callable[[], Any]]:
-    """Groups of eigenvectors of A_a and how much of each is in a state: g, v of equation 122."""
+    """Return groups of eigenvectors of A_a and their shares in a state: g, v of equation 122."""
     L = committee.modes
     modes = late_modes(committee)
 

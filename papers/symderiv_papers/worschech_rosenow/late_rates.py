@@ -99,7 +99,9 @@ def power_laws(numbers: Any) -> Iterator[Point]:
 
 
 def _slope(units: int, beta: float, modes: int) -> float:
-    """By the consistent second order, students that start at zero, teachers of unit length."""
+    """Return the slope by consistent second order; students that start at zero, teachers of unit
+    length.
+    """
     import numpy as np
 
     one = (Fraction(1),)

@@ -207,7 +207,7 @@ def slower(numbers: Any) -> Iterator[Point]:
 
 
 def partly_trained(numbers: Any) -> Iterator[Point]:
-    """Without the terms of order η², the first 1, 2, … eigenspaces trained."""
+    """Yield points without the terms of order η², the first 1, 2, … eigenspaces trained."""
     for case in DRAWN:
         for trained in range(1, LinearNetwork(case, numbers).L + 1):
             yield Point(f"{case}, N_l = {trained}", _partly_trained(case, trained, numbers, False))

@@ -132,7 +132,7 @@ def _figure(
 
 
 def _figure_point(law: PowerLawSum, ends: Any, trained: int = 0) -> Point:
-    """With what the integrals neglect and a twentieth of the error for the finite learning rate."""
+    """Return the point with what integrals neglect, and 1/20 of the error for the finite rate."""
     numbers, names = law.numbers, law.names
     mean = numbers.mpf(
         _mean(

@@ -29,12 +29,12 @@ def general(smallest: int = 2) -> Points:
 
 
 def network(numbers: Any) -> Iterator[Point]:
-    """a = 2 and ε = η, the matrix of the network."""
+    """Yield a = 2 and ε = η, the matrix of the network."""
     return companions(numbers, _NETWORK)
 
 
 def small(numbers: Any) -> Iterator[Point]:
-    """Without the terms of order η²."""
+    """Yield points without the terms of order η²."""
     return companions(numbers, _SMALL)
 
 

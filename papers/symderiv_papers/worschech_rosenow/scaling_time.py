@@ -68,7 +68,9 @@ def later(numbers: Any) -> Iterator[Point]:
 
 
 def from_one(numbers: Any) -> Iterator[Point]:
-    """From the first to the last time at which the second gamma function is to be negligible."""
+    """Yield times from the first to the last time at which the second gamma function is to be
+    negligible.
+    """
     for law in grid(numbers, (SMALL, HALF, ONE, LARGE), (40, 1000), ("1", "2", "6", "40")):
         yield law.point()
 

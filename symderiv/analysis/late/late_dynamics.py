@@ -187,19 +187,23 @@ class LateDynamics:
             )
 
     def _overlap_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
-        """Of the overlaps with the teachers, y = √(μ w/t) r; vectors of shape (2, L)."""
+        """Return that of the overlaps with the teachers, y = √(μ w/t) r; vectors of shape (2,
+        L).
+        """
         strength = np.sqrt(self.weight * self.teacher[:, None]) * self.eigenvalue
         return self._spectrum(1.0, strength, self.response, vectors)
 
     def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
-        """Of the distance to the teachers with the η² terms, y = √(μ w) D."""
+        """Return that of the distance to the teachers with the η² terms, y = √(μ w) D."""
         strength = np.tile(np.sqrt(self.weight) * self.eigenvalue, (2, 1))
         return self._spectrum(2.0, strength, -self.learning_rate * self.noise_slope, vectors)
 
     def _spectrum(
         self, drift: float, strength: Floats, coupling: Floats, vectors: Sequence[Floats]
     ) -> LowRankSpectrum:
-        """Of the matrix that is symmetric in y: poles drift A ρ, and a coupling of rank two."""
+        """Return that of the matrix that is symmetric in y: poles drift A ρ, and a coupling of rank
+        two.
+        """
         root = np.sqrt(self.multiplicity)
         matrix = root[:, None] * coupling / root
         pole = drift * self.stiffness[:, None] * self.eigenvalue

@@ -42,7 +42,7 @@ class CollinearState(SymmetricState):
         self._means: dict[sp.Expr, sp.Expr] = {}
 
     def choices(self, teacher: bool, named: set[Unit]) -> Iterator[tuple[Unit, sp.Expr]]:
-        """As in the base class, with the first student always told apart."""
+        """Yield those of the base class, with the first student always told apart."""
         if teacher:
             yield from super().choices(teacher, named)
             return

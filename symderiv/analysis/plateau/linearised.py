@@ -163,7 +163,7 @@ class _PlateauLetters:
         return self._known[expression]
 
     def back(self, expression: sp.Expr) -> sp.Expr:
-        """In M, T, D again."""
+        """Return an expression in M, T, D again."""
         return expression.xreplace(self._back)
 
 

@@ -42,7 +42,7 @@ def whole_text(study: Study, *, equal: bool = False) -> str:
 
 
 def saved_text(study: Study, path: Path, *, force: bool = False) -> str:
-    """As :func:`whole_text`, written to a file, with large arrays in files beside it."""
+    """Return :func:`whole_text`, written to a file, with large arrays in files beside it."""
     target = Output(path, "toml", inputs=study.input_files, force=force)
     tables = _located(study.tables(_MOST_BESIDE), study)
     for key, value in _arrays(study).items():

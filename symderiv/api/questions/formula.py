@@ -210,7 +210,7 @@ def check(
     where: Sequence[str] = (),
     macros: Sequence[str] = (),
 ) -> FormulaCheck:
-    r"""Is a formula, typed or pasted as LaTeX, equal to an expectation?
+    r"""Decide whether a formula, typed or pasted as LaTeX, is equal to an expectation.
 
     Both sides are compared at exact random covariances, degenerate ones included.
 

@@ -122,7 +122,7 @@ def late_learning(
     student_std: float,
     alpha: float | Iterable[float] | None,
 ) -> LateLearning:
-    """As :func:`late`, with the eigenvalues and weights that a function gives for each L.
+    """Return :func:`late` with the eigenvalues and weights that a function gives for each L.
 
     Without ``exponent`` there is no power law to fit.
     """

@@ -153,7 +153,7 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
 
 
 def _speller(study: Study, notation: str) -> Callable[[str], str]:
-    """From our LaTeX to that of a paper."""
+    """Return what translates our LaTeX to that of a paper."""
     if notation == "symderiv":
         return lambda text: text
     paper = _PAPERS[notation]

@@ -154,7 +154,7 @@ def _claims(claims: Summary) -> Iterator[str]:
 
 
 def _names_and_values(summary: Summary) -> Iterator[str]:
-    """On one line, with the style that notebooks need."""
+    """Yield one line, with the style that notebooks need."""
     title = f"<p><b>{html_prose(summary.title)}</b></p>" if summary.title else ""
     rows = "".join(
         f'<tr><th style="text-align:left">{html.escape(name)}</th>'

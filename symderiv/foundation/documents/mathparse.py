@@ -247,7 +247,7 @@ class _FormulaReader:
         return f"{token}{body}" if len(body) == 1 else f"{token}{{{body}}}"
 
     def _script_width(self, token: str, length: int) -> str:
-        """As many characters as a script takes beside the script below or above it."""
+        """Return as many characters as a script takes beside the script below or above it."""
         length = math.ceil(0.7 * length)
         stacked = token == "^" and self.position_after_subscript == self.start
         extra = max(0, length - self.subscript) if stacked else length
@@ -286,7 +286,7 @@ def to_unicode(latex: str) -> str:
 
 
 def width(latex: str) -> int:
-    """About how many characters wide the typeset formula is, stacked parts counted once."""
+    """Return about how many characters wide the typeset formula is, stacked parts counted once."""
     text = _FormulaReader(
         _TOKEN.findall(latex), lambda top, bottom: max(top, bottom, key=len), False
     ).sequence()

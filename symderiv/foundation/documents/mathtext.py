@@ -33,7 +33,7 @@ def text_length(latex: str) -> int:
 
 
 def visible_length(latex: str) -> int:
-    """About how many characters wide the typeset formula is (a fraction counts its wider half)."""
+    """Return about how wide the typeset formula is (a fraction counts its wider half)."""
     return mathparse.width(latex)
 
 

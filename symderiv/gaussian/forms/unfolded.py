@@ -57,7 +57,9 @@ class Unfolded:
         return sp.Add(*(s * self._rational(w, given) for s, w in rational.items()))
 
     def _rational(self, weight: Weight, given: Conditions) -> sp.Expr:
-        """Over one denominator and factored if that is short, else as products of entries."""
+        """Return it over one denominator and factored if that is short, else as products of
+        entries.
+        """
         algebra = self.g.algebra
         if not algebra.numeric and self._length(weight) > _LONG:
             return self._as_products(weight)
@@ -87,7 +89,7 @@ class Unfolded:
         )
 
     def _length(self, weight: Weight) -> int:
-        """About how many terms the numerator has before anything cancels."""
+        """Return about how many terms the numerator has before anything cancels."""
         total = 0
         bottoms = {self._entry(e)[1] for monomial in weight for e, _ in monomial}
         for monomial in weight:

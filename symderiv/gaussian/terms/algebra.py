@@ -153,7 +153,7 @@ class Algebra:
         return self.domain.exquo(a, b)
 
     def divides(self, b: Any, a: Any) -> Any | None:
-        """a / b if it lies in the domain, else None."""
+        """Return a / b if it lies in the domain, else None."""
         if not (self.generators and self._ring):
             return a / b
         quotient, remainder = divmod(a, b)
@@ -198,7 +198,7 @@ class Algebra:
         self._positive |= {f for f, p in powers.items() if p % 2}
 
     def is_positive(self, factor: sp.Expr) -> bool:
-        """Is this factor positive wherever the covariance is positive definite?"""
+        """Return whether this factor is positive wherever the covariance is positive definite."""
         return bool(factor.is_positive) or factor in self._positive
 
     # -- writing out -----------------------------------------------------------------------

@@ -264,11 +264,11 @@ class Gaussian:
     # -- questions the rules ask -----------------------------------------------------------
 
     def is_zero(self, given: Conditions, i: int, j: int) -> bool:
-        """Does the conditional entry vanish?"""
+        """Return whether the conditional entry vanishes."""
         return not self.n(given, i, j)
 
     def collinear(self, given: Conditions, i: int, j: int) -> bool:
-        """Are the fluctuations of i and j proportional (both variances not zero)?"""
+        """Return whether fluctuations of i and j are proportional (both variances not zero)."""
         cross = self.n(given, i, j)
         return bool(cross) and not (cross * cross - self.n(given, i, i) * self.n(given, j, j))
 

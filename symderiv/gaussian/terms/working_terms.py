@@ -29,7 +29,7 @@ class Affine:
     constant: sp.Expr
 
     def scaled(self, factor: sp.Expr) -> Affine:
-        """This form times a number or symbol."""
+        """Return this form times a number or symbol."""
         return Affine(
             tuple(sp.expand(c * factor) for c in self.coefficients),
             sp.expand(self.constant * factor),

@@ -83,7 +83,7 @@ class ComponentsFlow(Flow):
         return "off"
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
-        """As small as SciPy's steps follow."""
+        """Return the smallest tolerance that SciPy's steps follow."""
         return 1e-13
 
     @cached_property
@@ -213,7 +213,7 @@ class ComponentsFlow(Flow):
         return np.array([self.error(row) for row in result.results])
 
     def error(self, flat: np.ndarray) -> float:
-        """That of one flat state: the mean over components."""
+        """Return that of one flat state: the mean over components."""
         Q, cross, v = self.split(flat)
         s, total = _divided(cross, self.mean), 0.0
         for c, probability in enumerate(self.probabilities):

@@ -117,7 +117,7 @@ def _change(first: Run, second: Run) -> float:
 
 
 def relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Of the generalisation error at the times that both runs reached."""
+    """Return those of the generalisation error at the times that both runs reached."""
     common = min(first.size, second.size)
     change: np.ndarray = np.abs(first[:common] - second[:common])
     # what rounding leaves of an error that should be zero is not worth a word

@@ -60,7 +60,8 @@ def integrate(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> FlatResult:
-    """As :func:`~symderiv.integrate.flows.flat_run.integrate_flat`, by the method asked for.
+    """Integrate as :func:`~symderiv.integrate.flows.flat_run.integrate_flat`, by the method asked
+    for.
 
     Args:
         method: "explicit", "implicit", or "auto": explicit steps until the problem is found to be

@@ -209,7 +209,7 @@ class PhasedFlow(RuleFlow):
         )
 
     def _task_error(self, row: np.ndarray, number: int) -> float:
-        """As that of one task: its head and its teachers in their usual places."""
+        """Return the error as that of one task: its head and its teachers in their usual places."""
         state = self.packing("state")
         own, head = row[: state.size].copy(), self.heads[number]
         if head > 0:

@@ -36,7 +36,7 @@ def rule_of_study(study: Study) -> LearningRule:
 
 
 def solver_module(study: Study, *, notice: Callable[[str], None] | None = None) -> Kernel:
-    """As :func:`symderiv.storage.study_kernel.kernel_for`, for every rule."""
+    """Return :func:`symderiv.storage.study_kernel.kernel_for` for every rule."""
     from symderiv.storage.study_kernel import kernel_for
 
     rule = rule_of_study(study) if study.rule_keys else None

@@ -25,7 +25,7 @@ class StepsFlow(RuleFlow):
         return super().least_tolerance() if result is None else math.inf
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """As many steps as come nearest to the times asked for; the tolerance plays no part."""
+        """Make as many steps as come nearest to the times; the tolerance plays no part."""
         self.check_memory()
         ratio = float(self.rule.parameters["batch_ratio"])
         wanted = np.rint(self.study.alpha / ratio).astype(np.int64)

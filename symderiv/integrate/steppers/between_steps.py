@@ -197,7 +197,7 @@ def _clear(weights):  # type: ignore[no-untyped-def]
 
 @part_of_compiled
 def _through(ends, count, out):  # type: ignore[no-untyped-def]
-    """The weighted sum of values and slopes at the ends that are used."""
+    """Write the weighted sum of values and slopes at the ends that are used."""
     for i in range(count):
         value, slope = ends.weights[0, i], ends.weights[1, i]
         end = ends.states[ends.order[i]]

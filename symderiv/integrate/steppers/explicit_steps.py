@@ -28,7 +28,7 @@ _LARGEST = np.finfo(float).max
 
 
 def _sparse(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each row the places that are not zero and their weights, and in how many fours.
+    """Return of each row the places that are not zero and their weights, and in how many fours.
 
     What is missing to a four has weight zero at a place that is there.
     """

@@ -107,7 +107,7 @@ def _recur(mu, slope, kappa, now, before):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def stabilised_step(rhs, sizes, room, size, ordinary, walk):  # type: ignore[no-untyped-def]
-    """As :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
+    """Step as :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
 
     Its first stages are made one from another, as is said in :mod:`.stabilised_table`; of all of
     them the slopes of the last four are left, for the error.

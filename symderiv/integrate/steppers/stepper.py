@@ -323,7 +323,7 @@ def _lengths(runs, memory, room, most):  # type: ignore[no-untyped-def]
 
 @hidden_part
 def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
-    """In which lanes, as bits, the end of the step is outside the cone."""
+    """Return in which lanes, as bits, the end of the step is outside the cone."""
     zero, sizes, covariance = zero_of(rhs), runs.sizes, room.covariance
     field_covariance(zero, room.new, sizes, runs.places, room.parameters, covariance)
     return lane_bits(
@@ -446,7 +446,7 @@ def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped
 
 @hidden_part
 def _go_on(rhs, room, size):  # type: ignore[no-untyped-def]
-    """Marked runs go on from the end of their step."""
+    """Let marked runs go on from the end of their step."""
     zero = zero_of(rhs)
     kept = value_at(zero, room.mark, 0) != 0.0
     y, begin = values_of(zero, room.y, 0, (size,)), values_of(zero, room.stages, 0, (size,))

@@ -170,7 +170,7 @@ def runs_of(
     asked: np.ndarray,
     sizes: np.ndarray,
 ) -> Runs:
-    """Runs that are to be made, see :class:`Runs`."""
+    """Return runs that are to be made, see :class:`Runs`."""
     n, size = starts.shape
     ended = np.zeros(n, dtype=WALK)
     ended["code"] = INTERRUPTED

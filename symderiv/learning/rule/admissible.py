@@ -157,7 +157,9 @@ def _complex_at(g: sp.Expr) -> sp.Rational | None:
 
 
 def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]:
-    """In complex doubles: roots and logarithms of negative numbers are what they are."""
+    """Return values in complex doubles: roots and logarithms of negative numbers are what they
+    are.
+    """
     regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
     regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     function = as_function(X, regular)

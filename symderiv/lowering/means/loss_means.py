@@ -143,7 +143,7 @@ class LossMeans:
     def __init__(
         self, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
     ) -> None:
-        """Finds the coarsest rule that does.
+        """Find the coarsest rule that does.
 
         Args:
             problem: Activations, loss and target.

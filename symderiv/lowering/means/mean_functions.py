@@ -302,7 +302,7 @@ def _condition(arrangement: Arrangement) -> sp.Basic:
 
 
 def _places(general: Arrangement, coarse: Arrangement) -> tuple[int, ...]:
-    """For each field of the general pattern, the field of the coarse one that it becomes."""
+    """Return for each field of the general pattern, the field of the coarse one that it becomes."""
     return tuple(
         next(number for number, block in enumerate(coarse.groups) if group[0] in block)
         for group in general.groups

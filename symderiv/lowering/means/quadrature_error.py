@@ -46,7 +46,7 @@ class Search:
         variance: float = LARGEST_VARIANCE,
         bias: float = LARGEST_BIAS,
     ) -> None:
-        """Takes the means.
+        """Take the means.
 
         Args:
             compiled: All of them, with the rule as an argument.

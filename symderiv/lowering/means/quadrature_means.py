@@ -104,7 +104,7 @@ class Quadrature:
         rule: MeanRule | None = None,
         within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
     ) -> None:
-        """Finds the coarsest rule that does.
+        """Find the coarsest rule that does.
 
         Args:
             problem: The activations.

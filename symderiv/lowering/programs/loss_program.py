@@ -108,7 +108,7 @@ def _made(
     results: tuple[Array, ...],
     noiseless: bool = False,
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Assignment | Call, ...]]:
-    """Inputs, locals and steps of a procedure that calls another for a rule.
+    """Return inputs, locals and steps of a procedure that calls another for a rule.
 
     Args:
         called: What computes means.

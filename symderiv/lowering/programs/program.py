@@ -172,7 +172,7 @@ def _noise(lowered: Lowered, arrays: SolverArrays) -> Procedure:
 
 
 def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, ...]:
-    """Of a rule that trains biases."""
+    """Return that of a rule that trains biases."""
     if lowered.mean_force is None:
         return ()
     return (

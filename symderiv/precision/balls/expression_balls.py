@@ -47,7 +47,7 @@ def ball(expression: sp.Expr, bits: int) -> arb:
 
 
 def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> arb:
-    """As :func:`ball` for an expression with symbols that stand for balls.
+    """Return :func:`ball` for an expression with symbols that stand for balls.
 
     Args:
         expression: Real at the given values.
@@ -66,7 +66,7 @@ def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> 
 def complex_ball(
     expression: sp.Expr, bits: int, known: Mapping[sp.Expr, Ball] | None = None
 ) -> Ball:
-    """As :func:`ball` for a number that may be complex: an ``arb`` or an ``acb``.
+    """Return :func:`ball` for a number that may be complex: an ``arb`` or an ``acb``.
 
     Args:
         expression: Exact, without symbols.

@@ -275,6 +275,6 @@ def _integrand(path: _ExactPath[arb], s: arb, c: arb) -> arb:
 
 
 def _log2(x: arb) -> float:
-    """About the binary logarithm of the upper end of a positive ball of any size."""
+    """Return about the binary logarithm of the upper end of a positive ball of any size."""
     mantissa, exponent = x.abs_upper().man_exp()
     return math.log2(int(mantissa)) + int(exponent)

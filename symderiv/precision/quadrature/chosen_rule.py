@@ -30,7 +30,7 @@ class CertifiedRule(Protocol):
         """The number of normals that are integrated over numerically."""
 
     def cost(self, accuracy: float) -> float:
-        """About how often a one-variable function is evaluated."""
+        """Return about how often a one-variable function is evaluated."""
 
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
         """Return the expectation as a ball of a radius of about exp(-accuracy) times the second
@@ -62,7 +62,7 @@ class _AnyPlan(Protocol):
         """Of the expectation of the modulus."""
 
     def bits(self) -> int:
-        """At which rounding is below the bound."""
+        """Return the bits at which rounding is below the bound."""
 
 
 _Plan = TypeVar("_Plan", bound=_AnyPlan)

@@ -159,7 +159,7 @@ class _PanelPlanner:
         return PanelPlan(tuple(chosen), bound.upper(), scale.upper())
 
     def _real_bound(self, i: int, reach: float) -> tuple[arb, arb, arb]:
-        """(A, b, m): |f| <= A exp(b |z|) on the real line, |f| <= m within reach of the mean."""
+        """Return (A, b, m): |f| <= A exp(b |z|) on the reals, |f| <= m within reach of the mean."""
         f = self.component.factors[i].function
         deviation = math.sqrt(sum(float(v) ** 2 for v in self.loading[i]))
         tail = growth(f.expression, FORM)

@@ -38,7 +38,7 @@ class Growth:
     rate: arb
 
     def exponential(self, extra: arb) -> tuple[arb, arb]:
-        """(A, b) with |f(x)| <= A exp(b |x|) for |x| >= start, b = rate + extra."""
+        """Return (A, b) with |f(x)| <= A exp(b |x|) for |x| >= start, b = rate + extra."""
         if self.power.is_zero():
             return self.factor, self.rate
         # x^p exp(-c x) is largest at x = p/c

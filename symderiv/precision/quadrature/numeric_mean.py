@@ -142,7 +142,7 @@ def numeric_mean(
 
 
 def _odd(term: _Term) -> bool:
-    """Does the term vanish by reflection? Its expectation has to exist for that."""
+    """Return whether the term vanishes by reflection. Its expectation has to exist for that."""
     if all(c.parity != -1 for c in term.components):
         return False
     for component in term.components:

@@ -147,7 +147,9 @@ class _BallsOfVariable:
     # -- removable singularities ------------------------------------------------------------
 
     def _cures(self, e: sp.Expr) -> list[_Cure]:
-        """For poles in parts of a sum or product that is analytic there: place, N^(k), D^(k)."""
+        """Return cures of poles in parts of a sum or product that is analytic there: place, N^(k),
+        D^(k).
+        """
         return [
             (self._constant(x0), self.compiled(numerator), self.compiled(denominator))
             for x0, numerator, denominator in _cured(e, self.variable)
@@ -173,7 +175,9 @@ def _real_part(z: Ball) -> arb:
 
 
 def _whole_power(n: int, z: Ball) -> Ball:
-    """By squaring: FLINT's power of a real ball around 0 goes through the logarithm."""
+    """Take the power by squaring: FLINT's power of a real ball around 0 goes through the
+    logarithm.
+    """
     if n < 0:
         return 1 / _whole_power(-n, z)
     if n == 0:

@@ -62,7 +62,7 @@ class Fields:
         )
 
     def components(self) -> list[list[int]]:
-        """Groups of variables that are independent of one another."""
+        """Return groups of variables that are independent of one another."""
         groups: list[set[int]] = []
         for i in range(len(self.mean)):
             linked = [g for g in groups if any(self.covariance[i][j] != 0 for j in g)]

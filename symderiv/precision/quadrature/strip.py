@@ -69,7 +69,7 @@ def strips_for(
 def strips(
     g: sp.Expr, x: sp.Symbol, widest: float, reach: float, extra: float, largest: float = math.inf
 ) -> tuple[Strip, ...]:
-    """Strips of ``g``, the widest first: the largest width that can be proved, and smaller ones.
+    """Return strips of ``g``, the widest first: the largest provable width, and smaller ones.
 
     The last one is narrow: its factor is about the size of the function on the real line.
 

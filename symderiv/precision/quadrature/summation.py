@@ -43,7 +43,7 @@ class _Level:
 
 
 def evaluations(component: FactorComponent, plan: StepPlan) -> float:
-    """About how often a one-variable function is evaluated."""
+    """Return about how often a one-variable function is evaluated."""
     d = component.dimension
     if d < _TABULATED:
         return plan.points

@@ -22,7 +22,7 @@ def learning_derivation(
     rule: LearningRule | None = None,
     rates: Sequence[Section] = (),
 ) -> Derivation:
-    """From the update of one example to the equations, then the integrals that they need.
+    """Derive from the update of one example to the equations, then the integrals that they need.
 
     Args:
         student, teacher: The activations.

@@ -284,7 +284,7 @@ def study_page(
 
 
 def _warnings(found: Sequence[Findings]) -> list[Paragraph]:
-    """Of equations and simulations, each once."""
+    """Return those of equations and simulations, each once."""
     warnings = dict.fromkeys(
         f"{one.case.label}: {warning}" if one.case.label else warning
         for one in found

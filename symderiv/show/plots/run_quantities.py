@@ -108,7 +108,7 @@ def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float 
         quantity: what is asked for.
         alpha, error: shape (n,).
         tolerance: that of the run: shapes are read off down to so much of the largest error, below
-            which the error of a run may be what its steps left of it.
+            that, what is left of the error may be an error of the steps.
     """
     there = np.isfinite(alpha) & np.isfinite(error)
     alpha, error = alpha[there], error[there]

@@ -377,7 +377,7 @@ def _spans_decades(values: np.ndarray) -> bool:
 
 
 def _edges(centres: Floats, scale: str) -> Floats:
-    """Of the cells of a map: half way between neighbours."""
+    """Return the edges of the cells of a map: half way between neighbours."""
     places = np.log(centres) if scale == "log" else centres
     if places.size == 1:
         half = 0.5 if scale != "log" else 0.1
@@ -398,5 +398,5 @@ def _label(figure: Figure, below: str, left: str) -> None:
 
 
 def _thin(count: int, most: int) -> list[int]:
-    """At most so many numbers below ``count``, evenly spread, with both ends."""
+    """Return at most so many numbers below ``count``, evenly spread, with both ends."""
     return sorted({round(place) for place in np.linspace(0, count - 1, min(count, most))})
