@@ -147,7 +147,7 @@ def integrate_points(
 
         runs = _Runs(batch, wanted)
         found = runs.integrated(wanted.steps, [p.state for p in batch.points], told)
-        _take(chunk, batch, wanted, found)
+        _take(chunk, batch, wanted, found, runs.held)
         if wanted.check and not found.interrupted:
             chunk.tolerance_reached[batch.numbers] = _errors(runs, batch, wanted, found)
         done += len(batch.points)
@@ -164,6 +164,8 @@ class _Runs:
         small = batch.points[0].state.size <= LARGEST_STATE
         many = len(batch.points) >= wanted.fewest
         plain = batch.solver.closed.autonomous
+        # where something jumps in time, the constants that the states of a run were computed with
+        self.held: dict[int, np.ndarray] = {}
         self._lanes = batch.solver.lanes() if small and many and plain else None
 
     def integrated(
@@ -202,7 +204,7 @@ class _Runs:
                 problem = FlatProblem(right_hand_side, begin.state, sizes, begin.constants, alpha)
                 found = integrate_flat(problem, limits)
             else:
-                found = self._in_pieces(begin, limits)
+                found = self._in_pieces(number, begin, limits)
             ended[0] += 1
             told(ended[0])
             return found
@@ -212,11 +214,11 @@ class _Runs:
             found = [first, *pool.map(run, range(1, len(states)))]
         return _as_lanes(found, alpha.size, time.perf_counter() - started)
 
-    def _in_pieces(self, begin: Begin, limits: StepLimits) -> FlatResult:
+    def _in_pieces(self, number: int, begin: Begin, limits: StepLimits) -> FlatResult:
         """Return a run in whose equations time occurs, or that makes steps of order one."""
         alpha = self._wanted.alpha
         rows = self._solver.piecewise(alpha, begin, limits)
-        reached = len(rows.states)
+        reached, self.held[number] = len(rows.states), rows.constants
         return FlatResult(
             results=rows.states,
             reached=reached,
@@ -250,11 +252,17 @@ def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneRe
     )
 
 
-def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults) -> None:
+def _take(
+    chunk: SystemChunk,
+    batch: _Batch,
+    wanted: Wanted,
+    found: LaneResults,
+    held: Mapping[int, np.ndarray],
+) -> None:
     """Take over runs with their observables."""
     layout = batch.solver.layout
     chunk.end_lanes(np.array(batch.numbers), found)
-    observed = _observed(batch, found, wanted)
+    observed = _observed(batch, found, wanted, held)
     for place, (number, point) in enumerate(zip(batch.numbers, batch.points, strict=True)):
         reached = int(found.reached[place])
         names = layout.shown(point.given)
@@ -263,7 +271,9 @@ def _take(chunk: SystemChunk, batch: _Batch, wanted: Wanted, found: LaneResults)
         chunk.put(number, values, wanted.alpha.size)
 
 
-def _observed(batch: _Batch, found: LaneResults, wanted: Wanted) -> dict[str, np.ndarray]:
+def _observed(
+    batch: _Batch, found: LaneResults, wanted: Wanted, held: Mapping[int, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Return the observables of all runs, shapes (n, A)."""
     solver = batch.solver
     many = len(batch.points) >= wanted.fewest and solver.closed.autonomous
@@ -275,9 +285,8 @@ def _observed(batch: _Batch, found: LaneResults, wanted: Wanted) -> dict[str, np
         if module is None:
             for place, reached in enumerate(found.reached):
                 states = found.states[place, :reached]
-                times = wanted.alpha[:reached]
-                held = solver.held(times, constants[place], batch.points[place].parameters)
-                errors[place, :reached] = solver.observed(states, held, times, (name,))[name]
+                rows, times = held.get(place, constants[place]), wanted.alpha[:reached]
+                errors[place, :reached] = solver.observed(states, rows, times, (name,))[name]
         else:
             with kept_code():
                 observables = module.specialised_observables(1)

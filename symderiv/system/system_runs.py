@@ -246,22 +246,6 @@ class Solver:
             return self._stepped(alpha, begin)
         return self._flow(alpha, begin, limits, progress)
 
-    def held(
-        self, alpha: np.ndarray, constants: np.ndarray, parameters: Mapping[str, Any]
-    ) -> np.ndarray:
-        """Return the constants at times: where something jumps, those of the piece that ends."""
-        if self.closed.autonomous:
-            return constants
-        jumps = [0.0, *self.layout.jumps(parameters), np.inf]
-        rows = []
-        for time in alpha:
-            n = max(1, int(np.searchsorted(jumps, time, "left")))
-            inside = jumps[n - 1] + 1.0 if jumps[n] == np.inf else (jumps[n - 1] + jumps[n]) / 2
-            rows.append(self.layout.at_time(constants, inside, parameters))
-        if self.closed.equations.by_steps:
-            rows = [self.layout.at_time(constants, time, parameters) for time in alpha]
-        return np.array(rows)
-
     def _flow(
         self,
         alpha: np.ndarray,

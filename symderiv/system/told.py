@@ -126,20 +126,11 @@ class SystemEquations:
             else:
                 for key, change in line.changes.items():
                     letter = letters.name(getattr(key, "name", str(key)))
-                    if isinstance(change, VectorExpression):
-                        yield Step(
-                            "statement",
-                            "A step adds to the vector.",
-                            rf"\sqrt N\, \Delta {letter}",
-                            letters.vector(change),
-                        )
-                    else:
-                        yield Step(
-                            "statement",
-                            "A step adds to the scalar.",
-                            rf"N\, \Delta {letter}",
-                            letters.doprint(change),
-                        )
+                    moved = isinstance(change, VectorExpression)
+                    what, head = ("vector", r"\sqrt N\,") if moved else ("scalar", r"N\,")
+                    value = letters.vector(change) if moved else letters.doprint(change)
+                    head = rf"{head} \Delta {letter}"
+                    yield Step("statement", f"A step adds to the {what}.", head, value)
         for constraint in statement.constraints:
             names = ", ".join(v.name for v in constraint.vectors)
             what = f"the variances of the fields of {names} on {constraint.inputs}"
