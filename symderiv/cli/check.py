@@ -64,7 +64,9 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    r"""Decide whether a formula (text or pasted LaTeX) equals an expectation. Exit code 0 yes, 1 no.
+    r"""Decide whether a formula (text or pasted LaTeX) equals an expectation.
+
+    Exit code 0 yes, 1 no.
 
     Both sides are compared at exact random covariances, degenerate ones included. Example:
 
