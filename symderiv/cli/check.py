@@ -64,7 +64,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    r"""Decide whether a formula (text or pasted LaTeX) equals an expectation.
+    r"""Decide whether a formula, typed or pasted as LaTeX, equals an expectation.
 
     Exit code 0 yes, 1 no.
 
