@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from symderiv.problem.state import State as State
     from symderiv.statement.vector_expressions import norm2 as norm2
 
+    asymptotics = late
+    expect = mean
     open = _opening.open_file
 
 __version__ = "0.1.0"
@@ -134,10 +136,14 @@ _FORMER = {
 # What a name is called at home, where it would hide one of Python's own.
 _HOME = {"open": "open_file"}
 
+# Names of commands whose calls are listed under another one.
+_OF_COMMANDS = {"asymptotics": "late", "expect": "mean"}
+
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:
+    name = _OF_COMMANDS.get(name, name)
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), _HOME.get(name, name))
     if name in _FORMER:

@@ -95,7 +95,7 @@ class Problem(Shown):
 
     def __init__(
         self,
-        activation: str,
+        activation: Any,
         *,
         students: int,
         teachers: int,
@@ -225,7 +225,7 @@ class Problem(Shown):
         0.3
         """
         keys = {
-            key: value if key == "data" else _python(value)
+            key: value if key == "data" else _python(value, key)
             for key, value in by_key(changes).items()
         }
         with naming_arguments():
@@ -792,6 +792,16 @@ class Problem(Shown):
 
         return late_of(self._study, alpha, T1, D1)
 
+    def asymptotics(
+        self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
+    ) -> LateLearning:
+        """As :meth:`late`, by the name of the command.
+
+        Args:
+            alpha, T1, D1: see :meth:`late`.
+        """
+        return self.late(alpha=alpha, T1=T1, D1=D1)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the tables of the study with all defaults filled in; arrays as nested lists."""
         return dict(self._study.tables())
@@ -833,8 +843,14 @@ class Problem(Shown):
         return _restored, (tables, self._study.base)
 
 
-def _python(value: Any) -> Any:
-    """Return a value as the text of a study can hold it."""
+def _python(value: Any, key: str = "") -> Any:
+    """Return a value as the text of a study can hold it; an expression of SymPy as its text."""
+    symbols = getattr(value, "free_symbols", None)
+    if symbols is not None:
+        if "activation" in key and len(symbols) == 1:
+            (symbol,) = symbols  # any one is x
+            value = value.subs(symbol, type(symbol)("x"))
+        return str(value)
     return fspath(value) if isinstance(value, PathLike) else plain(value)
 
 
@@ -867,7 +883,7 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
         if default is not None and plain(value) == default:
             continue
         table, _, key = _own_key(name).partition(".")
-        tables[table][key] = _python(value)
+        tables[table][key] = _python(value, key)
     if arguments["tasks"]:
         tables["task"] = [
             {key: each if key == "data" else plain(each) for key, each in task.items()}

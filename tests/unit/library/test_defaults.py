@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import symderiv as sd
 
@@ -67,3 +68,23 @@ def test_a_state_brings_its_own_spectrum_to_a_problem_of_default_inputs(tmp_path
     law.solve(end=1, points=2, progress=False).initial.save(tmp_path / "s.npz")
     problem = sd.Problem("linear", students=1, teachers=1).replace(state=tmp_path / "s.npz")
     assert problem.solve(end=1, points=2, progress=False).initial.L == 2
+
+
+@pytest.mark.parametrize("name", ["x", "z"])
+def test_an_activation_may_be_an_expression_of_sympy(name: str) -> None:
+    z = sp.Symbol(name, real=True)
+    runs = [
+        sd.Problem(each, students=2, teachers=2, teacher_activation=each).solve(
+            end=5, points=3, progress=False
+        )
+        for each in (sp.erf(z / sp.sqrt(2)), "erf(x/sqrt(2))", "erf")
+    ]
+    for run in runs[:2]:
+        np.testing.assert_allclose(run.R, runs[2].R, rtol=1e-8, atol=1e-12)
+
+
+def test_calls_have_the_names_of_their_commands() -> None:
+    assert sd.expect("x*y", [["1", "1/3"], ["1/3", "2"]]).closed_form == sp.Rational(1, 3)
+    problem = sd.Problem("erf", students=2, teachers=2, inputs=sd.PowerLaw(4, exponent=1.0))
+    assert np.array_equal(problem.asymptotics().rates, problem.late().rates)
+    assert sd.asymptotics is sd.late
