@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
     from symderiv.api.results.plateau import Plateau
+    from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
     from symderiv.api.results.shown_equations import Equations
     from symderiv.api.stated import System
@@ -321,6 +322,27 @@ class Problem(Shown):
         order = given({"Q": Q, "R": R, "T": T, "v": v})
         with naming_arguments(initial="state"):
             return rates_at(self._study, start_of(self._study, order if order else state))
+
+    def rhs(self) -> RateFunction:
+        """Return the right-hand side as a function f(t, y) with the signature that SciPy asks for.
+
+        It carries the start of the problem as the vector ``initial``, names of the entries, and
+        ``pack`` and ``unpack`` from states and to arrays.
+
+        Raises:
+            InputError: the rates depend on more than a state (schedules, tasks, steps).
+
+        >>> import symderiv as sd
+        >>> from scipy.integrate import solve_ivp
+        >>> f = sd.Problem("erf", students=2, teachers=2).rhs()
+        >>> found = solve_ivp(f, (0, 50), f.initial)
+        >>> f.unpack(found.y)["R"].shape == (found.t.size, 2, 2)
+        True
+        """
+        from symderiv.api.results.rate_function import RateFunction
+
+        with naming_arguments():
+            return RateFunction(self._study)
 
     @saying(TABLES, values="alpha")
     def solve(

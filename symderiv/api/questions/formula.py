@@ -22,6 +22,8 @@ from symderiv.api.questions.law import LawOfFields, read_expression, read_law
 from symderiv.api.questions.means import INTEGRALS, asked_integral
 from symderiv.formula.exact_entries import FIRST_FIELDS, without_floats
 from symderiv.formula.pasted import build_formula, read_pasted
+from symderiv.foundation.documents.document import Formula, Part
+from symderiv.foundation.documents.html_writer import fragment
 from symderiv.foundation.errors import (
     DivergentError,
     FormulaError,
@@ -148,6 +150,16 @@ class FormulaCheck(Shown):
 
     def _document(self) -> Summary:
         return Summary(rows=self._rows())
+
+    def _repr_html_(self) -> str:
+        record = self.to_dict()
+        said = [Formula(record["statement"])]
+        if not self.holds and record["correct_form_latex"] is not None:
+            said.append(Formula(record["correct_form_latex"], self.what.statement, "correct form"))
+        return fragment(Part(f"check: {self.verdict}", (*said, self._document())), 4)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.to_dict()['statement']}$ {self.verdict}"
 
     def _rows(self) -> list[tuple[str, str]]:
         record = self.to_dict()

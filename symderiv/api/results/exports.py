@@ -12,6 +12,7 @@ import numpy as np
 
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.answer import Answer
+from symderiv.foundation.documents.latex_writer import starred
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
@@ -47,6 +48,13 @@ class Export(Answer):
     def to_source(self) -> str:
         """Return the text of the source."""
         return self._source
+
+    def _repr_latex_(self) -> str | None:
+        return starred(self._source) if self.to == "latex" else None
+
+    def _repr_html_(self) -> str | None:  # type: ignore[override]
+        # None lets a notebook typeset the LaTeX instead
+        return None if self.to == "latex" else super()._repr_html_()
 
 
 def export_of(

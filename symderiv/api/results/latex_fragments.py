@@ -13,10 +13,9 @@ from symderiv.foundation.documents.latex_writer import align
 from symderiv.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from symderiv.api.results.shown_equations import Equation
     from symderiv.problem.study import Study
 
-__all__ = ["NOTATIONS", "latex_fragment", "names_of"]
+__all__ = ["NOTATIONS", "latex_fragment"]
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ def latex_fragment(
 
     Args:
         study: what is learned.
-        equations: names of those that are wanted, in this order (dQ, dR, error, A, …,
-            :func:`names_of`); all when left out.
+        equations: names of those that are wanted, in this order (dQ, dR, error, A, …, all of
+            ``Equations.names``); all when left out.
         labels: a prefix: every numbered equation gets ``\\label{prefix:name}``.
         numbering: "all", "none", or "rates": time derivatives and the error only.
         notation: "symderiv", or that of a paper for isotropic inputs: "saad-solla", "goldt",
@@ -90,18 +89,18 @@ def latex_fragment(
     Raises:
         InputError: an argument is not acceptable, or the notation cannot say this study.
     """
-    from symderiv.api.results.shown_equations import equations_of
+    from symderiv.api.results.shown_equations import equations_of, named
 
     _check("numbering", numbering, ("all", "none", "rates"))
     _check("notation", notation, NOTATIONS)
     _check("integrals", integrals, ("folded", "written"))
     found = equations_of(study)
-    known = {**names_of(found.equations), **names_of(found.definitions)}
+    known = {n: (each.left, each.right) for n, each in named(found).items()}
     if integrals == "written":
         known |= _written(study, known)
     for name in equations:
         _check("equations", name, tuple(known))
-    rates = set(names_of(found.equations))
+    rates = set(named(found.equations))
     spelled = _speller(study, notation)
     rows: list[tuple[str, str, str | None]] = []
     for name in equations or known:
@@ -110,24 +109,6 @@ def latex_fragment(
         label = rf" \label{{{labels}:{name}}}" if labels else ""
         rows.append((left, right, label if numbered else None))
     return align(rows)
-
-
-def names_of(equations: Sequence[Equation]) -> dict[str, tuple[str, str]]:
-    """Left and right sides by short names: dQ, dR, dv, error, A, B, Gamma, I2, I4, g, …"""
-    found: dict[str, tuple[str, str]] = {}
-    for each in equations:
-        left = each.left
-        if left.startswith(r"\frac{d"):
-            left = "d" + left.removeprefix(r"\frac{d").strip()
-        if left == r"\epsilon_g":
-            left = "error"
-        name = re.sub(r"\\(?:partial_|tilde ?)?", "", left)
-        name = re.sub(r"_\{(\d)\}.*", r"\1", name)
-        name = re.sub(r"[_^({ ].*", "", name)
-        while name in found:
-            name += "'"
-        found[name] = (each.left, each.right)
-    return found
 
 
 def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, str]]:

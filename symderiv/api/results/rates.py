@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.problem.flat_layout import sizes_of, split_flat
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
-from symderiv.problem.study_tables import keys_acting
 from symderiv.storage.study_kernel import kernel_for
 
 __all__ = ["Rates", "rates_at"]
@@ -90,16 +91,9 @@ def rates_at(study: Study, start: Initial) -> Rates:
 
 def _rates_of_rule(study: Study, start: Initial) -> Rates:
     """Return the same under a learning rule; velocities are at rest."""
-    from symderiv.integrate.rules.rule_flows import rule_flow
-
-    for key in ("task", *keys_acting("time", "steps")):
-        if key in study.rule_keys:
-            raise InputError("its rates depend on more than a state; use solve", argument=key)
-    state = start.state
-    flow = rule_flow(study, start)(state)
-    slope = np.empty_like(flow.begin)
-    rhs = flow.kernel.right_hand_side_for(state.K, state.M)
-    rhs(0.0, flow.begin, flow.sizes, flow.parameters, slope)
+    flow, state = flow_at(study, start), start.state
+    assert isinstance(flow, RuleFlow)
+    slope = slope_at(flow)(flow.begin)
     fields = flow.packing("state").views(slope)
     variance = state.weight * state.eigenvalue
     shares = {"P": ("overlap", variance), "W": ("square", variance), "C": ("cross", state.weight)}

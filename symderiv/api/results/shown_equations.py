@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symderiv.foundation.documents.document import Formula, Paragraph, Part
 from symderiv.foundation.documents.html_writer import fragment
-from symderiv.foundation.documents.latex_writer import align
+from symderiv.foundation.documents.latex_writer import align, starred
 from symderiv.foundation.documents.text_writer import formula_lines, text
+from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
@@ -20,15 +22,19 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 
-__all__ = ["Equation", "Equations", "equations_of"]
+__all__ = ["Equation", "Equations", "equations_of", "named"]
 
 
 @dataclass(frozen=True)
 class Equation:
-    """left = right, both as LaTeX without dollars."""
+    """left = right, both as LaTeX without dollars, and the right side as a SymPy expression.
+
+    The expression is None of definitions that say what a mean is.
+    """
 
     left: str
     right: str
+    value: sp.Expr | None = None
 
     @property
     def latex(self) -> str:
@@ -50,6 +56,38 @@ class Equations(Shown):
     title: str
     equations: tuple[Equation, ...]
     definitions: tuple[Equation, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Short names of all: dQ, dR, dv, error, A, B, Gamma, …"""
+        return tuple(self._named)
+
+    @property
+    def _named(self) -> dict[str, Equation]:
+        return named([*self.equations, *self.definitions])
+
+    def __getitem__(self, name: str) -> Equation:
+        """Return one equation by its short name; that of Q is ``"Q"`` or ``"dQ"``.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        known = self._named
+        moving = f"d{name}"
+        if moving in known or name in known:
+            return known.get(moving) or known[name]
+        raise InputError(f"{name!r} is not one of {', '.join(known)}", argument="name")
+
+    def __iter__(self) -> Iterator[Equation]:
+        return iter((*self.equations, *self.definitions))
+
+    def to_sympy(self) -> dict[str, sp.Expr]:
+        """Right sides by short name ("dQ", "dR", "error", "A", …) as SymPy expressions.
+
+        Overlaps are indexed symbols such as Q[i, j], sums are ``sympy.Sum``; means of activations
+        are functions I2, I4, … of the names of their fields, which ``definitions`` explain.
+        """
+        return {n: each.value for n, each in self._named.items() if each.value is not None}
 
     def _document(self) -> Part:
         shown = [Formula(each.right, each.left) for each in self.equations]
@@ -79,10 +117,28 @@ class Equations(Shown):
         return Summary(f"{self.title}  (all of it: .to_text(), .to_latex())", (), lines[:8])
 
     def _repr_latex_(self) -> str:
-        return self.to_latex().replace("{align}", "{align*}").replace(r" \nonumber", "")
+        return starred(self.to_latex())
 
     def _repr_html_(self) -> str:
         return fragment(self._document(), 4)
+
+
+def named(equations: Iterable[Equation]) -> dict[str, Equation]:
+    """Equations by short names: dQ, dR, dv, error, A, B, Gamma, I2, I4, g, …"""
+    found: dict[str, Equation] = {}
+    for each in equations:
+        left = each.left
+        if left.startswith(r"\frac{d"):
+            left = "d" + left.removeprefix(r"\frac{d").strip()
+        if left == r"\epsilon_g":
+            left = "error"
+        name = re.sub(r"\\(?:partial_|tilde ?)?", "", left)
+        name = re.sub(r"_\{(\d)\}.*", r"\1", name)
+        name = re.sub(r"[_^({ ].*", "", name)
+        while name in found:
+            name += "'"
+        found[name] = each
+    return found
 
 
 def equations_of(study: Study) -> Equations:
@@ -140,8 +196,8 @@ def _equations(terms: _Terms) -> Equations:
 
     pair = learning_problem(terms.student, terms.teacher, terms.rule or PLAIN)
     derived = derive_equations(pair)
-    shown = _writer(terms, derived.problem.rule)
-    definitions = [*_definitions(terms, derived, shown), *_moments(derived)]
+    reduced = _reducer(terms, derived.problem.rule)
+    definitions = [*_definitions(terms, derived, reduced), *_moments(derived)]
     definitions += _integrals(terms.full)
     definitions.append(Equation("g(x)", _activation(pair.student)))
     words = pair.student.name or pair.student.text
@@ -149,32 +205,39 @@ def _equations(terms: _Terms) -> Equations:
         definitions.append(Equation(r"\tilde g(x)", _activation(pair.teacher)))
         words += f", teacher {pair.teacher.name or pair.teacher.text}"
     title = f"Order-parameter equations, {words}"
-    return Equations(title, (*_motion(terms, derived, shown),), (*definitions,))
+    return Equations(title, (*_motion(terms, derived, reduced),), (*definitions,))
 
 
-def _writer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], str]:
-    """Return what writes expressions as LaTeX, without the terms that are not there."""
+def _reducer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], sp.Expr]:
+    """Return what leaves out the terms that are not there."""
     from symderiv.learning.derivation import symbols as s
-    from symderiv.learning.narration.learning_latex import latex
 
     present = {s.sigma: terms.noisy, s.kappa: terms.decays, s.kappa_v: terms.second_layer_decays}
     none = {symbol: 0 for symbol, there in present.items() if not there}
     rates = _equivalent_rates(terms.batches, terms.remembering, rule)
 
-    def shown(expression: sp.Expr) -> str:
+    def reduced(expression: sp.Expr) -> sp.Expr:
         left = (expression.subs(none) if none else expression).xreplace(rates)
         if not terms.full:
             left = left.subs(s.eta**2, 0)
-        text: str = latex(_without_modes(left) if terms.isotropic else left)
-        return text
+        return _without_modes(left) if terms.isotropic else left
 
-    return shown
+    return reduced
 
 
-def _motion(terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]) -> Iterator[Equation]:
+def _equation(left: str, value: sp.Expr) -> Equation:
+    from symderiv.learning.narration.learning_latex import latex
+
+    return Equation(left, latex(value), value)
+
+
+def _motion(
+    terms: _Terms, derived: Any, reduced: Callable[[sp.Expr], sp.Expr]
+) -> Iterator[Equation]:
     """Yield how order parameters move, and the generalisation error."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.mean_factors import with_integral_names
+    from symderiv.learning.narration.learning_latex import latex
 
     rate = _step if derived.problem.rule.batches else _rate
     flow = derived.motion.rates
@@ -186,12 +249,13 @@ def _motion(terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]) -> Ite
     fixed = () if terms.second_layer else (s.v[s.i], s.v_velocity[s.i])
     for of, value in flow:
         if of not in fixed:
-            yield Equation(rate(shown(of)), shown(value))
-    yield Equation(r"\epsilon_g", shown(with_integral_names(derived.generalization_error)))
+            yield _equation(rate(latex(reduced(of))), reduced(value))
+    error = with_integral_names(derived.generalization_error)
+    yield _equation(r"\epsilon_g", reduced(error))
 
 
 def _definitions(
-    terms: _Terms, derived: Any, shown: Callable[[sp.Expr], str]
+    terms: _Terms, derived: Any, reduced: Callable[[sp.Expr], sp.Expr]
 ) -> Iterator[Equation]:
     """Yield what stands in the equations of motion: overlaps, means of forces, sums over modes."""
     import sympy as sp
@@ -200,8 +264,8 @@ def _definitions(
     from symderiv.learning.narration.learning_latex import latex
 
     if not terms.isotropic and not terms.mixed:
-        yield Equation("Q_{ij}", shown(derived.student_covariance))
-        yield Equation("R_{in}", shown(derived.cross_covariance))
+        yield _equation("Q_{ij}", reduced(derived.student_covariance))
+        yield _equation("R_{in}", reduced(derived.cross_covariance))
     for name, mean, there in (
         ("A_{ij}", derived.student_gradient, True),
         ("B_{in}", derived.teacher_gradient, True),
@@ -210,12 +274,12 @@ def _definitions(
         (r"\partial_b\epsilon_{i}", derived.mean_force, derived.mean_force is not None),
     ):
         if there:
-            yield Equation(name, shown(with_integral_names(mean)))
+            yield _equation(name, reduced(with_integral_names(mean)))
     further = [(of, with_integral_names(value)) for of, value in derived.further]
     used = sp.Tuple(*(value for _, value in further), derived.student_gradient, derived.noise)
     sums = [] if terms.isotropic else [each for each in derived.sums if used.has(each[0].base)]
     for of, value in (*further, *sums, *derived.motion.before):
-        yield Equation(latex(of), shown(value))
+        yield _equation(latex(of), reduced(value))
 
 
 def _equivalent_rates(
@@ -254,7 +318,7 @@ def _moments(derived: Any) -> list[Equation]:
     means = derived.noise, derived.student_gradient, derived.teacher_gradient
     found = [*kept_definitions()] if derived.noise.has(s.kept_pair) else []
     found += [each for each in MOMENTS.items() if any(mean.has(each[0]) for mean in means)]
-    return [Equation(latex(name), latex(value)) for name, value in found]
+    return [_equation(latex(name), value) for name, value in found]
 
 
 def _step(name: str) -> str:

@@ -9,7 +9,7 @@ from symderiv.foundation.documents import mathtext
 from symderiv.foundation.documents.document import Formula, Listing, Node, Paragraph, Part
 from symderiv.foundation.documents.mathparse import GREEK
 
-__all__ = ["align", "article"]
+__all__ = ["align", "article", "starred"]
 
 _PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[utf8]{inputenc}
@@ -110,3 +110,8 @@ def _display(lines: Sequence[str]) -> str:
     # multline cannot break across pages, align* can.
     body = " \\\\\n".join([f"& {first}", *(f"& \\quad {line}" for line in rest)])
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def starred(text: str) -> str:
+    """Return an ``align`` block without numbers, as notebooks typeset it."""
+    return text.replace("{align}", "{align*}").replace(r" \nonumber", "")

@@ -1,0 +1,156 @@
+"""The right-hand side of the order-parameter equations as a function that integrators call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.packing import Packing
+from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.components import ComponentsFlow
+from symderiv.integrate.flows.integrate import check_equations
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.problem.flat_layout import fields_of
+from symderiv.problem.study_tables import keys_acting
+
+if TYPE_CHECKING:
+    from symderiv.problem.initial import Initial
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = ["RateFunction", "flow_at", "slope_at"]
+
+
+class RateFunction(Shown):
+    """dy/dα = f(α, y) of the order parameters in one vector, as ``scipy.integrate.solve_ivp`` asks.
+
+    Called with a time and a vector of shape (n,) it gives a new vector of shape (n,); the time does
+    not matter.
+
+    Attributes:
+        initial: the start of the problem, shape (n,).
+        names: of the n entries, as ``student_overlap[1,1,2]`` with the number of the eigenvalue
+            first.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._start = start_of(study, None)
+        self._flow = flow_at(study, self._start)
+        self._slope = slope_at(self._flow)
+        self.initial: np.ndarray = self._flow.begin.copy()
+        self.names = tuple(self._entries())
+
+    def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
+        return self._slope(np.ascontiguousarray(y, dtype=np.float64))
+
+    @property
+    def _packing(self) -> Packing:
+        state = self._flow.state
+        return Packing.of(self._flow.layout, "state", K=state.K, M=state.M, L=state.L)
+
+    def pack(self, state: Start) -> np.ndarray:
+        """Return the vector of a state, shape (n,).
+
+        Args:
+            state: see ``initial`` of :meth:`symderiv.Problem.solve`; with the eigenvalues and
+                teachers of the problem's own start.
+
+        Raises:
+            InputError: it is no state of this problem, or has other eigenvalues or teachers.
+        """
+        flow = flow_at(self._study, start_of(self._study, state))
+        same = flow.parameters.shape == self._flow.parameters.shape
+        if not same or not np.allclose(flow.parameters, self._flow.parameters, rtol=1e-9, atol=0):
+            raise InputError(
+                "has other eigenvalues, teachers or output weights than the start of the problem, "
+                "whose right-hand side this is; state the problem with them",
+                argument="state",
+            )
+        return flow.begin.copy()
+
+    def unpack(self, y: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the arrays in a vector, by name.
+
+        Args:
+            y: shape (n,), or (n, P) as ``solve_ivp`` gives it; arrays then have P in front.
+
+        Returns:
+            Q (K, K), R (K, M), v (K), and what else is in the vector under the names of
+            :attr:`names`: student_overlap (L, K, K), cross_overlap (L, K, M), …
+
+        Raises:
+            InputError: the vector has another length.
+        """
+        rows = np.ascontiguousarray(np.asarray(y, dtype=np.float64).T)
+        if rows.shape[-1] != self.initial.size:
+            raise InputError(
+                f"has {rows.shape[-1]} entries along its first axis, not {self.initial.size}",
+                argument="y",
+            )
+        state = self._flow.state
+        *_, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
+        found = {"Q": Q, "R": R}
+        for name, values in self._packing.views(rows).items():
+            # in vectors the index of the eigenvalue is the last one
+            found[name] = np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
+        return found
+
+    def _by_mode(self, name: str) -> bool:
+        return bool(self._flow.layout["state"][name][-1:] == ("L",))
+
+    def _entries(self) -> Iterator[str]:
+        for name, shape in self._packing.shapes.items():
+            for place in np.ndindex(shape):
+                index = (place[-1], *place[:-1]) if self._by_mode(name) else place
+                yield f"{name}[{','.join(str(n + 1) for n in index)}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the names of the entries and the start."""
+        return {"names": list(self.names), "initial": self.initial.tolist()}
+
+    def _summary(self) -> Summary:
+        fields = ", ".join(f"{n} {shape}" for n, shape in self._packing.shapes.items())
+        rows: list[tuple[str, object]] = [("entries", self.initial.size), ("fields", fields)]
+        return Summary("Right-hand side f(alpha, y)", rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # compiled equations do not travel to other processes; the problem does
+        return RateFunction, (self._study,)
+
+
+def flow_at(study: Study, start: Initial) -> Flow:
+    """Return the flow of a study from a start, where its rates depend on the state alone.
+
+    Raises:
+        InputError: they depend on more, or the inputs have no equations.
+    """
+    for key in ("task", *keys_acting("time", "steps")):
+        if key in study.rule_keys:
+            raise InputError("its rates depend on more than a state; use solve", argument=key)
+    check_equations(start)
+    return flow_of(study, start)(start.state)
+
+
+def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the rates of a flow at a flat state."""
+    if isinstance(flow, ComponentsFlow):
+        averaged = flow
+        return lambda flat: averaged.rates(0.0, flat)
+    rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
+    sizes, parameters = flow.sizes, flow.parameters
+
+    def slope(flat: np.ndarray) -> np.ndarray:
+        found = np.empty_like(flat)
+        rhs(0.0, flat, sizes, parameters, found)
+        return found
+
+    return slope
