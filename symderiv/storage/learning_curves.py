@@ -6,26 +6,28 @@ import platform
 import tomllib
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from symderiv import __version__
-from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.showing import Summary
+from symderiv.storage.curve_results import CurveResult
 from symderiv.storage.forgetting import Forgetting, forgetting_of
-from symderiv.storage.run_files import Contents, dataset, write
+from symderiv.storage.run_files import Contents, axes_of, check_same, dataset, write
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.axes import Axes
+
+# what files keep over time and nobody draws
+_NO_CURVES = ("alpha", "examples", "student_overlap", "cross_overlap")
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Curves(Shown):
+class Curves(CurveResult):
     """Learning curves: order parameters and the error over time, and how they came about.
 
     Args:
@@ -82,18 +84,15 @@ class Curves(Shown):
         warnings = [("warning", warning) for warning in found.pop("warnings", ())]
         return Summary(rows=[*((n.replace("_", " "), v) for n, v in found.items()), *warnings])
 
-    def plot(self, *others: Any, ax: Axes | None = None) -> Axes:
-        """Draw ε_g(α); ``others`` are drawn into the same axes.
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return order parameters, the error and what a rule has beside, as the file has them."""
+        kept = self.contents().variables
+        curves = {name: value for name, value in kept.items() if name not in _NO_CURVES}
+        return {n: value for n, value in curves.items() if axes_of(n)[0][0] == "alpha"}
 
-        Args:
-            others: :class:`Trajectory` as lines, :class:`Simulation` as means with standard errors.
-            ax: Matplotlib axes to draw into; None makes new ones.
-
-        Returns:
-            The axes.
-        """
-        axes: Axes = drawing("axes").error_axes([self, *others], ax)
-        return axes
+    def usual(self) -> tuple[str, ...]:
+        """Return the name of the generalisation error."""
+        return ("generalization_error",)
 
     def forgetting(self) -> Forgetting:
         """Return what was forgotten of each task, and what the tasks before it did for it.
@@ -114,18 +113,11 @@ class Curves(Shown):
         """Return the variables of the file with named dimensions, units and meanings."""
         return dataset(self.contents())
 
-    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Self:
-        """Write the netCDF file, whole or not at all; :func:`symderiv.open` reads it.
+    def _write_netcdf(self, target: Output) -> None:
+        write(target, self.contents())
 
-        Args:
-            path: the file; its folder is made if needed.
-            force: replace a file also if symderiv did not write it.
-
-        Returns:
-            The same result, which knows where it was written.
-        """
-        target = path if isinstance(path, Output) else Output(path, "nc", force=force)
-        return replace(self, output=str(write(target, self.contents())))
+    def _check_same(self, path: Path, content: bytes) -> None:
+        check_same(path, content, self.TITLE, self.study_text)
 
     def _common_attributes(self) -> dict[str, Any]:
         from importlib.metadata import version

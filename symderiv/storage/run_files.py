@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -140,10 +141,42 @@ def read_attributes(path: str | Path) -> dict[str, Any]:
         return _attributes(file)
 
 
+def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
+    """Refuse to take the place of a file that holds another run.
+
+    A run of the same problem to another end, at other times or with more digits is the same.
+
+    Args:
+        path: the file, for the message.
+        content: its bytes, as symderiv wrote them.
+        title: of the result that would take its place.
+        study_text: of that result.
+
+    Raises:
+        InputError: the file is of another kind of result, or of another problem.
+    """
+    try:
+        with _read(path, content) as file:
+            held = _attributes(file)
+    except InputError:
+        held = {}
+    if held.get("title") == title and _learning(held.get("study", "")) == _learning(study_text):
+        return
+    raise InputError(ANOTHER_RUN.format(path))
+
+
+ANOTHER_RUN = "{}: holds another run; choose another name, or replace it with --force (force=True)"
+
+
+def _learning(study_text: str) -> dict[str, Any]:
+    """Return what a study says of learning: all but when and how closely it is looked at."""
+    tables = tomllib.loads(study_text)
+    return {name: table for name, table in tables.items() if name not in ("time", "simulation")}
+
+
 @contextmanager
 def _opened(path: str | Path) -> Iterator[Any]:
     """Yield the file, opened from the very bytes whose checksum was found right."""
-    import h5netcdf
 
     path = Path(path)
     try:
@@ -157,6 +190,15 @@ def _opened(path: str | Path) -> Iterator[Any]:
             f"{path}: is not a result as symderiv wrote it: another program made or changed it, or "
             "a part is missing; compute it again"
         )
+    with _read(path, content) as file:
+        yield file
+
+
+@contextmanager
+def _read(path: Path, content: bytes) -> Iterator[Any]:
+    """Open the netCDF file that is in these bytes."""
+    import h5netcdf
+
     try:
         with h5netcdf.File(io.BytesIO(content), "r") as file:
             yield file

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
@@ -16,13 +18,18 @@ from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Summary
 from symderiv.problem.initial import FRAMES, RUNS, stream
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Mean
 from symderiv.statement.stated_problem import Statement
+from symderiv.storage.curve_results import ERROR, CurveResult
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Experiment", "SystemSimulation", "simulated"]
 
@@ -94,7 +101,7 @@ class SystemChain(MarkovChain):
 
 
 @dataclass(frozen=True, repr=False)
-class SystemSimulation(Shown):
+class SystemSimulation(CurveResult):
     """Runs of a system at finite N.
 
     Attributes:
@@ -113,6 +120,45 @@ class SystemSimulation(Shown):
     method: str
     cause: str = "done"
     averaged: int = 0
+    output: str | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return means over the runs and, under names with ``_standard_error``, their errors."""
+        errors = {f"{name}{ERROR}": value for name, value in self.standard_error.items()}
+        return {**self.mean, **errors}
+
+    def usual(self) -> tuple[str, ...]:
+        """Return the names of what is one number at each time, or all where nothing is."""
+        return tuple(n for n, v in self.mean.items() if v.ndim == 1) or tuple(self.mean)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return means, their errors and single runs (``…_run``) with named dimensions."""
+        import xarray
+
+        data = {}
+        for name, value in {**self.arrays(), **self._single}.items():
+            lead = ("run", "alpha") if name.endswith("_run") else ("alpha",)
+            field = name.removesuffix("_run").removesuffix(ERROR)
+            axes = [f"{field}_{n + 1}" for n in range(value.ndim - len(lead))]
+            data[name] = ((*lead, *axes), value)
+        kept = {"dimension": self.dimension, "method": self.method, "end": self.cause}
+        return xarray.Dataset(data, {"alpha": self.alpha}, kept)
+
+    @property
+    def _single(self) -> dict[str, np.ndarray]:
+        return {f"{name}_run": value for name, value in self.runs.items()}
+
+    def _write_netcdf(self, target: Output) -> None:
+        content = io.BytesIO()
+        self.to_xarray().to_netcdf(content, engine="h5netcdf")
+        target.write(content.getbuffer())
+
+    def _check_same(self, path: Path, content: bytes) -> None:
+        # the statement is not known here
+        raise InputError(
+            f"{path}: may hold another run; choose another name, or replace it with --force "
+            "(force=True)"
+        )
 
     @cached_property
     def mean(self) -> dict[str, np.ndarray]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +16,12 @@ from symderiv import __version__
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.showing import Summary
+from symderiv.storage.curve_results import CurveResult
+from symderiv.storage.run_files import ANOTHER_RUN
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.axes import Axes
 
 __all__ = ["SystemRun"]
 
@@ -29,7 +29,7 @@ KIND = "system-run"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SystemRun(Shown):
+class SystemRun(CurveResult):
     """A trajectory of a system.
 
     Attributes:
@@ -118,61 +118,26 @@ class SystemRun(Shown):
 
         return "" if self.system is None else system_text(self.system)
 
-    def save(self, path: str | PathLike[str], *, force: bool = False) -> Self:
-        """Write the run as netCDF-4 (``.nc``, which ``sd.open`` reads) or as CSV (``.csv``).
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Order parameters and observables."""
+        return self.values
 
-        Args:
-            path: The file; its ending says which.
-            force: Replace a file also if symderiv did not write it.
+    def usual(self) -> tuple[str, ...]:
+        """Return the names of what was observed, or of all order parameters."""
+        return self.observables or tuple(self.values)
 
-        Returns:
-            The same run, which knows where it was written.
-
-        Raises:
-            InputError: Another ending, or the file must not be replaced.
-        """
-        ending = Path(path).suffix.lower()
-        if ending not in (".nc", ".csv"):
-            raise InputError(f"{path}: must end in .nc or .csv", argument="path")
-        if ending == ".csv":
-            table = Output(path, "csv", force=force)
-            # a comment with a seal would be a row to other programs
-            table.write_text(self.to_csv(), seal=False)
-            return replace(self, output=str(table.path))
-        target, content = Output(path, "nc", force=force), io.BytesIO()
+    def _write_netcdf(self, target: Output) -> None:
+        content = io.BytesIO()
         self.to_xarray().to_netcdf(content, engine="h5netcdf")
         target.write(content.getbuffer())
-        return replace(self, output=str(target.path))
 
-    def to_csv(self) -> str:
-        """Return one row per time; entries of arrays are columns such as ``w.B[1,2]``."""
-        buffer = io.StringIO()
-        columns = list(self.columns())
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(["alpha", *(name for name, _ in columns)])
-        for n, alpha in enumerate(self.alpha.tolist()):
-            writer.writerow([repr(alpha), *(repr(float(values[n])) for _, values in columns)])
-        return buffer.getvalue()
+    def _check_same(self, path: Path, content: bytes) -> None:
+        import h5netcdf
 
-    def columns(self, names: Any = None) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield every entry of these arrays, all when left out, as a curve with its name."""
-        for name in self.values if names is None else names:
-            value = self[name]
-            for place in np.ndindex(value.shape[1:]):
-                index = f"[{','.join(str(n + 1) for n in place)}]" if place else ""
-                yield f"{name}{index}", value[(slice(None), *place)]
-
-    def plot(self, *others: Any, names: Any = None, ax: Axes | None = None) -> Axes:
-        """Draw curves over α; of other runs as lines, of simulations as means with errors.
-
-        Args:
-            others: Other runs or simulations of systems, drawn into the same axes.
-            names: Of order parameters and observables; the observables when left out, all order
-                parameters where nothing was observed.
-            ax: Matplotlib axes to draw into; None makes new ones.
-        """
-        axes: Axes = drawing("system_plots").run_axes([self, *others], names, ax)
-        return axes
+        with h5netcdf.File(io.BytesIO(content), "r") as file:
+            if file.attrs.get("statement") == self.statement:
+                return
+        raise InputError(ANOTHER_RUN.format(path))
 
     def report(
         self, path: str | PathLike[str], *, simulation: Any = None, force: bool = False

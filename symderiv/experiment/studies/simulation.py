@@ -50,6 +50,11 @@ class Simulation(Curves):
     def succeeded(self) -> bool:
         return self.cause == "done"
 
+    def times(self) -> np.ndarray:
+        """Return the times at which the runs reported, whole examples over N, shape (P,)."""
+        found: np.ndarray = self.examples / self.dimension
+        return found
+
     def mean(self, name: str) -> np.ndarray:
         """Return mean over the runs of "Q", "R", "v", "generalization_error" or a name in
         ``further``.

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.experiment.studies.simulation import Simulation
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.show.plots.plots import MARKERS, colour, drawn_mean
+from symderiv.storage.curve_results import ERROR, CurveResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["error_axes", "new_axes"]
+__all__ = ["curve_axes", "draw_curves", "new_axes"]
+
+_STYLES = ("-", "--", ":", "-.")
+_MOST_IN_LEGEND = 16
+# Values that span more than this are on a logarithmic axis.
+_DECADES = 20.0
+_GREY = "#666666"
+_SYMMETRIC = re.compile(r"[QW]\[(\d+),(\d+)\]")
+_ENTRY = re.compile(r"([A-Za-z])\[([\d,]+)\]")
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -28,53 +36,156 @@ def new_axes(ax: Axes | None) -> Axes:
     return made
 
 
-def error_axes(results: Sequence[Any], ax: Axes | None) -> Axes:
-    """ε_g(α) of trajectories and simulations, on logarithmic axes.
-
-    Raises:
-        InputError: something is neither.
-    """
+def curve_axes(
+    result: CurveResult,
+    what: Sequence[Any],
+    names: Sequence[str] | None,
+    label: str | Sequence[str] | None,
+    ax: Axes | None,
+) -> Axes:
+    """Draw what :meth:`symderiv.storage.curve_results.CurveResult.plot` is asked for."""
     from matplotlib.axes import Axes
 
-    if ax is None:
-        given = [each for each in results if isinstance(each, Axes)]
-        ax = given[0] if given else None
-    results = [each for each in results if not isinstance(each, Axes)]
-    for each in results:
-        if not isinstance(each, Trajectory | Simulation):
+    results = [result]
+    asked = [] if names is None else list(names)
+    for each in what:
+        if isinstance(each, str):
+            asked.append(each)
+        elif isinstance(each, Axes):
+            ax = ax or each
+        elif isinstance(each, CurveResult):
+            results.append(each)
+        else:
             raise InputError(
-                f"{type(each).__name__} is neither a Trajectory nor a Simulation", argument="others"
+                f"{type(each).__name__} is neither the name of a quantity nor a result with curves",
+                argument="others",
             )
+    labels = [label] if isinstance(label, str) else list(label or ())
     axes = new_axes(ax)
-    lines = [each for each in results if isinstance(each, Trajectory)]
-    points = [each for each in results if isinstance(each, Simulation)]
-    many = len(lines) > 1
-    for index, line in enumerate(lines):
-        good = (line.alpha > 0) & (line.generalization_error > 0)
-        label = f"equations {index + 1}" if many else "equations"
-        axes.plot(
-            line.alpha[good],
-            line.generalization_error[good],
-            color=colour(index, len(lines)),
-            label=label,
-        )
-    for index, each in enumerate(points):
-        runs = f"{each.runs} run{'' if each.runs == 1 else 's'}"
-        alpha = each.examples / each.dimension
-        good = alpha > 0
-        drawn_mean(
-            axes,
-            alpha[good],
-            each.mean("generalization_error")[good],
-            each.standard_error("generalization_error")[good],
-            colour(index, max(len(lines), len(points))),
-            MARKERS[index % len(MARKERS)],
-            f"SGD, {runs}, ± standard error",
-        )
-    drawable = any(np.any(each.alpha > 0) for each in results)
-    if drawable:
-        axes.set(xscale="log", yscale="log")
-    axes.set_xlabel(r"$\alpha$  (examples per input dimension)")
-    axes.set_ylabel(r"generalisation error $\epsilon_g$")
-    axes.legend()
+    draw_curves(axes, results, asked or list(result.usual()), labels)
     return axes
+
+
+def draw_curves(
+    axes: Axes,
+    results: Sequence[CurveResult],
+    names: Sequence[str],
+    labels: Sequence[str] = (),
+    xscale: str = "log",
+) -> None:
+    """Draw curves of these names of all results over α, and say in a legend which they are.
+
+    One curve of each result has a colour per result; several have a colour each, and results differ
+    in style.
+    """
+    found = [_curves(each, names) for each in results]
+    entries = {name: n for n, name in enumerate(dict.fromkeys(n for one in found for n in one))}
+    several = len(entries) > 1
+    before = len(axes.lines) // max(1, len(entries))
+    total = before + len(results)
+    titles = _titles(results, labels, before)
+    for number, (each, curves) in enumerate(zip(results, found, strict=True), before):
+        for name, (values, error) in curves.items():
+            shade = colour(entries[name], len(entries)) if several else colour(number, total)
+            title = None if several else titles[number - before]
+            at = each.times()
+            good = at > 0 if xscale == "log" else np.ones(at.size, bool)
+            if error is None:
+                style = _STYLES[number % len(_STYLES)] if several else "-"
+                axes.plot(at[good], values[good], style, color=shade, label=title)
+            else:
+                marker = MARKERS[number % len(MARKERS)]
+                drawn_mean(axes, at[good], values[good], error[good], shade, marker, title, xscale)
+    _scale(axes, [v for one in found for v, _ in one.values()], xscale, names)
+    if any(np.any(each.times() > 0) for each in results):
+        axes.set_xscale(xscale)
+    axes.set_xlabel(r"$\alpha$  (examples per input dimension)")
+    axes.set_ylabel(", ".join(map(_quantity, names)) if len(names) < 4 else "")
+    _explain(axes, entries if several else {}, results, titles)
+
+
+def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """Values and standard errors, None of equations, by the names of the curves."""
+    found = {}
+    errors = [name for name in names if f"{name.partition('[')[0]}{ERROR}" in result.arrays()]
+    own = dict(result.columns([name.replace("[", f"{ERROR}[") if "[" in name else f"{name}{ERROR}"
+                               for name in errors]))  # fmt: skip
+    for name, values in result.columns(names):
+        pair = _SYMMETRIC.fullmatch(name)
+        # what the symmetry of a matrix repeats is drawn only if it is asked for
+        if pair is None or int(pair[1]) <= int(pair[2]) or name in names:
+            field, bracket, place = name.partition("[")
+            found[name] = values, own.get(f"{field}{ERROR}{bracket}{place}")
+    return found
+
+
+def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) -> list[str]:
+    """Return what the legend calls each result."""
+    runs: list[Any] = [getattr(each, "runs", None) for each in results]
+    numbers = [len(next(iter(n.values()))) if hasattr(n, "values") else n for n in runs]
+    lines = sum(n is None for n in numbers) + before
+    found = []
+    for place, number in enumerate(numbers):
+        if place < len(labels):
+            found.append(labels[place])
+        elif number is not None:
+            found.append(f"SGD, {number} run{'' if number == 1 else 's'}, ± standard error")
+        else:
+            found.append(f"equations {before + place + 1}" if lines > 1 else "equations")
+    return found
+
+
+def _scale(axes: Axes, values: Sequence[Any], xscale: str, names: Sequence[str]) -> None:
+    """Those above zero that span decades, and the error, are on a logarithmic axis."""
+    finite = [each[np.isfinite(each)] for each in values]
+    joined = np.concatenate(finite) if finite else np.empty(0)
+    if not joined.size or joined.min() < 0 or not np.any(joined > 0):
+        return
+    positive = joined[joined > 0]
+    if list(names) == ["generalization_error"] or joined.max() > _DECADES * positive.min():
+        axes.set_yscale("log")
+
+
+def _quantity(name: str) -> str:
+    """Return what a quantity is called on an axis."""
+    if name == "generalization_error":
+        return r"generalisation error $\epsilon_g$"
+    return _entry(name) if "[" in name else name.replace("_", " ")
+
+
+def _entry(name: str) -> str:
+    """Return what a curve is called in the legend, an entry of a matrix as it is set: Q₁₂."""
+    if name == "generalization_error":
+        return r"$\epsilon_g$"
+    found = _ENTRY.fullmatch(name)
+    if found is None:
+        return name
+    places = found[2].split(",")
+    comma = "" if all(len(place) == 1 for place in places) else ","
+    return rf"${found[1]}_{{{comma.join(places)}}}$"
+
+
+def _explain(
+    axes: Axes, entries: dict[str, int], results: Sequence[CurveResult], titles: Sequence[str]
+) -> None:
+    """Add a legend beside axes that make room for it, else where there is least below it."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [] if entries else list(axes.get_legend_handles_labels()[0])
+    if len(entries) <= _MOST_IN_LEGEND:
+        handles += [
+            Line2D([], [], color=colour(n, len(entries)), label=_entry(name))
+            for name, n in entries.items()
+        ]
+    if entries and len(results) > 1:
+        for n, (each, title) in enumerate(zip(results, titles, strict=True)):
+            points = hasattr(each, "runs")
+            marker = MARKERS[n % len(MARKERS)] if points else ""
+            line: Any = "" if points else _STYLES[n % len(_STYLES)]
+            handles.append(Line2D([], [], color=_GREY, label=title, marker=marker, linestyle=line))
+    if not handles:
+        return
+    figure = axes.get_figure()
+    room = figure is not None and getattr(figure, "get_layout_engine", lambda: None)() is not None
+    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
+    axes.legend(handles=handles, fontsize=8.5, **beside)

@@ -58,7 +58,7 @@ def test_a_run_is_a_table_with_a_column_per_entry(run: Any, tmp_path: Path) -> N
     assert last[0] == 3.0
     assert last[heads.index("w.B[2]")] == run["w.B"][-1, 1]
     assert last[heads.index("error")] == run["error"][-1]
-    with pytest.raises(InputError, match=r"must end in \.nc or \.csv"):
+    with pytest.raises(InputError, match=r"must end in \.nc, \.csv or \.zarr"):
         run.save(tmp_path / "run.txt")
     with pytest.raises(InputError, match="exists"):
         run.save(tmp_path / "run.csv")
@@ -83,8 +83,9 @@ def test_figures_draw_the_numbers_of_runs_and_simulations(committee: Any, run: A
     np.testing.assert_allclose(points.get_ydata(), sgd.mean["error"][1:])
     whole = run.plot(names=["w.w"])
     assert [text.get_text() for text in whole.get_legend().get_texts()][1] == "w.w[1,2]"
-    with pytest.raises(InputError, match="is neither a run nor a simulation of a system"):
-        run.plot("error")
+    assert len(run.plot("w.w", "error").lines) == 5
+    with pytest.raises(InputError, match="is neither the name of a quantity nor a result"):
+        run.plot(3)
 
 
 def test_the_page_has_figures_numbers_derivation_and_statement(

@@ -1,0 +1,114 @@
+"""Results with curves draw quantities by name, write tables, and keep files of other runs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from matplotlib.figure import Figure
+
+import symderiv as sd
+
+PROBLEM = sd.Problem("erf", students=2, teachers=3, seed=1, inputs=sd.Isotropic(60))
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    return PROBLEM.solve(alpha=[0, 1, 5, 20])
+
+
+@pytest.fixture(scope="module")
+def sgd() -> Any:
+    return PROBLEM.simulate(alpha=[0, 1, 5, 20], runs=3)
+
+
+def test_every_entry_of_a_quantity_is_a_curve(run: Any) -> None:
+    axes = Figure(layout="constrained").subplots()
+    assert run.plot("R", ax=axes) is axes
+    drawn = [line.get_ydata() for line in axes.lines]
+    expected = [run.R[1:, i, n] for i in range(2) for n in range(3)]
+    np.testing.assert_array_equal(drawn, expected)
+    assert axes.get_legend().get_texts()[4].get_text() == "$R_{22}$"
+    # what the symmetry of Q repeats is drawn once, and if it is asked for
+    assert len(run.plot("Q", ax=Figure().subplots()).lines) == 3
+    one = run.plot("Q[2,1]", ax=Figure().subplots())
+    np.testing.assert_array_equal(one.lines[0].get_ydata(), run.Q[1:, 1, 0])
+
+
+def test_points_have_the_standard_errors_of_the_runs(run: Any, sgd: Any) -> None:
+    axes = run.plot("R[1,2]", sgd, ax=Figure().subplots(), label=["theory", "SGD"])
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["theory", "SGD"]
+    bars = axes.containers[0].lines[2][0].get_segments()
+    values = sgd.R[:, 1:, 0, 1]
+    error = values.std(axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars], 2 * error)
+
+
+def test_curves_drawn_later_have_other_colours(run: Any) -> None:
+    axes = Figure().subplots()
+    for label in ("first", "second"):
+        run.plot("v[1]", ax=axes, label=label)
+    assert axes.lines[0].get_color() != axes.lines[1].get_color()
+
+
+@pytest.mark.parametrize("ratio", [1.0, 3.0])
+def test_a_legend_covers_no_curve(run: Any, ratio: float) -> None:
+    figure = Figure(figsize=(2.5 * ratio, 3.0), layout="constrained")
+    axes = run.plot("R", ax=figure.subplots())
+    figure.canvas.draw()
+    covered = axes.get_legend().get_window_extent()
+    assert not covered.overlaps(axes.get_window_extent())
+
+
+def test_names_that_are_none_are_answered(run: Any) -> None:
+    with pytest.raises(sd.InputError, match=r"did you mean generalization_error\?$"):
+        run.plot("generalisation_error")
+    with pytest.raises(sd.InputError, match=r"'R\[3,1\]' has no place in R of shape \(2, 3\)"):
+        run.plot("R[3,1]")
+
+
+def test_a_table_has_the_numbers_of_the_arrays(run: Any, sgd: Any, tmp_path: Path) -> None:
+    assert run.to_csv(tmp_path / "run.csv") == (tmp_path / "run.csv").read_text()
+    with open(tmp_path / "run.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["alpha"]) for row in rows] == run.alpha.tolist()
+    assert [float(row["R[2,3]"]) for row in rows] == run.R[:, 1, 2].tolist()
+    heads = sgd.to_csv().partition("\n")[0]
+    assert '"Q_standard_error[1,2]"' in heads
+    with pytest.raises(sd.InputError, match="exists"):
+        run.to_csv(tmp_path / "run.csv")
+
+
+def test_a_file_is_what_its_ending_says(run: Any, sgd: Any, tmp_path: Path) -> None:
+    for result in (run, sgd):
+        name = type(result).__name__
+        saved = result.save(tmp_path / f"{name}.zarr")
+        data = xarray.open_zarr(saved.output, consolidated=False)
+        xarray.testing.assert_identical(data.load(), result.to_xarray())
+        assert result.save(tmp_path / f"{name}.csv").output.endswith(".csv")
+        with pytest.raises(sd.InputError, match="exists"):
+            result.save(tmp_path / f"{name}.zarr")
+        result.save(tmp_path / f"{name}.zarr", force=True)
+        with pytest.raises(sd.InputError, match=r"must end in \.nc, \.csv or \.zarr"):
+            result.save(tmp_path / "run.docx")
+    left = {path.name.partition(".")[0] for path in tmp_path.iterdir()}
+    assert left == {"Trajectory", "Simulation"}
+
+
+def test_a_file_of_another_run_is_kept(run: Any, sgd: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.nc"
+    run.save(path)
+    before = path.read_bytes()
+    other = PROBLEM.replace(learning_rate=0.4).solve(end=1)
+    for result in (other, sgd):
+        with pytest.raises(sd.InputError, match="holds another run"):
+            result.save(path)
+    assert path.read_bytes() == before
+    # the same problem to another end is the same run
+    PROBLEM.solve(end=2).save(path)
+    other.save(path, force=True)
+    assert sd.open(path).generalization_error.tolist() == other.generalization_error.tolist()
