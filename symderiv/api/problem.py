@@ -633,8 +633,8 @@ class Problem(Shown):
 
         Args:
             quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
-                "plateau_end", "slowest", "exponent", "rate", "status", "stable"; or a function of
-                the times and errors of a run.
+                "plateau_begin", "plateau_end", "slowest", "exponent", "rate", "status", "stable";
+                or a function of the times and errors of a run.
             over: two keys of the study file, each with its ends (low, high) or (low, high, "log").
             resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
             coarse: squares along each side that are looked at first; what lies wholly inside one of

@@ -30,8 +30,8 @@ def map(
         str,
         option(
             "--quantity",
-            "final_error, plateau, plateau_length, plateau_height, plateau_end, slowest, "
-            "exponent, rate, status or stable.",
+            "final_error, plateau, plateau_length, plateau_height, plateau_begin, plateau_end, "
+            "slowest, exponent, rate, status or stable.",
             "NAME",
         ),
     ],

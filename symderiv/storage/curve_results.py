@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
+    from symderiv.show.plots.run_quantities import Features
+
 __all__ = ["ERROR", "CurveResult"]
 
 ERROR = "_standard_error"
@@ -120,6 +122,17 @@ class CurveResult(Shown):
         """
         axes: Axes = drawing("axes").curve_axes(self, what, names, label, ax)
         return axes
+
+    @property
+    def features(self) -> Features:
+        """The plateau, the final decay and the local exponent of the curve that is drawn first.
+
+        That is the generalisation error, of simulations its mean, or what a system observed first.
+        """
+        (_, values), *_ = self.columns(self.usual()[:1])
+        tolerance = float(getattr(self, "relative_tolerance", 0.0))
+        found: Features = drawing("run_quantities").Features(self.times(), values, tolerance)
+        return found
 
     def to_csv(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the arrays as a table with one row per time, and columns such as ``R[1,2]``.

@@ -102,8 +102,23 @@ class Sweep(Shown):
         """
         return Store.at(Path(self.output)).dataset()
 
+    def features(self) -> xarray.Dataset:
+        """Return what is read off each error curve, over the swept keys.
+
+        Variables are ``plateau_length``, ``plateau_height``, ``plateau_begin``, ``plateau_end``,
+        ``plateau`` (1 or 0), ``slowest``, ``rate``, ``exponent`` and ``final_error``, as
+        :attr:`Trajectory.features` has them of one run; not a number where there is none.
+        """
+        found: xarray.Dataset = drawing("sweep_plots").features_of(self.to_xarray())
+        return found
+
     def __getitem__(self, name: str) -> xarray.DataArray:
-        return self.to_xarray()[name]
+        data = self.to_xarray()
+        return data[name] if name in data.variables else self.features()[name]
+
+    def plot(self, quantity: str = "generalization_error") -> Figure:
+        """Draw the sweep; see :meth:`figure`, of which this is the name that all results have."""
+        return self.figure(quantity)
 
     def to_netcdf(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Write the dataset as one netCDF-4 file, whole or not at all.

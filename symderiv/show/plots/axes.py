@@ -15,7 +15,7 @@ from symderiv.storage.curve_results import ERROR, CurveResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["curve_axes", "draw_curves", "new_axes"]
+__all__ = ["beside", "curve_axes", "draw_curves", "new_axes"]
 
 _STYLES = ("-", "--", ":", "-.")
 _MOST_IN_LEGEND = 16
@@ -168,7 +168,7 @@ def _entry(name: str) -> str:
 def _explain(
     axes: Axes, entries: dict[str, int], results: Sequence[CurveResult], titles: Sequence[str]
 ) -> None:
-    """Add a legend beside axes that make room for it, else where there is least below it."""
+    """Add a legend that names curves by colour, and results by style."""
     from matplotlib.lines import Line2D
 
     handles: list[Any] = [] if entries else list(axes.get_legend_handles_labels()[0])
@@ -183,9 +183,13 @@ def _explain(
             marker = MARKERS[n % len(MARKERS)] if points else ""
             line: Any = "" if points else _STYLES[n % len(_STYLES)]
             handles.append(Line2D([], [], color=_GREY, label=title, marker=marker, linestyle=line))
-    if not handles:
-        return
+    if handles:
+        beside(axes, handles)
+
+
+def beside(axes: Axes, handles: Sequence[Any]) -> None:
+    """Add a legend to the right of axes whose figure makes room, else where it hides least."""
     figure = axes.get_figure()
     room = figure is not None and getattr(figure, "get_layout_engine", lambda: None)() is not None
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
-    axes.legend(handles=handles, fontsize=8.5, **beside)
+    place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
+    axes.legend(handles=list(handles), fontsize=8.5, **place)

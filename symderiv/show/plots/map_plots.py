@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.sweep_plots import written
 
@@ -64,7 +64,7 @@ def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
         Patch(facecolor=colour, edgecolor="#888888", label=kind)
         for kind, colour in zip(found.kinds, colours, strict=True)
     ]
-    axes.legend(handles=handles, loc="best", frameon=True)
+    beside(axes, handles)
 
 
 def _shades(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:

@@ -3,17 +3,74 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.showing import Shown, Summary
 from symderiv.show.plots.curves import Curve, Floats
-from symderiv.show.plots.features import final_decay, plateau, resolved
+from symderiv.show.plots.features import final_decay, local_exponent, plateau, resolved
 from symderiv.sweeps.run_grid import tables_of
 
-__all__ = ["QUANTITIES", "Quantity", "measured", "quantity_of", "tolerance_of"]
+__all__ = ["QUANTITIES", "Features", "Quantity", "measured", "quantity_of", "tolerance_of"]
+
+
+class Features(Shown):
+    """What is read off the error curve of one run; what there is none of is not a number.
+
+    Attributes:
+        final_error: the last error that was reached.
+        exists: whether the slowest stretch is flat enough to be called a plateau.
+        begins, ends, length, height: of the plateau: from 10 % above its height to half of it, in
+            α; ``ends`` is infinite, and ``length`` a lower bound, if it lasts to the last time;
+            without a plateau ``length`` is 0.
+        slowest: the smallest local exponent after the first transient.
+        rate, exponent: −Δ ln ε_g / Δα and −Δ ln ε_g / Δ ln α over the last fifth of the time.
+        alpha, local_exponent: times with an error above 0 and −d ln ε_g / d ln α there, both of
+            shape (n,).
+    """
+
+    def __init__(self, alpha: Floats, error: Floats, tolerance: float = 0.0) -> None:
+        """Read the features off a curve.
+
+        Args:
+            alpha, error: shape (P,); rows that are not a number were not reached.
+            tolerance: that of the run: shapes are read off down to so much of the largest error,
+                below that, what is left of the error may be an error of the steps.
+        """
+        there = np.isfinite(alpha) & np.isfinite(error)
+        alpha, error = alpha[there], error[there]
+        self.final_error = float(error[-1]) if error.size else math.nan
+        end = resolved(error, tolerance)
+        alpha, error = alpha[:end], error[:end]
+        nothing = np.empty(0)
+        curve = Curve(alpha, error, nothing, nothing, nothing)
+        found, decay = plateau(curve), final_decay(curve)
+        self.exists = found is not None and found.exists
+        self.begins = self.ends = self.height = self.slowest = math.nan
+        self.length = 0.0
+        if found is not None:
+            self.slowest = found.exponent
+        if found is not None and found.exists:
+            self.begins, self.height, self.length = found.begin, found.height, found.length
+            self.ends = math.inf if found.end is None else found.end
+        self.rate = math.nan if decay is None else decay.rate
+        self.exponent = math.nan if decay is None else decay.exponent
+        good = (alpha > 0) & (error > 0)
+        self.alpha = alpha[good]
+        enough = self.alpha.size > 1
+        self.local_exponent = local_exponent(self.alpha, error[good]) if enough else nothing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by the names that sweeps and maps have for them."""
+        return {name: float(getattr(self, one.feature)) for name, one in QUANTITIES.items()}
+
+    def _summary(self) -> Summary:
+        rows = [(one.words, getattr(self, one.feature)) for one in QUANTITIES.values()]
+        return Summary("Features of the error curve", rows)
 
 
 @dataclass(frozen=True)
@@ -23,68 +80,28 @@ class Quantity:
     Args:
         name: as it is asked for.
         words: on axes.
-        of: of the times and errors of a run, both shape (n,).
+        feature: what it is called among the features of one run.
         logarithmic: over decades.
     """
 
     name: str
     words: str
-    of: Callable[[Floats, Floats], float]
+    feature: str
     logarithmic: bool = False
-
-
-def _final_error(alpha: Floats, error: Floats) -> float:
-    return float(error[alpha.size - 1])
-
-
-def _plateau_length(alpha: Floats, error: Floats) -> float:
-    found = plateau(_curve(alpha, error))
-    return 0.0 if found is None else found.length
-
-
-def _plateau_height(alpha: Floats, error: Floats) -> float:
-    found = plateau(_curve(alpha, error))
-    return math.nan if found is None or not found.exists else found.height
-
-
-def _plateau_end(alpha: Floats, error: Floats) -> float:
-    found = plateau(_curve(alpha, error))
-    if found is None or not found.exists:
-        return math.nan
-    return math.inf if found.end is None else found.end
-
-
-def _plateau(alpha: Floats, error: Floats) -> float:
-    found = plateau(_curve(alpha, error))
-    return float(found is not None and found.exists)
-
-
-def _slowest(alpha: Floats, error: Floats) -> float:
-    found = plateau(_curve(alpha, error))
-    return math.nan if found is None else found.exponent
-
-
-def _exponent(alpha: Floats, error: Floats) -> float:
-    found = final_decay(_curve(alpha, error))
-    return math.nan if found is None else found.exponent
-
-
-def _rate(alpha: Floats, error: Floats) -> float:
-    found = final_decay(_curve(alpha, error))
-    return math.nan if found is None else found.rate
 
 
 QUANTITIES: Mapping[str, Quantity] = {
     one.name: one
     for one in (
-        Quantity("final_error", "last generalisation error", _final_error, True),
-        Quantity("plateau", "plateau (1) or none (0)", _plateau),
-        Quantity("plateau_length", "length of the plateau in α", _plateau_length),
-        Quantity("plateau_height", "height of the plateau", _plateau_height, True),
-        Quantity("plateau_end", "end of the plateau in α", _plateau_end, True),
-        Quantity("slowest", "smallest local exponent after the transient", _slowest),
-        Quantity("exponent", "exponent of the final decay", _exponent),
-        Quantity("rate", "rate of the final decay per unit of α", _rate),
+        Quantity("final_error", "last generalisation error", "final_error", True),
+        Quantity("plateau", "plateau (1) or none (0)", "exists"),
+        Quantity("plateau_length", "length of the plateau in α", "length"),
+        Quantity("plateau_height", "height of the plateau", "height", True),
+        Quantity("plateau_begin", "begin of the plateau in α", "begins", True),
+        Quantity("plateau_end", "end of the plateau in α", "ends", True),
+        Quantity("slowest", "smallest local exponent after the transient", "slowest"),
+        Quantity("exponent", "exponent of the final decay", "exponent"),
+        Quantity("rate", "rate of the final decay per unit of α", "rate"),
     )
 }
 
@@ -102,29 +119,12 @@ def quantity_of(name: str) -> Quantity:
 
 
 def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float = 0.0) -> float:
-    """Return the number of a run; rows that it did not reach are not a number.
-
-    Args:
-        quantity: what is asked for.
-        alpha, error: shape (n,).
-        tolerance: that of the run: shapes are read off down to so much of the largest error, below
-            that, what is left of the error may be an error of the steps.
-    """
-    there = np.isfinite(alpha) & np.isfinite(error)
-    alpha, error = alpha[there], error[there]
-    if not error.size:
+    """Return the number of a run, not a number if it reached nothing; see :class:`Features`."""
+    if not np.any(np.isfinite(alpha) & np.isfinite(error)):
         return math.nan
-    if quantity.name != "final_error":
-        end = resolved(error, tolerance)
-        alpha, error = alpha[:end], error[:end]
-    return quantity.of(alpha, error)
+    return float(getattr(Features(alpha, error, tolerance), quantity.feature))
 
 
 def tolerance_of(study_text: str) -> float:
     """Return the relative tolerance that a study asks for."""
     return float(tables_of(study_text)["time"]["relative_tolerance"])
-
-
-def _curve(alpha: Floats, error: Floats) -> Curve:
-    nothing = np.empty(0)
-    return Curve(alpha, error, nothing, nothing, nothing)

@@ -15,7 +15,13 @@ from symderiv.foundation.errors import InputError
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.curves import Curve, Floats, StudyCase
-from symderiv.show.plots.run_quantities import Quantity, measured, quantity_of, tolerance_of
+from symderiv.show.plots.run_quantities import (
+    QUANTITIES,
+    Quantity,
+    measured,
+    quantity_of,
+    tolerance_of,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ascending",
     "curve_figure",
+    "features_of",
     "map_figure",
     "order_figure",
     "status_figure",
@@ -201,7 +208,7 @@ def status_figure(data: xarray.Dataset) -> Figure:
             Patch(color=colour, label=kind or "not computed")
             for kind, colour in zip(kinds, colours, strict=True)
         ]
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        figure.legend(handles=handles, loc="outside right upper")
         return figure
 
 
@@ -253,6 +260,18 @@ def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
     return np.array(found).reshape(data["status"].shape)
 
 
+def features_of(data: xarray.Dataset) -> xarray.Dataset:
+    """Return every number of every point, over the swept keys."""
+    import xarray
+
+    over = data["status"].dims
+    found = {
+        name: (over, values_of(data, one), {"long_name": one.words})
+        for name, one in QUANTITIES.items()
+    }
+    return xarray.Dataset(found, {name: data[name] for name in over})
+
+
 class _Colours:
     """Colours of the values of a key."""
 
@@ -288,7 +307,7 @@ class _Colours:
         for place, value in enumerate(self._values[: 2 * _MOST_CURVES]):
             line = Line2D([], [], color=self.of(place), label=f"{name} = {value_text(value)}")
             handles.append(line)
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(4, len(handles)))
+        figure.legend(handles=handles, loc="outside right upper")
 
 
 def _colour_key(data: xarray.Dataset) -> str:
@@ -369,6 +388,9 @@ def _place(axis: Any, values: np.ndarray) -> Floats:
         return np.arange(values.size, dtype=np.float64)
     if _spans_decades(values):
         axis._set_axes_scale("log")
+    elif values.size <= _MOST_IN_LEGEND:
+        # few values are named, and nothing between them
+        axis.set_ticks(values, [value_text(value) for value in values])
     return values.astype(np.float64)
 
 

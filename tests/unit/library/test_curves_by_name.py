@@ -112,3 +112,40 @@ def test_a_file_of_another_run_is_kept(run: Any, sgd: Any, tmp_path: Path) -> No
     PROBLEM.solve(end=2).save(path)
     other.save(path, force=True)
     assert sd.open(path).generalization_error.tolist() == other.generalization_error.tolist()
+
+
+def test_features_are_those_of_a_known_curve() -> None:
+    """A linear unit learns as ε_g = c exp(−2ηα) at small rates: no plateau, rate 2η."""
+    law = sd.Problem(
+        "linear", students=1, teachers=1, learning_rate=0.2, order="small-learning-rate"
+    )
+    run = law.solve(end=20)
+    found = run.features
+    assert not found.exists
+    assert found.length == 0.0
+    # the begin of the last fifth lies between two times
+    assert found.rate == pytest.approx(0.4, rel=1e-3)
+    # the local exponent of it is 2ηα
+    inner = slice(60, -1)
+    np.testing.assert_allclose(found.local_exponent[inner], 0.4 * found.alpha[inner], rtol=0.01)
+    assert found.to_dict()["final_error"] == run.generalization_error[-1]
+
+
+def test_a_sweep_has_the_features_of_its_runs(tmp_path: Path) -> None:
+    problem = sd.Problem("erf", students=2, teachers=2, time={"end": 300})
+    sweep = problem.sweep({"learning_rate": [0.5, 1.0], "seed": [0, 1]}, output=tmp_path / "s.zarr")
+    lengths = sweep["plateau_length"]
+    assert lengths.dims == ("learning_rate", "seed")
+    one = problem.replace(learning_rate=1.0, seed=1).solve().features
+    assert one.exists
+    assert one.ends - one.begins == one.length
+    here = sweep.features().sel(learning_rate=1.0, seed=1)
+    for name, value in one.to_dict().items():
+        assert float(here[name]) == pytest.approx(value, rel=1e-5), name
+    figure = sweep.plot()
+    figure.canvas.draw()
+    legend = figure.legends[0].get_window_extent()
+    assert not any(legend.overlaps(axes.get_tightbbox()) for axes in figure.axes)
+    below = figure._supxlabel
+    assert below is not None
+    assert not legend.overlaps(below.get_window_extent())

@@ -59,6 +59,8 @@ _EXPECTED = {
     "final_error": 0.01 / (1.0 + 1e4),
     "plateau": 1.0,
     "plateau_height": 0.01,
+    # 0.01 + exp(-a)/2 is 10 % above the height at a = ln 500
+    "plateau_begin": np.log(500.0),
     "plateau_end": 1e4,
     "exponent": 2.0,
 }
