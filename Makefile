@@ -28,6 +28,7 @@ $(VENV)/.docs: $(VENV)/.installed
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/manual-doctrees docs/manual build/manual
 	$(BIN)/python docs/manual/_ext/check_links.py build/manual
+	$(BIN)/python docs/manual/_ext/check_search.py build/manual
 
 # Runs that tutorials open, and figures of systems, instead of making them at every build (minutes).
 docs-results: $(VENV)/.installed

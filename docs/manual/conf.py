@@ -28,8 +28,10 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinxcontrib.bibtex",
     "sphinx_copybutton",
+    "sphinx_design",
     "native_mathml",
     "background_pages",
+    "card_pictures",
     "engine_formulas",
     "reference_pages",
 ]
@@ -95,11 +97,11 @@ html_show_sourcelink = False
 # results show the page's first lines by fetching it, which browsers refuse to pages from disk
 html_show_search_summary = False
 # pages without neighbours have nothing to navigate to at their side
-_ALONE = ("conventions", "gallery", "papers", "benchmarks", "bibliography")
+_ALONE = ("tasks", "conventions", "gallery", "papers", "benchmarks", "bibliography")
 html_sidebars: dict[str, list[str]] = {name: [] for name in _ALONE}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],

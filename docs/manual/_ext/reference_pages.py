@@ -28,8 +28,16 @@ def write_pages(app: Sphinx, _config: object) -> None:
     pages = {f"python-{name}.md": _name_page(name) for name in names()}
     pages |= {f"command-{name}.md": _command_page(name, c) for name, c in commands().items()}
     pages["study-keys.md"] = study_tables()
-    # a part of a page, which that includes
+    # parts of pages, which those include
     pages["rule-keys.txt"] = rule_keys()
+    pages["command-list.txt"] = _list(
+        {f"symderiv {name}": f"command-{name}" for name in commands()},
+        [command.help or "" for command in commands().values()],
+    )
+    pages["python-list.txt"] = _list(
+        {f"sd.{name}": f"python-{name}" for name in names()},
+        [inspect.getdoc(getattr(sd, name)) or "" for name in names()],
+    )
     for file, text in pages.items():
         page = folder / file
         if not page.exists() or page.read_text(encoding="utf-8") != text:
@@ -37,6 +45,22 @@ def write_pages(app: Sphinx, _config: object) -> None:
     for page in folder.iterdir():
         if page.name not in pages:
             page.unlink()
+
+
+def _list(pages: dict[str, str], texts: list[str]) -> str:
+    """Write a table of names with their links and the first sentence about each."""
+    rows = [
+        f"| [`{name}`](generated/{page}.md) | {_sentence(text)} |"
+        for (name, page), text in zip(pages.items(), texts, strict=True)
+    ]
+    return "\n".join(["| name | what it does |", "|---|---|", *rows]) + "\n"
+
+
+def _sentence(text: str) -> str:
+    words = re.sub(r"\[/?[a-z ]+\]|:\w+:", "", inspect.cleandoc(text))
+    first = " ".join(words.split("\n\n")[0].split())
+    first = re.split(r"(?<=[^.]\.) (?=[A-Z])", first)[0].replace("``", "`")
+    return re.sub(r"\|", r"\|", first)
 
 
 def _example(file: str) -> str:
