@@ -57,7 +57,8 @@ def _list(pages: dict[str, str], texts: list[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    words = re.sub(r"\[/?[a-z ]+\]|:\w+:", "", inspect.cleandoc(text))
+    words = re.sub(r":math:`([^`]*)`", r"$\1$", inspect.cleandoc(text))
+    words = re.sub(r"\[/?[a-z ]+\]|:\w+:", "", words)
     first = " ".join(words.split("\n\n")[0].split())
     first = re.split(r"(?<=[^.]\.) (?=[A-Z])", first)[0].replace("``", "`")
     return re.sub(r"\|", r"\|", first)
