@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,9 @@ QUICK = (
     "how-to/files.md",
     "how-to/gaussian-means.md",
     "how-to/initial-state.md",
+    "how-to/limits.md",
+    "how-to/paper-to-check.md",
+    "how-to/trouble.md",
 )
 TODAY = [page for page in PAGES if page.name == QUICK[DAY % len(QUICK)]]
 
@@ -100,6 +105,75 @@ def test_the_front_page_is_short_and_links_to_what_is_there() -> None:
 
 def _called(console: str) -> list[str]:
     return [command.split()[1] for command, _ in sessions(console)]
+
+
+def test_twelve_tasks_take_at_most_eight_lines_each() -> None:
+    text = (MANUAL / "tasks.md").read_text(encoding="utf-8")
+    tasks = re.split(r"^## \d+\. ", text, flags=re.M)[1:]
+    assert len(tasks) == 12
+    for task in tasks:
+        blocks = [b for b in blocks_of(task) if b.language in ("{code-cell}", "console")]
+        commands = [c for b in blocks for c, _ in sessions(b.text)]
+        code = "".join(b.text for b in blocks if b.language == "{code-cell}").splitlines()
+        assert 1 <= len(commands) + len([line for line in code if line.strip()]) <= 8, task
+
+
+def test_the_page_on_trouble_explains_twenty_messages() -> None:
+    (page,) = (page for page in PAGES if page.name == "how-to/trouble.md")
+    told = re.findall(
+        r"^(?:symderiv: error|symderiv\.\S+Error): .*$",
+        "\n".join(block.text for block in page.blocks if block.language in ("pycon", "console")),
+        re.M,
+    )
+    assert len(set(told)) >= 20
+
+
+def test_every_how_to_stands_in_one_group() -> None:
+    index = (MANUAL / "how-to" / "index.md").read_text(encoding="utf-8")
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", index, re.S)
+    listed = [line for tree in trees for line in tree.split() if re.fullmatch(r"[a-z-]+", line)]
+    there = {path.stem for path in (MANUAL / "how-to").glob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(there)
+
+
+def test_the_counts_of_claims_are_those_of_the_ledger() -> None:
+    claims = json.loads((TOP / "docs" / "ledger.json").read_text(encoding="utf-8"))["claims"]
+    verdicts = Counter(claim["verdict"] for claim in claims)
+    decided = len(claims) - verdicts["definition"] - verdicts["not-checkable"]
+    tried = [claim["mutants"] for claim in claims if claim["mutants"]]
+    said = {
+        f"{decided} claims of",
+        f"{verdicts['definition']} definitions and {verdicts['not-checkable']} claims that cannot",
+        f"Of {_spaced(sum(m['wanted'] for m in tried))} small wrong variants",
+        f"{_spaced(sum(m['caught'] for m in tried))} are rejected",
+    }
+    words = " ".join(README.split())
+    assert not {each for each in said if each not in words}
+    table = (MANUAL / "papers.md").read_text(encoding="utf-8")
+    for paper in {claim["paper"] for claim in claims}:
+        of_paper = [c["mutants"] for c in claims if c["paper"] == paper and c["mutants"]]
+        caught, wanted = (_spaced(sum(m[key] for m in of_paper)) for key in ("caught", "wanted"))
+        assert f"| {caught} of {wanted} |" in table, paper
+
+
+def _spaced(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def test_every_command_has_help_with_an_example_its_page_and_json() -> None:
+    sys.path.insert(0, str(MANUAL / "_ext"))
+    try:
+        import public_names
+    finally:
+        sys.path.pop(0)
+    for name, command in public_names.commands().items():
+        words = command.help or ""
+        assert re.search(r"Examples?:", words), name
+        page = re.search(r"Manual:\s*(\S+)", words)
+        assert page, name
+        assert (MANUAL / f"{page[1]}.md").is_file(), name
+        options = {word for option in command.params for word in option.opts}
+        assert ("--json" in options) == (name != "schema"), name
 
 
 def test_every_public_name_member_and_command_has_an_example_that_runs() -> None:

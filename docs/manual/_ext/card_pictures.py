@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def _export(axes: Any) -> None:
 def _extend(axes: Any) -> None:
     """Draw the units and connections of a network of three layers."""
     layers = [np.linspace(0, 1, count) for count in (5, 3, 5)]
-    for x, (here, there) in enumerate(zip(layers, layers[1:], strict=False)):
+    for x, (here, there) in enumerate(pairwise(layers)):
         for a in here:
             for b in there:
                 axes.plot([x, x + 1], [a, b], color="#bbbbbb", zorder=1)
