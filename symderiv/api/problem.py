@@ -817,7 +817,7 @@ class Problem(Shown):
     def asymptotics(
         self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
     ) -> LateLearning:
-        """As :meth:`late`, by the name of the command.
+        """Return :meth:`late`, by the name of the command.
 
         Args:
             alpha, T1, D1: see :meth:`late`.
