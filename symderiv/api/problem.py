@@ -296,20 +296,27 @@ class Problem(Shown):
         T: Array | None = None,
         v: Array | None = None,
         state: State | str | PathLike[str] | None = None,
+        **further: Array,
     ) -> Rates:
         """Return the right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
 
         Args:
-            Q: overlaps of the students, shape (K, K), symmetric; for isotropic inputs.
-            R: overlaps of students and teachers, shape (K, M).
-            T: covariance of the teachers, shape (M, M); that of the problem's own initial state
-                when left out.
+            Q: overlaps of the students, shape (K, K), symmetric; or (L, K, K) per eigenvalue of
+                the inputs, as a ``State`` holds them. A total is divided as vectors are that are
+                alike in all coordinates.
+            R: overlaps of students and teachers, shape (K, M) or (L, K, M).
+            T: covariance of the teachers, shape (M, M) or (L, M, M); that of the problem's own
+                initial state when left out.
             v: output weights, shape (K,); the problem's when left out.
-            state: any state, or a file with one, for any inputs; then leave out the others.
+            state: any state, or a file with one; then leave out the others.
+            further: what the rule adds to the state: trained biases b (K,); with velocities U their
+                overlaps P = U·J/N (K, K), W = U·U/N and C = U·B/N (K, M), v_velocity and
+                b_velocity (K,); with averages ``J.A``, ``A.A``, ``A.B``. What is left out is at
+                rest, averages begin as the weights.
 
         Raises:
-            InputError: a matrix has another shape, or the covariance of all fields is not positive
-                semi-definite.
+            InputError: an order parameter is missing, or not one of this rule, a matrix has another
+                shape, or the covariance of all fields is not positive semi-definite.
 
         >>> import symderiv as sd
         >>> problem = sd.Problem("linear", students=1, teachers=1, learning_rate=1.0)
@@ -319,7 +326,11 @@ class Problem(Shown):
         from symderiv.api.arguments.starts import start_of
         from symderiv.api.results.rates import rates_at
 
-        order = given({"Q": Q, "R": R, "T": T, "v": v})
+        order = given({"Q": Q, "R": R, "T": T, "v": v, **further})
+        if order and state is not None:
+            raise InputError(
+                "is given beside a state; remove one of them", argument=next(iter(order))
+            )
         with naming_arguments(initial="state"):
             return rates_at(self._study, start_of(self._study, order if order else state))
 
@@ -369,9 +380,9 @@ class Problem(Shown):
 
         Args:
             initial: a state, a file with one, or a dictionary: of weights J (K, N), B (M, N) in
-                the coordinates of any inputs, as arrays or tensors of PyTorch; or of Q (K, K),
-                R (K, M) and T (M, M) for isotropic inputs; and of v (K), if it is not the
-                problem's own. Fields are J·ξ/√N: a network's first layer W is J = √N W.
+                the coordinates of any inputs, as arrays or tensors of PyTorch, and v (K), if it is
+                not the problem's own; or of order parameters as :meth:`rates` takes them. Fields
+                are J·ξ/√N: a network's first layer W is J = √N W.
             [time]
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
@@ -508,7 +519,7 @@ class Problem(Shown):
         Raises:
             InputError: an argument is not acceptable, or the inputs have no dimension.
         """
-        from symderiv.api.arguments.starts import start_of
+        from symderiv.api.arguments.starts import at_rest, start_of
         from symderiv.experiment.studies.simulating import simulate
 
         times = {"end": end, "alpha": alpha, "points": points, "spacing": spacing}
@@ -522,7 +533,7 @@ class Problem(Shown):
                 study = study.changed({"simulation": given({**own, **asked})})
             found = simulate(
                 study,
-                start=start_of(study, initial),
+                start=at_rest(study, start_of(study, initial)),
                 workers=workers,
                 progress=lambda done, total: update("simulating", done / max(total, 1)),
                 notice=notice,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,17 @@ class LatentVectors:
 
 @dataclass(frozen=True)
 class Initial:
-    """Where a study starts: the state, the vectors behind it if any were drawn, the inputs."""
+    """Where a study starts: the state, the vectors behind it if any were drawn, the inputs.
+
+    ``further`` has what the learning rule adds to the state and was given, by the names of the
+    fields of solver modules.
+    """
 
     state: State
     vectors: Vectors | LatentVectors | None
     data: DataModel | None
     warnings: tuple[str, ...] = ()
+    further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def initial(study: Study) -> Initial:

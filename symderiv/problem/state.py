@@ -204,7 +204,7 @@ class State(Shown):
         # eigenvalues these checks are felt
         suspects = (
             ()
-            if _first_outside(per_mode) is None
+            if first_outside(per_mode) is None
             else (
                 ("student_overlap", self.student_overlap),
                 ("teacher_overlap", self.teacher_overlap),
@@ -212,7 +212,7 @@ class State(Shown):
             )
         )
         for name, gram in suspects:
-            k = _first_outside(gram)
+            k = first_outside(gram)
             if k is not None:
                 raise InputError(
                     f"the overlaps at eigenvalue {k + 1} of {self.L} are not those of any "
@@ -247,7 +247,7 @@ def _block(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:
     return np.concatenate([top, bottom], axis=-2)
 
 
-def _first_outside(gram: np.ndarray) -> int | None:
+def first_outside(gram: np.ndarray) -> int | None:
     """Index of the first matrix with an eigenvalue clearly below zero.
 
     Rows and columns are scaled to a unit diagonal first, so that small students next to large

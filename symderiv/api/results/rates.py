@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.packing import families_of
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.study_flow import flat_parameters
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.problem.flat_layout import sizes_of, split_flat
 from symderiv.problem.initial import Initial
+from symderiv.problem.order_names import order_name
 from symderiv.problem.study import Study
 from symderiv.storage.study_kernel import kernel_for
 
@@ -30,7 +33,8 @@ class Rates(Shown):
         d_student_overlap, d_cross_overlap: of Q_k and r_k per eigenvalue, shapes (L, K, K),
             (L, K, M).
         db: of trained biases, shape (K,); None without.
-        dP, dW, dC: of the overlaps of velocities, which are at rest; None without momentum.
+        dP, dW, dC: of the overlaps of velocities, at rest unless given; None without momentum.
+        further: of what else the rule adds to the state, by the names of its order parameters.
     """
 
     dQ: np.ndarray
@@ -43,10 +47,14 @@ class Rates(Shown):
     dP: np.ndarray | None = None
     dW: np.ndarray | None = None
     dC: np.ndarray | None = None
+    further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return nested lists under the names of the attributes that there are."""
+        """Return nested lists under the names of the attributes that there are; what is in
+        ``further`` under its name with a d in front.
+        """
         present = {name: value for name, value in vars(self).items() if value is not None}
+        present |= {f"d{name}": value for name, value in present.pop("further").items()}
         return {name: np.asarray(value).tolist() for name, value in present.items()}
 
     def _summary(self) -> Summary:
@@ -90,25 +98,26 @@ def rates_at(study: Study, start: Initial) -> Rates:
 
 
 def _rates_of_rule(study: Study, start: Initial) -> Rates:
-    """Return the same under a learning rule; velocities are at rest."""
+    """Return the same under a learning rule."""
     flow, state = flow_at(study, start), start.state
     assert isinstance(flow, RuleFlow)
     slope = slope_at(flow)(flow.begin)
     fields = flow.packing("state").views(slope)
     variance = state.weight * state.eigenvalue
-    shares = {"P": ("overlap", variance), "W": ("square", variance), "C": ("cross", state.weight)}
-    momentum = {
-        f"d{name}": fields[f"momentum_{field}"] @ share
-        for name, (field, share) in shares.items()
-        if f"momentum_{field}" in fields
-    }
+    found = {}
+    for packed, values in fields.items():
+        families = families_of(packed)
+        share = state.weight if families[1:] == ("B",) else variance
+        found[order_name(packed)] = values @ share if families else values.copy()
+    named = {f"d{name}": found.pop(name) for name in _NAMED if name in found}
     return Rates(
-        dQ=fields["student_overlap"] @ variance,
-        dR=fields["cross_overlap"] @ state.weight,
-        dv=fields["v"].copy(),
         generalization_error=flow.error_at(flow.begin, flow.parameters),
         d_student_overlap=np.ascontiguousarray(np.moveaxis(fields["student_overlap"], -1, 0)),
         d_cross_overlap=np.ascontiguousarray(np.moveaxis(fields["cross_overlap"], -1, 0)),
-        db=fields["b"].copy() if "b" in fields else None,
-        **momentum,
+        further=found,
+        **named,
     )
+
+
+_NAMED = ("Q", "R", "v", "b", "P", "W", "C")
+"""Order parameters whose rates have an attribute of their own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,7 @@ def rule_flow(
         InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.
     """
     rule = rule_of(study)
+    rule = replace(rule, state={**rule.state, **start.further})
     if rule.rule.stated and np.any(start.state.eigenvalue == 0.0):
         raise InputError(
             "has eigenvalues that are zero, where overlaps of weights and teachers are not known; "

@@ -15,6 +15,7 @@ from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress,
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.learning.rule.learning_rule import LearningRule
+from symderiv.problem.order_names import order_name
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"
@@ -162,17 +163,11 @@ class RuleFlow(Flow):
         """
         fields = self.packing("state").views(result.results)
         found = {"b": fields["b"].copy()} if "b" in fields else {}
-        if self.rule.rule.momentum:
-            variance = self.state.weight * self.state.eigenvalue
-            for name, field, share in (
-                ("P", "momentum_overlap", variance),
-                ("W", "momentum_square", variance),
-                ("C", "momentum_cross", self.state.weight),
-            ):
-                found[name] = fields[field] @ share
-        for name, (first, second) in self._overlaps.items():
-            share = self.state.weight * (1.0 if second == "B" else self.state.eigenvalue)
-            found[f"{first}.{second}"] = fields[name] @ share
+        variance = self.state.weight * self.state.eigenvalue
+        for field, values in fields.items():
+            name, families = order_name(field), families_of(field)
+            if families and name not in ("Q", "R"):
+                found[name] = values @ (self.state.weight if families[1] == "B" else variance)
         if self.rule.rule.input_noise:
             rows = result.results
             found["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
