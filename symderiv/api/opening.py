@@ -53,12 +53,12 @@ def open_file(
     True
     """
     path = Path(path)
-    if path.is_dir():
+    ending = path.suffix.lower()
+    if path.is_dir() and not _is_run(path):
         from symderiv.sweeps.sweep_result import Sweep
 
         return Sweep.at(path)
-    ending = path.suffix.lower()
-    if ending == ".nc":
+    if ending == ".nc" or path.is_dir():
         variables, attributes = read_run(path)
         if attributes.get("kind") == KIND:
             return _system_run(path, variables, attributes)
@@ -77,6 +77,15 @@ def open_file(
         f"{path.name}: must end in .nc, .npz, .toml or .json, or be a sweep's store, to be opened",
         argument="path",
     )
+
+
+def _is_run(folder: Path) -> bool:
+    """Return whether a Zarr group is a run that was saved, not the store of a sweep."""
+    try:
+        kept = json.loads((folder / "zarr.json").read_text())["attributes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool({"relative_tolerance", "dimension", "kind"} & set(kept)) and "end" in kept
 
 
 def _system_or_ledger(path: Path) -> System | Verdicts:
@@ -223,6 +232,22 @@ def _trajectory(
     )
 
 
+def _start(variables: dict[str, np.ndarray]) -> State | None:
+    """Return the start of a simulation; files of versions before do not keep it."""
+    if "initial_weights" not in variables:
+        return None
+    return unchecked_state(
+        variables["eigenvalue"],
+        variables["weight"],
+        variables["initial_student_overlap"],
+        variables["initial_cross_overlap"],
+        variables["teacher_overlap"],
+        variables["T"],
+        variables["initial_weights"],
+        variables["teacher_weights"],
+    )
+
+
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
     """Return what a learning rule has beside."""
     return {
@@ -245,7 +270,7 @@ def _simulation(
         examples=variables["examples"],
         T=variables["T"],
         teacher_weights=variables["teacher_weights"],
-        initial=None,
+        initial=_start(variables),
         dimension=int(attributes["dimension"]),
         runs=int(attributes["runs"]),
         method=attributes["method"],

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, RunWarning
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain
 from symderiv.problem.key_names import STATED, by_key, study_key
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     Start = State | str | PathLike[str] | Mapping[str, Any]
 
 __all__ = ["Problem"]
+
+Result = TypeVar("Result", "Trajectory", "Simulation")
 
 
 @saying(TABLES)
@@ -409,8 +412,35 @@ class Problem(Shown):
             )
         if checkpoint is not None and checkpoint.stopped:
             found = replaced(found, cause="interrupted")
-        found = replaced(found, by_default=study.by_default(started=initial is not None))
+        return self._finished(found, study, initial, output)
+
+    def _finished(
+        self, found: Result, study: Study, initial: Start | None, output: str | PathLike[str] | None
+    ) -> Result:
+        """Return a result that knows its problem, and say aloud what is wrong with it."""
+        found = replaced(
+            found,
+            by_default=study.by_default(started=initial is not None),
+            origin=self._of(study, self._path),
+        )
+        for message in dict.fromkeys((*found.warnings, found.failure())):
+            if message is not None:
+                warnings.warn(message, RunWarning, stacklevel=4)
         return found if output is None else found.save(output)
+
+    def timed(self, **times: Any) -> Problem:
+        """Return the same problem with other times: ``end``, ``alpha``, … of :meth:`solve`."""
+        return self._of(self._timed(times), self._path)
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a key of a learning rule is set, beside plain descent of the squared loss."""
+        return bool(self._study.rule_keys)
+
+    @property
+    def study_text(self) -> str:
+        """The text that results of this problem carry; large arrays stand in it by their digest."""
+        return self._study.text
 
     def ensemble(
         self,
@@ -539,8 +569,7 @@ class Problem(Shown):
                 notice=notice,
                 checkpoint=checkpoint,
             )
-        found = replaced(found, by_default=study.by_default(started=initial is not None))
-        return found if output is None else found.save(output)
+        return self._finished(found, study, initial, output)
 
     def study(
         self,

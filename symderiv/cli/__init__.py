@@ -11,6 +11,7 @@ import inspect
 import io
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,9 +42,11 @@ def main() -> None:
     _keep_what_was_typed()
     import typer
 
-    from symderiv.foundation.errors import InputError, StoppedError, SymderivError
+    from symderiv.foundation.errors import InputError, RunWarning, StoppedError, SymderivError
     from symderiv.foundation.files import MACHINE
 
+    # commands print what results warn of themselves
+    warnings.simplefilter("ignore", RunWarning)
     # The base class of every complaint about usage has no public name that all versions share.
     bases: Any = typer.BadParameter.__mro__
     usage_error: type[Exception] = next(c for c in bases if c.__name__ == "ClickException")

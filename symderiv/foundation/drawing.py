@@ -1,4 +1,4 @@
-"""The one way from results down here to the room that draws, taken when something is drawn."""
+"""The one way from results to rooms above them that draw, solve or open, taken when they do."""
 
 from __future__ import annotations
 

@@ -107,6 +107,10 @@ class ToleranceError(SymderivError):
     """A computation ended without reaching its tolerance, or a check failed."""
 
 
+class RunWarning(UserWarning):
+    """A run came out other than it was asked for: it diverged, stopped early, or lost accuracy."""
+
+
 def defect(error: Exception) -> str:
     """Return what nobody foresaw, a defect of ours, in one line."""
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-    from symderiv.show.plots.run_quantities import Features
-
 __all__ = ["ERROR", "CurveResult"]
 
 ERROR = "_standard_error"
@@ -124,15 +122,17 @@ class CurveResult(Shown):
         return axes
 
     @property
-    def features(self) -> Features:
+    def features(self) -> Any:
         """The plateau, the final decay and the local exponent of the curve that is drawn first.
 
         That is the generalisation error, of simulations its mean, or what a system observed first.
+        Attributes: ``exists``, ``begins``, ``ends``, ``length``, ``height`` of the plateau,
+        ``slowest``, ``rate``, ``exponent``, ``final_error``, and the arrays ``alpha`` and
+        ``local_exponent`` (n,).
         """
         (_, values), *_ = self.columns(self.usual()[:1])
         tolerance = float(getattr(self, "relative_tolerance", 0.0))
-        found: Features = drawing("run_quantities").Features(self.times(), values, tolerance)
-        return found
+        return drawing("run_quantities").Features(self.times(), values, tolerance)
 
     def to_csv(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the arrays as a table with one row per time, and columns such as ``R[1,2]``.

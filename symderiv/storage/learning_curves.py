@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symderiv import __version__
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.storage.curve_results import CurveResult
@@ -41,6 +42,7 @@ class Curves(CurveResult):
         further: what a learning rule has beside, by name: ``b`` (P, K); ``P``, ``W`` (P, K, K),
             ``C`` (P, K, M) of velocities; ``heads`` (P, H, K); ``task_error`` (P, tasks);
             ``noisy_error``, ``mean_loss`` (P,). Each can be asked for as an attribute.
+        origin: the problem that was solved, where it is known; see :attr:`problem`.
     """
 
     alpha: np.ndarray
@@ -58,6 +60,7 @@ class Curves(CurveResult):
     output: str | None = None
     by_default: str = ""
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
+    origin: Any = None
 
     #: Of the file.
     TITLE: ClassVar[str]
@@ -83,6 +86,18 @@ class Curves(CurveResult):
         found = self.to_dict()
         warnings = [("warning", warning) for warning in found.pop("warnings", ())]
         return Summary(rows=[*((n.replace("_", " "), v) for n, v in found.items()), *warnings])
+
+    @property
+    def problem(self) -> Any:
+        """The :class:`symderiv.Problem` that was solved, with the times of this run.
+
+        Raises:
+            InputError: of a run from a file: files or large arrays that its study names are not
+                there.
+        """
+        if self.origin is not None:
+            return self.origin
+        return drawing("symderiv.api.problem").Problem.from_toml(self.study_text)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return order parameters, the error and what a rule has beside, as the file has them."""

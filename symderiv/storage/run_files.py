@@ -45,6 +45,15 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
         ("mode", "teacher", "teacher_2"),
         "t_k, mean of phi_n phi_m over the coordinates of an eigenspace",
     ),
+    "initial_student_overlap": (
+        ("mode", "student", "student_2"),
+        "Q_k of the start that all runs share",
+    ),
+    "initial_cross_overlap": (
+        ("mode", "student", "teacher"),
+        "r_k of the start that all runs share",
+    ),
+    "initial_weights": (("student",), "second-layer weights of the start"),
     "b": (("alpha", "student"), "biases of the student"),
     "P": (("alpha", "student", "student_2"), "E[u_i x_j], u the fields of velocities U = N V"),
     "W": (("alpha", "student", "student_2"), "E[u_i u_j]"),
@@ -125,11 +134,17 @@ def dataset(contents: Contents) -> xarray.Dataset:
 
 
 def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the variables and the attributes of ``RUN.nc`` or ``SIM.nc``.
+    """Return the variables and the attributes of ``RUN.nc`` or ``SIM.nc``, or of a Zarr group.
 
     Raises:
-        InputError: the file cannot be read, or is not, byte for byte, as symderiv wrote it.
+        InputError: the file cannot be read, or is not, byte for byte, as symderiv wrote it; a Zarr
+            group has no checksum.
     """
+    if Path(path).is_dir():
+        import xarray
+
+        with xarray.open_zarr(path, consolidated=False) as data:
+            return {str(name): data[name].values for name in data.variables}, dict(data.attrs)
     with _opened(path) as file:
         variables = {name: np.asarray(file.variables[name][...]) for name in file.variables}
         return variables, _attributes(file)

@@ -110,6 +110,13 @@ class Simulation(Curves):
             variables[name] = self.mean(name)
             variables[f"{name}_standard_error"] = self.standard_error(name)
             variables[f"{name}_run"] = getattr(self, name)
+        if self.initial is not None:
+            start = self.initial
+            variables |= {"eigenvalue": start.eigenvalue, "weight": start.weight}
+            variables["teacher_overlap"] = start.teacher_overlap
+            variables["initial_student_overlap"] = start.student_overlap
+            variables["initial_cross_overlap"] = start.cross_overlap
+            variables["initial_weights"] = start.student_weights
         variables["T"] = self.T
         variables["teacher_weights"] = self.teacher_weights
         kept: dict[str, Any] = {

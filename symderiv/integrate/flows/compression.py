@@ -119,7 +119,9 @@ def _change(first: Run, second: Run) -> float:
 def relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return those of the generalisation error at the times that both runs reached."""
     common = min(first.size, second.size)
-    change: np.ndarray = np.abs(first[:common] - second[:common])
+    # of runs that diverged, infinities among them
+    with np.errstate(invalid="ignore"):
+        change: np.ndarray = np.abs(first[:common] - second[:common])
     # what rounding leaves of an error that should be zero is not worth a word
     return np.where(change > 1e-14, change / np.maximum(np.abs(second[:common]), 1e-300), 0.0)
 

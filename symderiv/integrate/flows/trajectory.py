@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
+from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
@@ -90,6 +92,29 @@ class Trajectory(Curves):
     def succeeded(self) -> bool:
         """The end was reached and the tolerance was kept."""
         return self.cause == "done" and self.tolerance_kept
+
+    def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:
+        """Integrate the same problem further, from the last time to a later one.
+
+        Where the state is all that learning depends on, the run goes on from :attr:`final`; under
+        learning rules that keep more (schedules, tasks, momentum, …) and with compressed
+        eigenvalues it is integrated again from the start.
+
+        Args:
+            end: the new last time.
+            points: times that are added, spaced as those of the problem.
+            progress: see :meth:`symderiv.Problem.solve`.
+
+        Returns:
+            A run over the times of this one and the added ones; this one stays as it is.
+
+        Raises:
+            InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.
+        """
+        found: Trajectory = drawing("symderiv.api.results.extended").extended(
+            self, end, points, progress
+        )
+        return found
 
     def failure(self) -> str | None:
         """Return what was asked for and not reached, in one line; None if nothing."""

@@ -1,0 +1,61 @@
+"""A run that goes on to a later time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from symderiv.foundation.progress import Progress
+    from symderiv.integrate.flows.trajectory import Trajectory
+
+__all__ = ["extended"]
+
+_OVER_TIME = ("Q", "R", "v", "generalization_error", "student_overlap", "cross_overlap")
+_SUMS = ("steps", "rejected", "rhs_evaluations", "wall_seconds")
+
+
+def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Trajectory:
+    """Return the run with times up to a later end; see :meth:`Trajectory.extend`."""
+    reached = float(run.alpha[-1])
+    if not end > reached:
+        raise InputError(
+            f"{end:g} is not later than {reached:g}, which was reached", argument="end"
+        )
+    problem = run.problem
+    spread = np.geomspace if problem.time.spacing == "log" and reached > 0.0 else np.linspace
+    added = spread(reached, end, points + 1)[1:]
+    times = np.concatenate([run.alpha, added])
+    # those of the whole, whichever way it is made
+    whole = problem.timed(alpha=times.tolist())
+    if not np.isfinite(run.final.student_overlap).all():
+        raise InputError(
+            "the file of this run did not keep the overlaps per eigenvalue; solve it again",
+            argument="end",
+        )
+    if run.compression is not None or run.further or problem.has_rule:
+        return whole.solve(initial=run.initial, progress=progress)
+    later = problem.solve(alpha=(added - reached).tolist(), initial=run.final, progress=progress)
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(run, name), getattr(later, name)]) for name in _OVER_TIME
+    }
+    sums: dict[str, Any] = {name: getattr(run, name) + getattr(later, name) for name in _SUMS}
+    return replace(
+        later,
+        **joined,
+        **sums,
+        alpha=np.concatenate([run.alpha, later.alpha + reached]),
+        alpha_end=later.alpha_end + reached,
+        initial=run.initial,
+        tolerance_reached=max(run.tolerance_reached, later.tolerance_reached),
+        tolerance_kept=run.tolerance_kept and later.tolerance_kept,
+        warnings=tuple(dict.fromkeys((*run.warnings, *later.warnings))),
+        by_default=run.by_default,
+        study_text=whole.study_text,
+        origin=whole,
+        output=None,
+    )
