@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from symderiv.api.questions import i4 as i4
     from symderiv.api.questions import integral as integral
     from symderiv.api.questions import mean as mean
+    from symderiv.api.results.comparison import Comparison as Comparison
+    from symderiv.api.results.comparison import compare as compare
     from symderiv.api.results.derived import LearningDerivation as LearningDerivation
     from symderiv.api.results.impact import impact as impact
     from symderiv.api.results.late import LateLearning as LateLearning
@@ -86,6 +88,8 @@ _PUBLIC = {
     "norm2": "symderiv.statement.vector_expressions",
     "SymderivError": "symderiv.foundation.errors",
     "ToleranceError": "symderiv.foundation.errors",
+    "Comparison": "symderiv.api.results.comparison",
+    "compare": "symderiv.api.results.comparison",
     "LearningDerivation": "symderiv.api.results.derived",
     "derive": "symderiv.api.deriving",
     "generate": "symderiv.api.deriving",

@@ -38,13 +38,16 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
             argument="end",
         )
     if run.compression is not None or run.further or problem.has_rule:
-        return whole.solve(initial=run.initial, progress=progress)
-    later = problem.solve(alpha=(added - reached).tolist(), initial=run.final, progress=progress)
+        again: Trajectory = whole.solve(initial=run.initial, progress=progress)
+        return again
+    later: Trajectory = problem.solve(
+        alpha=(added - reached).tolist(), initial=run.final, progress=progress
+    )
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(run, name), getattr(later, name)]) for name in _OVER_TIME
     }
     sums: dict[str, Any] = {name: getattr(run, name) + getattr(later, name) for name in _SUMS}
-    return replace(
+    found: Trajectory = replace(
         later,
         **joined,
         **sums,
@@ -59,3 +62,4 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
         origin=whole,
         output=None,
     )
+    return found
