@@ -48,8 +48,9 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy tests/support/user_script.py
 	$(BIN)/python -m benchmarks.plain_english
 
-# Rewrite the checked-in solver modules from the derivation.
+# Rewrite the equations of plain descent and the checked-in solver modules from the derivation.
 kernels: $(VENV)/.installed
+	$(BIN)/python -m symderiv.learning.derivation.ship_equations
 	$(BIN)/symderiv generate --checked-in
 
 # The steppers' code that comes with the package, for processors with vectors of four doubles.

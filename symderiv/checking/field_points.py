@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import qmc
-from scipy.stats import t as student_t
+from scipy.special import ndtri, stdtrit
 
 from symderiv.numerics.nodes import gauss_hermite, gauss_panels
 
@@ -31,7 +29,7 @@ FALSE_ALARMS = 1e-6
 """Probability that a right module is refused, over the randomisation of the points."""
 COMPARISONS = 200
 """More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
-LIMIT = float(student_t.isf(FALSE_ALARMS / COMPARISONS / 2, REPLICATES - 1))
+LIMIT = -float(stdtrit(REPLICATES - 1, FALSE_ALARMS / COMPARISONS / 2))
 """Standard errors that an average over the randomisations may be off."""
 
 
@@ -43,6 +41,8 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
         number: Of points, a power of two.
         seed: Of the randomisation.
     """
+    from scipy.stats import qmc  # half a second, and most trials go without
+
     base = qmc.Sobol(dimension, scramble=False).random(number)
     for shift in np.random.default_rng(seed).random((REPLICATES, dimension)):
         uniform = np.clip((base + shift) % 1, 1e-15, 1 - 1e-15)

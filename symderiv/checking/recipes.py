@@ -42,6 +42,7 @@ def solver_text(
     tolerance: float | None = None,
     limited: bool = False,
     rule: LearningRule = PLAIN,
+    lanes: bool = True,
 ) -> SolverText:
     """Return the texts of a solver, derived from the update rule; the same bytes in every run.
 
@@ -53,6 +54,7 @@ def solver_text(
             on the method. Activations of the closed class do not depend on it.
         limited: Take the finest affordable quadrature where the tolerance is out of its reach.
         rule: How the student learns.
+        lanes: Whether the module for several runs at a time is asked for.
 
     Raises:
         FormulaError: An activation is outside the allow-list, not real, or too large or too small
@@ -66,10 +68,10 @@ def solver_text(
     check_for_modules(problem.student, problem.teacher)
     if over_fields(problem):
         means = LossMeans(problem, tolerance, limited)
-        found = solver_of(loss_program(derive_equations(problem), name, means))
+        found = solver_of(loss_program(derive_equations(problem), name, means), lanes)
         check_generated(found, problem)
         return found
-    text, compiled = unchecked(name, problem, tolerance, limited)
+    text, compiled = unchecked(name, problem, tolerance, limited, lanes)
     check_generated(text, problem, compiled)
     return text
 
@@ -84,11 +86,15 @@ def generate(
     """Return the readable one of the texts that :func:`solver_text` gives, with the same
     arguments.
     """
-    return solver_text(name, student, teacher, tolerance, limited).readable
+    return solver_text(name, student, teacher, tolerance, limited, lanes=False).readable
 
 
 def unchecked(
-    name: str, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
+    name: str,
+    problem: LearningProblem,
+    tolerance: float | None = None,
+    limited: bool = False,
+    lanes: bool = True,
 ) -> tuple[SolverText, CompiledMeans | None]:
     """Return the texts of a solver before their check, and its means by quadrature if it has any.
 
@@ -98,12 +104,12 @@ def unchecked(
     if not has_holes(problem):
         found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
-            return solver_of(solver_program(equations, name, found)), None
+            return solver_of(solver_program(equations, name, found), lanes), None
         except (NotYetError, PrinterError):
             pass  # there is another way
     try:
         rules = quadrature(problem, tolerance, limited)
-        return solver_of(solver_program(equations, name, rules)), rules.search.compiled
+        return solver_of(solver_program(equations, name, rules), lanes), rules.search.compiled
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"

@@ -4,18 +4,20 @@ A derivation depends on its arguments, its module, the sources of the rooms that
 versions of SymPy and Python. The file's name is a digest of all of them, so nothing is ever out of
 date, and the file carries the mark of :mod:`symderiv.foundation.seals`: one that is damaged is
 derived anew. The folder is the user's own cache, as for compiled code; results are pickled there,
-so whoever can write to it could run code as that user. ``SYMDERIV_CACHE=off`` derives everything
-anew.
+so whoever can write to it could run code as that user. What nobody needs to derive a second time
+comes with the package, in a file with the digest of the sources that it was derived by; other
+sources derive it anew. ``SYMDERIV_CACHE=off`` derives everything anew.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
@@ -24,7 +26,7 @@ from symderiv import __version__
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["cache_folder", "derived_once", "is_on", "sources_digest"]
+__all__ = ["cache_folder", "derived_once", "is_on", "ship", "sources_digest"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,13 +72,14 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
 
 
 def derived_once(
-    *rooms: str, also: tuple[Path, ...] = ()
+    *rooms: str, also: tuple[Path, ...] = (), shipped: Path | None = None
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep what a function returns, in this process and on disk.
 
     Args:
         rooms: of ``symderiv/``, whose sources the result depends on beside the function's module.
         also: other folders of such sources.
+        shipped: a file of the package with results, see :func:`ship`.
 
     The function's arguments must be hashable and be told apart by their ``repr``; what it returns
     must survive pickling. Errors are not kept.
@@ -87,9 +90,10 @@ def derived_once(
         def found(*args: P.args, **kwargs: P.kwargs) -> T:
             if not is_on():
                 return function(*args, **kwargs)
-            path = _place(
-                function, sources_digest(*rooms, also=also), repr((args, sorted(kwargs.items())))
-            )
+            sources, arguments = sources_digest(*rooms, also=also), _told(args, kwargs)
+            if shipped is not None and arguments in (results := _shipped(shipped, sources)):
+                return cast("T", results[arguments])
+            path = _place(function, sources, arguments)
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
                 content = path.read_bytes()
                 if is_sealed(content):
@@ -104,6 +108,36 @@ def derived_once(
         return cast("Callable[P, T]", functools.update_wrapper(found, function))
 
     return decorate
+
+
+def ship(path: Path, function: Callable[..., object], sources: str, *cases: object) -> None:
+    """Write the results of a function, derived anew, that come with the package.
+
+    Args:
+        path: where to.
+        function: as :func:`derived_once` gave it.
+        sources: their digest, by :func:`sources_digest`.
+        cases: its arguments, one at a time.
+    """
+    derive = inspect.unwrap(function)
+    results = {_told((case,), {}): derive(case) for case in cases}
+    path.write_bytes(sealed(pickle.dumps((sources, results)), "pickle"))
+
+
+def _shipped(path: Path, sources: str) -> Mapping[str, object]:
+    """Return results by their arguments; none if the file is damaged or of other sources."""
+    with suppress(Exception):  # whatever is wrong with the file, they can be derived anew
+        content = path.read_bytes()
+        if is_sealed(content):
+            made_by, results = pickle.loads(content)
+            if made_by == sources:
+                return cast("Mapping[str, object]", results)
+    return {}
+
+
+def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
+    """Return what tells arguments apart."""
+    return repr((args, sorted(kwargs.items())))
 
 
 def _place(function: Callable[..., object], sources: str, arguments: str) -> Path:
@@ -124,8 +158,6 @@ def _place(function: Callable[..., object], sources: str, arguments: str) -> Pat
 
 def _own_text(function: Callable[..., object]) -> str:
     """Return the module that a function stands in; empty for one that was typed."""
-    import inspect
-
     with suppress(OSError, TypeError, UnicodeDecodeError):
         return Path(inspect.getfile(inspect.unwrap(function))).read_text(encoding="utf-8")
     return ""

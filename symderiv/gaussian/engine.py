@@ -2,8 +2,9 @@ r"""Expectations of products of one-variable functions of jointly Gaussian field
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import sympy as sp
 
@@ -39,7 +40,7 @@ class DerivedExpectation:
             entries of the covariance; empty unless folded.
         sign_factors: Largest number of sign factors left after all reductions.
         method: "closed-form", or "orthant-integral" if SignMean4 occurs.
-        steps: The derivation.
+        told: Tells the derivation, which takes longer than to derive.
     """
 
     statement: str
@@ -47,7 +48,12 @@ class DerivedExpectation:
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
     sign_factors: int
     method: str
-    steps: tuple[Step, ...]
+    told: Callable[[], tuple[Step, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The derivation."""
+        return self.told()
 
     def unfolded(self) -> sp.Expr:
         """Return the value with all definitions substituted (not tidied)."""
@@ -169,14 +175,13 @@ class _Engine:
             parts.append(self._part(self.problem.gaussian(shift), terms, orientation > 0))
         value = tidied(sp.Add(*parts), self.folded)
         definitions = self._definitions(value)
-        steps = self.narrator.steps(value, definitions, self.forms)
         return DerivedExpectation(
             self.narrator.statement,
             value,
             definitions,
             self.sign_factors,
             "orthant-integral" if value.has(SignMean4) else "closed-form",
-            steps,
+            partial(self.narrator.steps, value, definitions, self.forms),
         )
 
     def _part(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import sympy as sp
 
@@ -58,6 +59,18 @@ class GaussianProblem:
                 shift,
             )
         return self.gaussians[shift]
+
+
+@lru_cache(maxsize=256)
+def _parts_of_exponent(
+    exponent: sp.Expr, fields: tuple[sp.Symbol, ...]
+) -> tuple[tuple[tuple[sp.Expr, Affine], ...], Shift]:
+    """exp(exponent) = exp(-Σ a (l·z)²/2) exp(shift): the pairs (a, l) and the linear part.
+
+    Kept, because most terms of an integrand share a few exponents.
+    """
+    matrix, shift = _split_exponent(exponent, fields)
+    return tuple(_squares(matrix, fields)), shift
 
 
 def _split_exponent(exponent: sp.Expr, fields: Sequence[sp.Symbol]) -> tuple[sp.Matrix, Shift]:
@@ -220,7 +233,7 @@ class _Draft:
 def _draft(
     key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol], variables: _Variables
 ) -> _Draft:
-    matrix, shift = _split_exponent(key.exponent, fields)
+    squares, shift = _parts_of_exponent(key.exponent, tuple(fields))
     tilts: list[object] = []
     signs: list[object] = []
     copies: Counter[tuple[Affine, sp.Expr]] = Counter()
@@ -232,7 +245,7 @@ def _draft(
         variables.noisy[item] = None
         return item
 
-    for a, form in _squares(matrix, fields):
+    for a, form in squares:
         sign = sign_of(a)
         if sign is None:
             raise InputError(

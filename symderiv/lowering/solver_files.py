@@ -34,7 +34,8 @@ class SolverText:
         readable: The mathematics; stands alone on math, NumPy and Numba.
         fast: The right-hand side on vectors, for given numbers of units; needs ``runtime.py``
             beside it.
-        lanes: The same for several runs at a time; empty where there is no such form.
+        lanes: The same for several runs at a time; empty where there is no such form, or none was
+            asked for.
     """
 
     readable: str
@@ -47,17 +48,25 @@ class SolverText:
         return {**found, **({f"{LANES}/{name}.py": self.lanes} if self.lanes else {})}
 
 
-def solver_of(program: Program) -> SolverText:
+def solver_of(program: Program, lanes: bool = True) -> SolverText:
     """Return the texts of a program.
+
+    Args:
+        program: What they do.
+        lanes: Whether the module for several runs is asked for.
 
     Raises:
         PrinterError: An expression contains a node without a rule.
     """
+    for_lanes = _lanes_of(program) if lanes else ""
+    return SolverText(str(print_readable(program)), str(print_fast(program)), for_lanes)
+
+
+def _lanes_of(program: Program) -> str:
     try:
-        lanes = str(print_lanes(program))
+        return str(print_lanes(program))
     except ProgramError:
-        lanes = ""
-    return SolverText(str(print_readable(program)), str(print_fast(program)), lanes)
+        return ""
 
 
 def layout_text() -> str:

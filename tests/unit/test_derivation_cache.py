@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from support.commands import python
 
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
+from symderiv.learning.derivation import learning_equations
+from symderiv.learning.rule.learning_rule import PLAIN
 
 calls: list[tuple[object, ...]] = []
 
@@ -104,3 +107,61 @@ def test_a_linearisation_that_was_read_is_the_one_that_was_derived(folder):
         difference = getattr(read, name) - getattr(derived, name)
         # SymPy may write the same entry in two ways
         assert difference.applyfunc(sp.simplify).is_zero_matrix, name
+
+
+@pytest.fixture
+def shipped(folder: Path, tmp_path: Path) -> Path:
+    """A file of the package with a result of ``_noted``."""
+    path = tmp_path / "shipped.pickle"
+    noted = _with(path)
+    derivation_cache.ship(path, noted, derivation_cache.sources_digest("formula"), "erf")
+    assert calls.pop() == ("erf",)
+    return path
+
+
+def _with(path: Path):
+    return derivation_cache.derived_once("formula", shipped=path)(_noted)
+
+
+def test_what_comes_with_the_package_is_not_derived(folder, shipped):
+    assert _with(shipped)("erf") == ("erf",)
+    assert not calls
+    assert not folder.exists()
+    assert _with(shipped)("relu") == ("relu",)
+    assert calls == [("relu",)]
+
+
+def test_what_came_with_the_package_is_derived_anew_by_other_sources(folder, shipped, monkeypatch):
+    monkeypatch.setattr(derivation_cache, "sources_digest", lambda *rooms, also=(): "others")
+    assert _with(shipped)("erf") == ("erf",)
+    assert calls == [("erf",)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"cut", b"cos\nsystem\n(S'false'\ntR."])
+def test_what_is_damaged_in_the_package_is_derived_anew(folder, shipped, damage):
+    shipped.write_bytes(damage)
+    assert _with(shipped)("erf") == ("erf",)
+    shipped.unlink()
+    assert _with(shipped)("relu") == ("relu",)
+    assert calls == [("erf",), ("relu",)]
+
+
+def test_nothing_of_the_package_is_read_if_everything_is_to_be_derived(
+    folder, shipped, monkeypatch
+):
+    monkeypatch.setenv("SYMDERIV_CACHE", "off")
+    assert _with(shipped)("erf") == ("erf",)
+    assert calls == [("erf",)]
+
+
+def test_the_equations_that_come_with_the_package_are_those_of_its_sources(folder):
+    derive = learning_equations.equations_of_any
+    found = derivation_cache._shipped(
+        learning_equations.PLAIN_EQUATIONS,
+        derivation_cache.sources_digest(*learning_equations.EQUATION_ROOMS),
+    )
+    assert list(found) == [derivation_cache._told((PLAIN,), {})], "make kernels writes it anew"
+    (equations,) = found.values()
+    assert equations == inspect.unwrap(derive)(PLAIN)
+    assert derive(PLAIN) == equations
+    assert not folder.exists()

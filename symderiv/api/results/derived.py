@@ -183,7 +183,7 @@ def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str
 
     rule = rule_of_study(study)
     activations = study.student_activation, study.teacher_activation
-    found = solver_text(name, *activations, tolerance, rule=rule)
+    found = solver_text(name, *activations, tolerance, rule=rule, lanes=False)
     return _with_example(found.readable, study, rule), found.fast
 
 

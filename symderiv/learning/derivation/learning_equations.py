@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
 
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.moment_hierarchy import MomentEquations, moment_equations
@@ -23,7 +24,19 @@ from symderiv.learning.derivation.rule_equations import CROSS, STUDENTS, equatio
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["LearningEquations", "SpectralEquations", "derive_equations"]
+__all__ = [
+    "EQUATION_ROOMS",
+    "PLAIN_EQUATIONS",
+    "LearningEquations",
+    "SpectralEquations",
+    "derive_equations",
+    "equations_of_any",
+]
+
+EQUATION_ROOMS = ("statement", "learning/rule", "learning/derivation")
+"""What the equations of a rule are derived by."""
+PLAIN_EQUATIONS = Path(__file__).with_name("plain_equations.pickle")
+"""Those of plain descent, which ``make kernels`` writes."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +120,11 @@ def derive_equations(problem: LearningProblem) -> LearningEquations:
         InputError: The rule asks for two motions at once.
         SymderivError: Units are not treated alike: an error of ours.
     """
-    return LearningEquations(problem=problem, **_of_all_activations(problem.rule))
+    return LearningEquations(problem=problem, **equations_of_any(problem.rule))
 
 
-@lru_cache(maxsize=8)
-def _of_all_activations(rule: LearningRule) -> Mapping[str, Any]:
+@derived_once(*EQUATION_ROOMS, shipped=PLAIN_EQUATIONS)
+def equations_of_any(rule: LearningRule) -> Mapping[str, Any]:
     """Return :class:`LearningEquations` of any activations: they stay symbols throughout."""
     derived = equations_of(rule)
     general = [written_out(rate) for rate in derived.overlaps.values()][:2]

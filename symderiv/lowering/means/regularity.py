@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.gaussian.functions import ShiftedSigns, SignMean2
+from symderiv.gaussian.functions import ShiftedSigns, SignMean2, SignMean4
 
 Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
 """Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
@@ -60,6 +60,17 @@ def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
     if value.has(sp.nan, sp.zoo, sp.oo, sp.S.NegativeInfinity):
         raise _SingularError(str(expression))
     return value
+
+
+def _check_finite(expression: sp.Expr) -> None:
+    """Require a finite real number, without the integrals of means of four signs.
+
+    Those are between -1 and 1 wherever their correlations are numbers.
+    """
+    means = expression.atoms(SignMean4)
+    for correlation in {each for mean in means for each in mean.args}:
+        _number(correlation)
+    _number(expression.xreplace(dict.fromkeys(means, sp.Rational(1, 3))))
 
 
 def _number(expression: sp.Expr) -> sp.Expr:
@@ -132,7 +143,7 @@ def _on_edge(form: Form, point: Sequence[sp.Expr]) -> bool:
     try:
         value, known = _evaluated(form, point)
         for number in (value, *known.values()):
-            _number(number)
+            _check_finite(number)
         return any(
             _at_edge(node, known)
             for expression in (*(e for _, e in form[1]), form[2])
