@@ -73,7 +73,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
-    code     8bd400669af8f48a86d7f889c1b4195325f023fca2162eb9c7527218075d19d7
+    code     dbb8cb67c9f206c4faff36a9c2acf590ce87d611a2fe5890a93b37073cf4dc42
 Ordered by SymPy 1.14.
 """
 
@@ -621,7 +621,7 @@ def _ratio(numerator, denominator):
 
 @_compiled
 def _two_product(a, b):
-    """Product and its rounding error: a b = high + low exactly."""
+    """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -645,7 +645,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
 
 @_compiled
 def _minor(a, b, c, d):
-    """a b - c d of doubles, in doubled precision."""
+    """Return a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
@@ -653,19 +653,21 @@ def _minor(a, b, c, d):
 
 @_compiled
 def _unit_scale(variance):
-    """The power of two that brings a standard deviation near 1 without rounding."""
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
     return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 @_compiled
 def _angle(along, across):
-    """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
+    """Return the angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
     return math.atan2(along, across)
 
 
 @_compiled
 def _root_of_minor(c11, c12, c22):
-    """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
+    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
+    cone.
+    """
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)

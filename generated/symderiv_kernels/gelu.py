@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     0a77d9c22bb65556614f3bd7259681279a34dcc9cf8697b98aca7232dba0ca28
+    code     d058def60184725296ce9c9d85d958f8ea12e4974d5df1cb1fb9888805cb896e
 Ordered by SymPy 1.14.
 """
 
@@ -686,7 +686,7 @@ _ROOM = 96
 
 @_compiled
 def _two_product(a, b):
-    """Product and its rounding error: a b = high + low exactly."""
+    """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -710,7 +710,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
 
 @_compiled
 def _minor(a, b, c, d):
-    """a b - c d of doubles, in doubled precision."""
+    """Return a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
@@ -718,7 +718,7 @@ def _minor(a, b, c, d):
 
 @_compiled
 def _minor_of_doubled(a, b, c, d):
-    """a b - c d of doubled-precision numbers, in doubled precision."""
+    """Return a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
     q, q_low = _two_product(c[0], d[0])
     p_low += a[0] * b[1] + a[1] * b[0]
@@ -740,7 +740,9 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 @_compiled
 def _summed_angles(nodes, count, d, r, p, start, end):
-    """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
+    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
+    weights.
+    """
     total = 0.0
     for n in range(count):
         cc, ss, weight = nodes[n], nodes[_ROOM + n], nodes[2 * _ROOM + n]

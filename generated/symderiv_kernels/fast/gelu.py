@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     453eb9e1d604e073f81cb97e22ddfc2d807061f1108d52b84da39e8062533b79
+    code     401f8963fc118de7b5cfe7fc54967489c6530751a80b11700268b56fe4ed16fb
 Ordered by SymPy 1.14.
 """
 
@@ -79,7 +79,7 @@ def _arctangents(values, count):
 
 @_compiled
 def _two_product(a, b):
-    """Product and its rounding error: a b = high + low exactly."""
+    """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -103,7 +103,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
 
 @_compiled
 def _minor(a, b, c, d):
-    """a b - c d of doubles, in doubled precision."""
+    """Return a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
@@ -111,7 +111,7 @@ def _minor(a, b, c, d):
 
 @_compiled
 def _minor_of_doubled(a, b, c, d):
-    """a b - c d of doubled-precision numbers, in doubled precision."""
+    """Return a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
     q, q_low = _two_product(c[0], d[0])
     p_low += a[0] * b[1] + a[1] * b[0]
@@ -133,7 +133,9 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 @_compiled
 def _summed_angles(nodes, count, d, r, p, start, end):
-    """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
+    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
+    weights.
+    """
     cosines, sines, weights = nodes[:_ROOM], nodes[_ROOM : 2 * _ROOM], nodes[2 * _ROOM : 3 * _ROOM]
     widths, angles = nodes[3 * _ROOM : 7 * _ROOM], nodes[7 * _ROOM : 10 * _ROOM]
     for n in range(count):

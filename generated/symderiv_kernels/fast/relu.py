@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
-    code     e5caf8f9fd0c11431f0caaea13cedfa6be933e877e65edff3f08cba5fc18136a
+    code     5a5e9d7045733cd667dce1398052cb7be813907d0896baf5120850c3534d8ce4
 Ordered by SymPy 1.14.
 """
 
@@ -93,7 +93,7 @@ def _arctangents(values, count):
 
 @_compiled
 def _two_product(a, b):
-    """Product and its rounding error: a b = high + low exactly."""
+    """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -117,7 +117,7 @@ def _two_difference(a_high, a_low, b_high, b_low):
 
 @_compiled
 def _minor(a, b, c, d):
-    """a b - c d of doubles, in doubled precision."""
+    """Return a b - c d of doubles, in doubled precision."""
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
@@ -125,7 +125,7 @@ def _minor(a, b, c, d):
 
 @_compiled
 def _minor_of_doubled(a, b, c, d):
-    """a b - c d of doubled-precision numbers, in doubled precision."""
+    """Return a b - c d of doubled-precision numbers, in doubled precision."""
     p, p_low = _two_product(a[0], b[0])
     q, q_low = _two_product(c[0], d[0])
     p_low += a[0] * b[1] + a[1] * b[0]
@@ -147,7 +147,9 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 @_compiled
 def _summed_angles(nodes, count, d, r, p, start, end):
-    """The integrand summed over nodes: squared cosines and sines up to a scale, then weights."""
+    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
+    weights.
+    """
     cosines, sines, weights = nodes[:_ROOM], nodes[_ROOM : 2 * _ROOM], nodes[2 * _ROOM : 3 * _ROOM]
     widths, angles = nodes[3 * _ROOM : 7 * _ROOM], nodes[7 * _ROOM : 10 * _ROOM]
     for n in range(count):
@@ -292,13 +294,13 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
 
 @_compiled
 def _unit_scale(variance):
-    """The power of two that brings a standard deviation near 1 without rounding."""
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
     return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 @_compiled
 def _angle(along, across):
-    """The angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
+    """Return the angle between -pi/2 and pi/2 with this tangent; 0 where both vanish."""
     return math.atan2(along, across)
 
 
@@ -310,19 +312,21 @@ def _bounded(part, pivot):
 
 @_compiled
 def _scaled3(x, s):
-    """A vector times a number."""
+    """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s
 
 
 @_compiled
 def _scaled4(x, s):
-    """A vector times a number."""
+    """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
 
 
 @_compiled
 def _root_of_minor(c11, c12, c22):
-    """Root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive cone."""
+    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
+    cone.
+    """
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
@@ -330,7 +334,7 @@ def _root_of_minor(c11, c12, c22):
 
 @_compiled
 def _fields3(c11, c12, c13, c22, c23, c33):
-    """Vectors with the given inner products, and the volume they span."""
+    """Return vectors with the given inner products, and the volume they span."""
     s1, s2, s3 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33)
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
@@ -363,7 +367,7 @@ def _fields3(c11, c12, c13, c22, c23, c33):
 
 @_compiled
 def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """Vectors with the given inner products, and the volume they span."""
+    """Return vectors with the given inner products, and the volume they span."""
     s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
     c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
     c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
@@ -445,7 +449,7 @@ def _plane4(x, y):
 
 @_compiled
 def _alternating(a, x, b, y, c, z):
-    """a x - b y + c z, its products and sums in doubled precision."""
+    """Return a x - b y + c z, its products and sums in doubled precision."""
     p, p_low = _minor_of_doubled(a, (x, 0.0), b, (y, 0.0))
     q, q_low = _two_product(c[0], -z)
     high, _ = _two_difference(p, p_low, q, q_low - c[1] * z)
