@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symderiv.api.questions import i4 as i4
     from symderiv.api.questions import integral as integral
     from symderiv.api.questions import mean as mean
-    from symderiv.api.results.comparison import Comparison as Comparison
-    from symderiv.api.results.comparison import compare as compare
     from symderiv.api.results.derived import LearningDerivation as LearningDerivation
     from symderiv.api.results.impact import impact as impact
     from symderiv.api.results.late import LateLearning as LateLearning
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.plateau import Plateau as Plateau
     from symderiv.api.results.plateau import plateau as plateau
     from symderiv.api.results.rates import Rates as Rates
+    from symderiv.api.results.run_comparison import compare as compare
     from symderiv.api.results.shown_equations import Equations as Equations
     from symderiv.api.results.verified import Verdicts as Verdicts
     from symderiv.api.results.verified import verify as verify
@@ -88,8 +87,7 @@ _PUBLIC = {
     "norm2": "symderiv.statement.vector_expressions",
     "SymderivError": "symderiv.foundation.errors",
     "ToleranceError": "symderiv.foundation.errors",
-    "Comparison": "symderiv.api.results.comparison",
-    "compare": "symderiv.api.results.comparison",
+    "compare": "symderiv.api.results.run_comparison",
     "LearningDerivation": "symderiv.api.results.derived",
     "derive": "symderiv.api.deriving",
     "generate": "symderiv.api.deriving",

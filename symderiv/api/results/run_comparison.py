@@ -20,8 +20,6 @@ from symderiv.storage.curve_results import ERROR, CurveResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symderiv.api.problem import Problem
-
 __all__ = ["Comparison", "compare"]
 
 # Times that agree to so much of them are one.
@@ -96,15 +94,17 @@ class Comparison(Answer):
 
 
 @public
-def compare(
-    run: CurveResult | Problem, other: CurveResult | Problem, names: Sequence[str] | None = None
-) -> Comparison:
+def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Comparison:
     """Return what differs between two runs, simulations, or problems: keys, and curves.
 
     Args:
         run, other: trajectories, simulations, runs and simulations of systems; or two problems.
         names: curves to compare, as :meth:`Trajectory.plot` takes them; all that both have when
             left out.
+
+    Returns:
+        The lists ``keys`` and ``curves`` of what differs, ``to_text()`` with tables of them, and
+        ``plot(*names)``.
 
     Raises:
         InputError: something has no curves, there is no such curve, or no time is in both.
