@@ -71,8 +71,9 @@ def _run(block: Block, names: dict[str, object], folder: Path) -> list[str]:
 _SAID = re.compile(r"^ *(?:print\(.*)?\)  # (.*)$", re.M)
 # of a cell, as ``:tags: [hide-input]``
 _OPTION = re.compile(r"^:[\w-]+:.*$", re.M)
-# of Python's warnings on standard error the category, of loggers the level
-_COMPLAINT = re.compile(r"(?:\w+Warning|WARNING|ERROR|error): ")
+# of Python's warnings on standard error the category, of loggers the level; what a run says of
+# itself is no fault of the page
+_COMPLAINT = re.compile(r"(?:\b(?!RunWarning)\w+Warning|WARNING|ERROR|error): ")
 
 
 def _run_python(text: str, names: dict[str, object]) -> list[str]:

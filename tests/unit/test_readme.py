@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import json
 import re
 import sys
@@ -116,6 +118,18 @@ def test_twelve_tasks_take_at_most_eight_lines_each() -> None:
         commands = [c for b in blocks for c, _ in sessions(b.text)]
         code = "".join(b.text for b in blocks if b.language == "{code-cell}").splitlines()
         assert 1 <= len(commands) + len([line for line in code if line.strip()]) <= 8, task
+        assert _unknown("\n".join(code)) <= {"np", "sd"}, task
+
+
+def _unknown(code: str) -> set[str]:
+    """Find the names that a block takes from elsewhere: none, if it runs alone."""
+    used = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
+    read = {node.id for node in used if isinstance(node.ctx, ast.Load)}
+    made = {node.id for node in used if isinstance(node.ctx, ast.Store)}
+    tree = list(ast.walk(ast.parse(code)))
+    made |= {a.name for node in tree if isinstance(node, ast.ImportFrom) for a in node.names}
+    made |= {node.arg for node in tree if isinstance(node, ast.arg)}
+    return read - made - set(dir(builtins))
 
 
 def test_the_page_on_trouble_explains_twenty_messages() -> None:

@@ -97,6 +97,7 @@ def draw_cards(app: Sphinx, _config: object) -> None:
         if path.exists():
             continue
         figure = Figure(figsize=(3.2, 1.6))
+        figure.patch.set_alpha(0.0)
         axes = figure.add_axes((0.03, 0.05, 0.94, 0.9))
         draw(axes)
         axes.set_axis_off()

@@ -40,6 +40,8 @@ def found(question: str, index: dict[str, object]) -> set[str]:
     language = SearchEnglish({})
     pages = None
     for word in question.lower().split():
+        if word in language.stopwords:
+            continue
         stem = language.stem(word)
         places: set[int] = set()
         for table in ("terms", "titleterms"):

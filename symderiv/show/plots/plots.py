@@ -53,7 +53,6 @@ _STYLE: Any = {
 def _styled() -> Iterator[None]:
     import matplotlib
 
-    matplotlib.use("Agg")
     with matplotlib.rc_context(_STYLE):
         yield
 
