@@ -101,7 +101,7 @@ _ALONE = ("tasks", "conventions", "gallery", "papers", "benchmarks", "bibliograp
 html_sidebars: dict[str, list[str]] = {name: [] for name in _ALONE}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_prev_next": True,
     "footer_start": ["copyright"],
     "footer_end": [],
