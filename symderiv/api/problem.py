@@ -824,6 +824,10 @@ class Problem(Shown):
             moments: T1, D1, T2, D2 of the teachers; without them those of the mean random teacher,
                 for isotropic and power-law inputs. With biases T1 and D1, the same in all modes.
 
+        Output weights may be any number v, the same for all students and teachers: c = v √M goes
+        into the activation, so that Q, R at (v, η) are those of 1/√M at c² η and ε_g is c² times
+        as large.
+
         With biases, fixed or trained and alike, the answer is a :class:`BiasedPlateau`: the fixed
         point of the flow (with ``full`` that with the terms of order η²) and the eigenvalues of its
         Jacobian, in doubles.
@@ -841,7 +845,8 @@ class Problem(Shown):
         """Late learning, linearised around Q = R = T; see :func:`symderiv.late`.
 
         Terms of order η² are in it if the problem's ``order`` is "full"; with label noise the
-        steady state then, in which learning ends.
+        steady state then, in which learning ends. Output weights may be any number v, the same for
+        all units; see :meth:`plateau`.
 
         Args:
             alpha: times; a few in the power-law window when left out.

@@ -1,12 +1,20 @@
-"""Problems of which all units are alike: what plateau and late learning are asked for."""
+"""Problems of which all units are alike: what plateau and late learning are asked for.
+
+Both are derived for output weights 1/√M. A network with output weights v is the one with 1/√M
+whose activation is c g, c = v √M: nothing else changes. Where c is a number, time and error scale
+so that Q and R at (c g, η) are those of g at c² η, with ε_g multiplied by c² and label noise
+divided by c.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from symderiv.api.arguments.exact_numbers import exact_decimal
 from symderiv.api.results.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
 from symderiv.api.results.late import LateLearning, LateSetting, late_learning
 from symderiv.api.results.plateau import Plateau, plateau
@@ -44,7 +52,7 @@ def plateau_of(
             raise InputError("for these inputs give T1, D1, T2 and D2", argument="inputs")
     return plateau(
         units=study.K,
-        activation=study.student_activation,
+        activation=_activation(study),
         learning_rate=study.training.learning_rate,
         digits=digits,
         full=full,
@@ -69,7 +77,7 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
 
     setting = LateSetting(
         study.K,
-        study.student_activation,
+        _activation(study),
         study.training.learning_rate,
         full,
         T1,
@@ -85,6 +93,24 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
         student_std=study.initial.student_std,
         alpha=alpha,
     )
+
+
+def _activation(study: Study) -> str:
+    """Return the activation of the same network with output weights 1/√M."""
+    from symderiv.formula import activation
+
+    square = study.M * _exact_square(float(study.student_weights[0]))
+    if square == 1:
+        return study.student_activation
+    return f"sqrt({square})*({activation(study.student_activation).text})"
+
+
+def _exact_square(weight: float) -> Fraction:
+    """Return the fraction of which a weight is the root, or the square of the decimal it shows."""
+    simple = Fraction(weight**2).limit_denominator(10**6)
+    if abs(simple - weight**2) <= 1e-15 * weight**2:
+        return simple
+    return exact_decimal(weight) ** 2
 
 
 def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
@@ -111,9 +137,13 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
         raise InputError(f"must be as many as teachers, {study.M}", argument="students")
     if study.teacher_activation != study.student_activation:
         raise InputError("must be that of the students", argument="teacher_activation")
+    first = study.student_weights[0]
     for name in ("student_weights", "teacher_weights"):
-        if not np.allclose(getattr(study, name), study.M**-0.5, rtol=1e-12):
-            raise InputError("must be 1/sqrt(M) here", argument=name)
+        if not first or not np.allclose(getattr(study, name), first, rtol=1e-12):
+            raise InputError(
+                "must be one number for all students and teachers here, as 1 or 1/sqrt(M)",
+                argument=name,
+            )
     if study.network.train_second_layer:
         raise InputError("must be off here", argument="train_second_layer")
     for name in ("label_noise", "weight_decay"):

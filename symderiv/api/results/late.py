@@ -68,6 +68,8 @@ def late(
 ) -> LateLearning:
     """Late learning of M students and M teachers with output weights 1/√M and power-law inputs.
 
+    With output weights v the activation is v √M g; :meth:`symderiv.Problem.late` does so itself.
+
     Args:
         units: number of students and of teachers, M ≥ 2.
         distinct_eigenvalues, exponent: L and β > 0; eigenvalues ∝ l^-(1+β), mean 1.

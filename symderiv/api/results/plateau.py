@@ -86,6 +86,9 @@ def plateau(
 ) -> Plateau:
     """Return symmetric plateau of M students and M teachers with output weights 1/√M.
 
+    With output weights v the activation is v √M g: "sqrt(2)*erf(x/sqrt(2))" for v = 1 and M = 2;
+    :meth:`symderiv.Problem.plateau` does so itself.
+
     The flow is that of first order in η. A learning rate above 1 is refused where the full flow has
     no stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
     means the shortest decimal that shows it.
