@@ -137,7 +137,7 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
         raise InputError(f"must be as many as teachers, {study.M}", argument="students")
     if study.teacher_activation != study.student_activation:
         raise InputError("must be that of the students", argument="teacher_activation")
-    first = study.student_weights[0]
+    first = study.teacher_weights[0]
     for name in ("student_weights", "teacher_weights"):
         if not first or not np.allclose(getattr(study, name), first, rtol=1e-12):
             raise InputError(
