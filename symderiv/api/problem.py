@@ -579,6 +579,7 @@ class Problem(Shown):
         force: bool = False,
         checkpoints: Any = None,
         progress: Progress = None,
+        notice: Any = None,
     ) -> StudyResult:
         """Derive, solve, simulate, compare, plot and report the problem, with its sweep.
 
@@ -588,6 +589,8 @@ class Problem(Shown):
             force: replace files that symderiv did not write.
             checkpoints: from an output file to its checkpoint.
             progress: see :meth:`solve`.
+            notice: called with a line on what is going to be done, and with another one when the
+                page with the curves of the equations can be opened, before simulations begin.
 
         Raises:
             InputError: no times are given, or a file must not be replaced.
@@ -605,6 +608,7 @@ class Problem(Shown):
                 thorough=thorough,
                 force=force,
                 progress=update,
+                notice=notice or (lambda message: None),
                 checkpoints=checkpoints,
             )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from symderiv.cli.options import option
-from symderiv.cli.output import Force, Json, StudyFile, bars, shown
+from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside, resumable
 from symderiv.cli.typed_study import End, Set, stated_problem
 
@@ -39,6 +39,7 @@ def study(
             thorough=thorough,
             force=force,
             progress=bars(json_),
+            notice=notice(quiet=json_),
             checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
         )
     shown(found, json_)

@@ -6,13 +6,14 @@ import itertools
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.documents.document import Part
+from symderiv.foundation.documents.document import Paragraph, Part
 from symderiv.foundation.errors import InputError, StoppedError
 from symderiv.foundation.outputs import Output, OutputFolder
+from symderiv.foundation.progress import DetailedTask
 from symderiv.foundation.showing import PrintedResult, Summary
 from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots.claims import Findings, claims, findings, letter
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from symderiv.foundation.documents.written_derivation import Derivation
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.learning.rule.learning_rule import LearningRule
-    from symderiv.problem.initial import Initial
     from symderiv.problem.study import Study
     from symderiv.storage.checkpoint import Checkpoint
     from symderiv.storage.kernels import Kernel
 
 Progress = Callable[[str, float], None]
+
+# Said on the page that shows the equations alone.
+_UNDER_WAY = "; SGD is under way: load this page again when it has ended"
 
 #: From an output file to its checkpoint.
 Checkpoints = Callable[[Path], "Checkpoint"]
@@ -76,10 +79,10 @@ class StudyResult(PrintedResult):
 
     def _document(self) -> Part:
         said = study_summary(self.title, self.found)
-        rows = [("report", self.report)]
-        rows += [("figure", path) for path in self.figures]
+        rows = [("figure", path) for path in self.figures]
         rows += [("numbers", path) for path in self.files]
-        return replace(said, nodes=(*said.nodes, Summary(rows=rows)))
+        opened = Paragraph(f"Open {self.report} in a browser.")
+        return replace(said, nodes=(*said.nodes, Summary(rows=rows), opened))
 
     def _summary(self) -> Summary:
         agrees = agreement_json(self.found)["agrees"]
@@ -191,19 +194,21 @@ def run_study(
     thorough: bool = False,
     force: bool = False,
     progress: Progress = lambda task, fraction: None,
+    notice: Callable[[str], None] = lambda message: None,
     checkpoints: Checkpoints | None = None,
 ) -> StudyResult:
     """Do everything that a study file asks for and write the results directory.
 
     Args:
-        study: The study, with its sweep.
-        name: Its name, for the title.
+        study, name: The study, with its sweep, and its name, for the title.
         files: What must not be replaced beside the files that the study names.
         output: The results directory; made if needed, files of the same names that symderiv wrote
             are replaced.
         thorough: Simulate as far as the equations are integrated.
         force: Replace files of these names whoever wrote them.
         progress: Called with the name of a task and the fraction of it that is done.
+        notice: Called with a line that says what the study is going to do, and with another one
+            when the page with the curves of the equations is there.
         checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
             until the whole study is done.
 
@@ -211,36 +216,162 @@ def run_study(
         InputError: The study is not acceptable, or a file must not be replaced.
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
-    from symderiv.integrate.rules.solving import rule_of_study, solver_module
+    from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.problem.study import expand_sweep
 
-    cases = expand_sweep(study)
+    variants = [variant for _, variant in expand_sweep(study)]
+    if thorough:
+        variants = [thorough_variant(variant) for variant in variants]
     settings = settings_of(study)
-    inputs = dict.fromkeys([*files, *(file for _, one in cases for file in one.input_files)])
+    inputs = dict.fromkeys([*files, *(file for one in variants for file in one.input_files)])
     targets = _Targets(OutputFolder(output, inputs=inputs, force=force), settings)
     stored = _Checkpoints(checkpoints, targets.runs + targets.simulations)
-    rules = [rule_of_study(variant) for _, variant in cases]
+    notice(f"{name}: {_plan(variants, settings)}; results in {output}")
+    rules = [rule_of_study(variant) for variant in variants]
     derivation = _derivation(study, rules, progress)
-    found, results, failures = [], [], []
+    cases = _cases(variants, settings, rules, targets)
+    report = _Report(name, study, derivation, targets, cases, progress)
+    parts = _parts(progress, "solving", [1.0] * len(cases))
+    solved = [case.solved(tell, stored) for case, tell in zip(cases, parts, strict=True)]
+    # the curves can be looked at while the simulations take their minutes
+    report.write(solved, simulated=False)
+    page = targets.report.path
+    notice(f"{page} shows the curves of the equations; simulated points follow")
+    parts = _parts(progress, "simulating", [case.work for case in cases])
+    ways = zip(cases, solved, parts, strict=True)
+    shown = [case.simulated(one, tell, stored) for case, one, tell in ways]
+    found, figures = report.write(shown, simulated=True)
+    stored.remove()
+    results = tuple(page.with_name(file) for one in shown for file in one.files)
+    failures = tuple(failure for case in cases for failure in case.failures)
+    return StudyResult(name, tuple(found), page, tuple(figures), results, failures)
+
+
+def _cases(
+    variants: Sequence[Study],
+    settings: Sequence[Mapping[str, object]],
+    rules: Sequence[LearningRule],
+    targets: _Targets,
+) -> list[_Case]:
+    """Return the cases of a sweep with their solver modules, which cases alike share."""
+    from symderiv.integrate.rules.solving import solver_module
+
     kernels: dict[tuple[object, ...], Kernel] = {}
-    for index, (_, variant) in enumerate(cases):
-        one = thorough_variant(variant) if thorough else variant
+    cases = []
+    for index, (one, rule) in enumerate(zip(variants, rules, strict=True)):
         activations = one.student_activation, one.teacher_activation
-        key = (*activations, one.time.relative_tolerance, rules[index])
+        key = (*activations, one.time.relative_tolerance, rule)
         if key not in kernels:
             kernels[key] = solver_module(one)
-        case, written, failed = _case(
-            one, settings[index], kernels[key], targets.case(index), progress, stored
+        cases.append(_Case(one, settings[index], kernels[key], *targets.case(index)))
+    return cases
+
+
+def _plan(variants: Sequence[Study], settings: Sequence[Mapping[str, object]]) -> str:
+    """Return what a study is going to do, in one line."""
+    end = max(float(one.alpha[-1]) for one in variants)
+    runs = max(one.simulation.runs for one in variants)
+    upto = max(float(one.simulation_alpha[-1]) for one in variants)
+    cases = "" if len(variants) == 1 else f"{len(variants)} cases, {label_of(settings[0])} to "
+    cases += f"{label_of(settings[-1])}: " if cases else ""
+    of_each = " of each" if cases else ""
+    plural = "s" if runs > 1 else ""
+    return (
+        f"{cases}the equations to α = {end:g}, then {runs} SGD run{plural}{of_each} to α = {upto:g}"
+    )
+
+
+def _parts(progress: Progress, task: str, works: Sequence[float]) -> list[Progress]:
+    """Return, for parts of a task that take so much work, what tells how far each of them is."""
+    total, before = sum(works) or 1.0, [0.0, *itertools.accumulate(works)]
+
+    def part(index: int) -> Progress:
+        def tell(detail: str, fraction: float) -> None:
+            done = (before[index] + works[index] * fraction) / total
+            progress(DetailedTask(task, detail), done)
+
+        return tell
+
+    return [part(index) for index in range(len(works))]
+
+
+@dataclass
+class _Case:
+    """A case of the sweep, from its equations to its simulation.
+
+    Args:
+        study, settings: The case, and the swept values in it.
+        kernel: Its solver module.
+        run, simulation: Its files.
+        failures: What did not reach its end, in a line each.
+    """
+
+    study: Study
+    settings: Mapping[str, object]
+    kernel: Kernel
+    run: Output
+    simulation: Output
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """How it is called in figures and sentences."""
+        return label_of(self.settings)
+
+    @property
+    def work(self) -> float:
+        """What its simulation costs, up to a factor: coordinates of all inputs of a run."""
+        data = self.study.data_model
+        N = float((data and data.dimension) or 1)
+        return self.study.simulation.runs * float(self.study.simulation_alpha[-1]) * N * N
+
+    def solved(self, tell: Progress, stored: _Checkpoints) -> StudyCase:
+        """Return the case with the curve of its equations."""
+        from symderiv.integrate.flows.trajectory import write_run
+        from symderiv.integrate.rules.solving import solve
+
+        end = float(self.study.alpha[-1])
+        checkpoint = stored.of(self.run.path)
+        tell(self.label, 0.0)
+        trajectory = solve(
+            self.study,
+            kernel=self.kernel,
+            progress=lambda alpha, steps: tell(self.label, alpha / end),
+            checkpoint=checkpoint,
         )
-        found.append(findings(case))
-        results += written
-        failures += failed
-    progress("report", 0.0)
-    modules = list(kernels.values())
-    report, figures = _write_report(name, study, found, derivation, targets, modules, results)
-    progress("report", 1.0)
-    stored.remove()
-    return StudyResult(name, tuple(found), report, tuple(figures), tuple(results), tuple(failures))
+        tell(self.label, 1.0)
+        write_run(self.run, trajectory)
+        stored.finished(checkpoint, f"solving {self.label}".rstrip(), trajectory.message)
+        if not trajectory.succeeded:
+            self.failures.append(f"{self.label or 'equations'}: {trajectory.message}")
+        names = (self.run.path.name,)
+        return StudyCase(self.label, dict(self.settings), curve_of(trajectory), files=names)
+
+    def simulated(self, solved: StudyCase, tell: Progress, stored: _Checkpoints) -> StudyCase:
+        """Return the solved case with its simulated points, or with the reason for none."""
+        from symderiv.experiment.studies.simulating import simulate
+        from symderiv.experiment.studies.simulation import write_simulation
+
+        checkpoint = stored.of(self.simulation.path)
+        tell(self.label, 0.0)
+        try:
+            simulation = simulate(
+                self.study,
+                kernel=self.kernel,
+                progress=lambda done, total: tell(self.label, done / max(total, 1)),
+                checkpoint=checkpoint,
+            )
+        except InputError as error:
+            warnings = (*solved.curve.warnings, f"Not simulated: {error}")
+            return replace(solved, curve=replace(solved.curve, warnings=warnings))
+        finally:
+            tell(self.label, 1.0)
+        write_simulation(self.simulation, simulation)
+        stored.finished(checkpoint, f"simulating {self.label}".rstrip(), simulation.message)
+        if not simulation.succeeded:
+            self.failures.append(f"{self.label or 'simulation'}: {simulation.message}")
+        names = (*solved.files, self.simulation.path.name)
+        return replace(solved, points=points_of(simulation), files=names)
 
 
 class _Targets:
@@ -311,131 +442,60 @@ def _derivation(study: Study, rules: Sequence[LearningRule], progress: Progress)
     return told
 
 
-def _case(
-    study: Study,
-    settings: Mapping[str, object],
-    kernel: Kernel,
-    targets: tuple[Output, Output],
-    progress: Progress,
-    stored: _Checkpoints,
-) -> tuple[StudyCase, list[Path], list[str]]:
-    from symderiv.experiment.studies.simulation import write_simulation
-    from symderiv.integrate.flows.trajectory import write_run
-    from symderiv.problem.initial import initial
+@dataclass(frozen=True)
+class _Report:
+    """The page of a study with its figures.
 
-    label = label_of(settings)
-    run_file, simulation_file = targets
-    start = initial(study)
-    task = f"solving {label}".rstrip()
-    checkpoint = stored.of(run_file.path)
-    trajectory = _solved(study, kernel, start, task, progress, checkpoint)
-    write_run(run_file, trajectory)
-    stored.finished(checkpoint, task, trajectory.message)
-    written, failures, curve, points = [run_file.path], [], curve_of(trajectory), None
-    if not trajectory.succeeded:
-        failures.append(f"{label or 'equations'}: {trajectory.message}")
-    task = f"simulating {label}".rstrip()
-    checkpoint = stored.of(simulation_file.path)
-    simulation = _simulated(study, kernel, start, task, progress, checkpoint)
-    if isinstance(simulation, str):
-        curve = replace(curve, warnings=(*curve.warnings, simulation))
-    else:
-        write_simulation(simulation_file, simulation)
-        stored.finished(checkpoint, task, simulation.message)
-        written.append(simulation_file.path)
-        points = points_of(simulation)
-        if not simulation.succeeded:
-            failures.append(f"{label or 'simulation'}: {simulation.message}")
-    names = tuple(path.name for path in written)
-    return StudyCase(label, dict(settings), curve, points, names), written, failures
+    Args:
+        name, study: What it is of.
+        derivation: What is shown of the equations.
+        targets: Its files.
+        runs: The cases, with the solver modules that were run.
+        progress: Called when it begins to be written, and when it is there.
+    """
 
+    name: str
+    study: Study
+    derivation: Derivation
+    targets: _Targets
+    runs: Sequence[_Case]
+    progress: Progress
 
-def _solved(
-    study: Study,
-    kernel: Kernel,
-    start: Initial,
-    task: str,
-    progress: Progress,
-    checkpoint: Checkpoint | None,
-) -> Trajectory:
-    from symderiv.integrate.rules.solving import solve
+    def write(
+        self, cases: Sequence[StudyCase], *, simulated: bool
+    ) -> tuple[list[Findings], list[Path]]:
+        """Write it, saying so if SGD is under way, and return what was found, and the figures."""
+        from symderiv.show.pages.page import study_page, svg_bytes
+        from symderiv.show.plots import plots
 
-    end = float(study.alpha[-1])
-    progress(task, 0.0)
-    trajectory = solve(
-        study,
-        kernel=kernel,
-        start=start,
-        progress=lambda alpha, steps: progress(task, alpha / end),
-        checkpoint=checkpoint,
-    )
-    progress(task, 1.0)
-    return trajectory
-
-
-def _simulated(
-    study: Study,
-    kernel: Kernel,
-    start: Initial,
-    task: str,
-    progress: Progress,
-    checkpoint: Checkpoint | None,
-) -> Simulation | str:
-    """Return the simulation, or the reason why this study has none."""
-    from symderiv.experiment.studies.simulating import simulate
-
-    progress(task, 0.0)
-    try:
-        simulation = simulate(
-            study,
-            kernel=kernel,
-            start=start,
-            progress=lambda done, total: progress(task, done / max(total, 1)),
-            checkpoint=checkpoint,
+        self.progress("report", 0.0)
+        found = [findings(one) for one in cases]
+        drawn = {
+            "error": svg_bytes(plots.error_figure(cases)),
+            "overlaps": svg_bytes(plots.overlap_figure(cases)),
+            "exponent": svg_bytes(plots.exponent_figure(cases)),
+        }
+        figures = []
+        for kind, figure in drawn.items():
+            self.targets.figures[kind].write(figure)
+            figures.append(self.targets.figures[kind].path)
+        provenance = [("Python", platform.python_version())]
+        solvers = dict.fromkeys((run.kernel.path.stem, run.kernel.sha256) for run in self.runs)
+        provenance += [(f"solver {stem}, sha256", sha256[:16]) for stem, sha256 in solvers]
+        files = [file for one in cases for file in one.files]
+        page = study_page(
+            title=self.name.replace("-", " ").replace("_", " ").capitalize(),
+            subtitle=_subtitle(self.study) + ("" if simulated else _UNDER_WAY),
+            found=found,
+            figures=drawn,
+            derivation=self.derivation,
+            study_text=self.study.text,
+            provenance=provenance,
+            files=[*files, *(file.name for file in figures)],
         )
-    except InputError as error:
-        return f"Not simulated: {error}"
-    finally:
-        progress(task, 1.0)
-    return simulation
-
-
-def _write_report(
-    name: str,
-    study: Study,
-    found: list[Findings],
-    derivation: Derivation,
-    targets: _Targets,
-    kernels: list[Kernel],
-    files: list[Path],
-) -> tuple[Path, list[Path]]:
-    from symderiv.show.pages.page import study_page
-    from symderiv.show.plots import plots
-
-    cases = [one.case for one in found]
-    drawn = {
-        "error": plots.error_figure(cases),
-        "overlaps": plots.overlap_figure(cases),
-        "exponent": plots.exponent_figure(cases),
-    }
-    figures = []
-    for kind, figure in drawn.items():
-        plots.save(figure, targets.figures[kind])
-        figures.append(targets.figures[kind].path)
-    provenance = [("Python", platform.python_version())]
-    provenance += [(f"solver {kernel.path.stem}, sha256", kernel.sha256[:16]) for kernel in kernels]
-    page = study_page(
-        title=name.replace("-", " ").replace("_", " ").capitalize(),
-        subtitle=_subtitle(study),
-        found=found,
-        figures=drawn,
-        derivation=derivation,
-        study_text=study.text,
-        provenance=provenance,
-        files=[file.name for file in (*files, *figures)],
-    )
-    targets.report.write_text(page)
-    return targets.report.path, figures
+        self.targets.report.write_text(page)
+        self.progress("report", 1.0)
+        return found, figures
 
 
 def _subtitle(study: Study) -> str:

@@ -220,7 +220,7 @@ def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
     return f"{signed} ({number(100 * relative, 2)} %)", deviation
 
 
-def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Picture]:
+def pictures(found: Sequence[Findings], figures: dict[str, bytes]) -> list[Picture]:
     """Return the figures of a study with captions that say what is drawn."""
     cases = [one.case for one in found]
     simulated = any(case.points is not None for case in cases)
@@ -235,7 +235,7 @@ def pictures(found: Sequence[Findings], figures: dict[str, Figure]) -> list[Pict
         "in the grey band; lines that leave at the top reach larger exponents.",
     }
     return [
-        Picture(svg_bytes(figure), captions[name], count, figure_numbers(name, found))
+        Picture(figure, captions[name], count, figure_numbers(name, found))
         for count, (name, figure) in enumerate(figures.items(), start=1)
     ]
 
@@ -245,7 +245,7 @@ def study_page(
     title: str,
     subtitle: str,
     found: Sequence[Findings],
-    figures: dict[str, Figure],
+    figures: dict[str, bytes],
     derivation: Derivation | None,
     study_text: str,
     provenance: Sequence[tuple[str, str]] = (),
@@ -256,7 +256,7 @@ def study_page(
     Args:
         title, subtitle: What was studied.
         found: The findings, one per case, in the order of the sweep.
-        figures: Figures by name ("error", "overlaps", "exponent"), in reading order.
+        figures: SVG files by name ("error", "overlaps", "exponent"), in reading order.
         derivation: The derivation to show, if any.
         study_text: The study with its defaults filled in.
         provenance: Names and values for the footer (versions, hash of the solver module).

@@ -263,32 +263,38 @@ def test_the_time_of_earlier_lives_is_counted(tmp_path):
     np.testing.assert_array_equal(again.entry("key")["a"], np.arange(3))
 
 
-def test_a_study_keeps_its_finished_cases_until_all_is_done(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "task", "end", "kept"),
+    [("run", "solving", 30.0, 2), ("sim", "simulating", 4000.0, 4)],
+)
+def test_a_study_keeps_its_finished_cases_until_all_is_done(
+    tmp_path, monkeypatch, kind, task, end, kept
+):
     from symderiv.show.pages import job
 
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
     monkeypatch.setattr(job, "_derivation", lambda *_: None)
-    monkeypatch.setattr(job, "_write_report", lambda *_: (tmp_path / "report.html", []))
+    monkeypatch.setattr(job._Report, "write", lambda *_, simulated: ([], []))
     path = tmp_path / "s.toml"
-    path.write_text(text(end=30.0) + '[sweep]\n"training.learning_rate" = [0.5, 0.4]\n')
+    path.write_text(text(end=end) + '[sweep]\n"training.learning_rate" = [0.5, 0.4]\n')
     job.run_study(load_study(path), tmp_path / "whole")
     notices: list[str] = []
 
     def checkpoints(file: Path) -> Checkpoint:
-        # the integration of the second case is stopped in the first life
-        last = file.name.startswith("run-") and file.name.endswith("0.4.nc")
+        # the integration or simulation of the second case is stopped in the first life
+        last = file.name.startswith(f"{kind}-") and file.name.endswith("0.4.nc")
         stop = Stops(2 if last and not notices else 10**9)
         return Checkpoint(
             file.with_name(f"{file.name}.checkpoint"), every=0.0, stop=stop, notice=notices.append
         )
 
-    with pytest.raises(StoppedError, match=r"solving .*0\.4.*interrupted"):
+    with pytest.raises(StoppedError, match=rf"{task} .*0\.4.*interrupted"):
         job.run_study(load_study(path), tmp_path / "killed", checkpoints=checkpoints)
-    assert len(list((tmp_path / "killed").glob("*.checkpoint"))) == 3
+    assert len(list((tmp_path / "killed").glob("*.checkpoint"))) == kept
     notices.append("second life")
     result = job.run_study(load_study(path), tmp_path / "killed", checkpoints=checkpoints)
-    assert len(notices) == 4
+    assert len(notices) == 1 + kept
     assert len(result.files) == 4
     assert not list((tmp_path / "killed").glob("*.checkpoint"))
     from symderiv.storage.run_files import read_run

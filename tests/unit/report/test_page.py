@@ -15,7 +15,7 @@ from unit.report.synthetic import case, curve, plateau_curve, simulated
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.terminal import show_document
-from symderiv.show.pages.page import derivation_page, study_page
+from symderiv.show.pages.page import derivation_page, study_page, svg_bytes
 from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, findings
@@ -56,7 +56,7 @@ def _page(found: list[Findings], **changes: object) -> str:
         "title": "A study",
         "subtitle": "who learns what",
         "found": found,
-        "figures": {"error": plots.error_figure(cases)},
+        "figures": {"error": svg_bytes(plots.error_figure(cases))},
         "derivation": DERIVATION,
         "study_text": '[network]\nactivation = "erf"',
         "files": ["run.nc"],
@@ -111,9 +111,9 @@ def test_a_study_that_ended_at_once_has_a_report(size: int) -> None:
     alpha = np.linspace(0.0, 0.1, size)
     cases = [StudyCase("", {}, curve(alpha, np.full(size, 0.2)))]
     figures = {
-        "error": plots.error_figure(cases),
-        "overlaps": plots.overlap_figure(cases),
-        "exponent": plots.exponent_figure(cases),
+        "error": svg_bytes(plots.error_figure(cases)),
+        "overlaps": svg_bytes(plots.overlap_figure(cases)),
+        "exponent": svg_bytes(plots.exponent_figure(cases)),
     }
     assert "Findings" in _page([findings(cases[0])], figures=figures)
 
