@@ -136,7 +136,7 @@ def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) 
 
 
 def _scale(axes: Axes, values: Sequence[Any], xscale: str, names: Sequence[str]) -> None:
-    """Those above zero that span decades, and the error, are on a logarithmic axis."""
+    """Return those above zero that span decades, and the error, are on a logarithmic axis."""
     finite = [each[np.isfinite(each)] for each in values]
     joined = np.concatenate(finite) if finite else np.empty(0)
     if not joined.size or joined.min() < 0 or not np.any(joined > 0):
