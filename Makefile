@@ -64,7 +64,8 @@ kernels: $(VENV)/.installed
 
 # The steppers' code that comes with the package, for processors with vectors of four doubles.
 stepper-code: $(VENV)/.installed
-	NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m symderiv.integrate.steppers.ship_steppers
+	rm -rf build/stepper-cache  # of code that numba takes from a cache nothing can be read
+	NUMBA_CACHE_DIR=build/stepper-cache NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m symderiv.integrate.steppers.ship_steppers
 
 # The wheel is built from the sdist, so both are known to be whole.
 packages: $(VENV)/.installed

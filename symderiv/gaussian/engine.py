@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import sympy as sp
 
@@ -54,6 +55,10 @@ class DerivedExpectation:
     def steps(self) -> tuple[Step, ...]:
         """The derivation."""
         return self.told()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the polynomials by which a derivation is told cannot be pickled, its steps can
+        return {**self.__dict__, "steps": self.steps, "told": partial(tuple, self.steps)}
 
     def unfolded(self) -> sp.Expr:
         """Return the value with all definitions substituted (not tidied)."""
