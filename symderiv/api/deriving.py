@@ -123,7 +123,7 @@ def _problem(
         found = Problem.from_toml(study)
         return found.replace(**changes) if changes else found
     if activation is None:
-        raise InputError("is missing; give one, or a study", argument="activation")
+        raise InputError("is missing; give an activation, or a study", argument="activation")
     if teacher_activation is not None:
         changes["teacher_activation"] = teacher_activation
     return Problem(activation, **{"students": 1, "teachers": 1, "learning_rate": 1.0, **changes})

@@ -936,7 +936,7 @@ def _own_key(name: str) -> str:
     if table in STATED:
         return key
     place = "the input model: inputs=sd.Isotropic(…)" if table == "data" else f"{table}={{…}}"
-    raise InputError(f"is no argument of a Problem but of {place}", argument=name)
+    raise InputError(f"is not an argument of a Problem; give it as {place}", argument=name)
 
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:

@@ -78,7 +78,7 @@ def study_from_template(
     target = None
     if output is not None:
         if Path(output).exists() and not force:
-            raise InputError(f"{output}: is there already; choose another name", argument="output")
+            raise InputError(f"{output}: exists already; choose another name", argument="output")
         target = Output(output, "toml", force=force)
     folder = resources.files("symderiv.api").joinpath("templates")
     text = folder.joinpath(f"{template}.toml").read_text(encoding="utf-8")
@@ -103,7 +103,11 @@ def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> 
     quoted = found[2].startswith('"')
     answer = ask(question.words, found[2].strip('"')).strip()
     if not answer or "\n" in answer or (quoted and ('"' in answer or "\\" in answer)):
-        raise InputError(f"{answer!r} is not acceptable", argument=question.key)
+        raise InputError(
+            f"{answer!r} is not a value of this key; give a value of the same kind "
+            "as the default, on one line",
+            argument=question.key,
+        )
     given = f'"{answer}"' if quoted else answer
     return text[: found.start(2)] + given + text[found.end(2) :]
 

@@ -109,7 +109,9 @@ class System(stated_system.StatedSystem):
         swept = self._swept(end, initial, solving)
         observables = tuple(self.statement.observables)
         if not observables:
-            raise InputError("a map is of an observable: say what to observe first")
+            raise InputError(
+                "a map shows an observable, but the system has none; state one with observe"
+            )
         curve = observables[0] if observable is None else observable
         if curve not in observables:
             raise InputError(

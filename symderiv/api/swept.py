@@ -54,7 +54,7 @@ def swept(
     check_apart(*others)
     if files and (page or netcdf):
         raise InputError(
-            "is made of a store; leave --files out", argument="page" if page else "netcdf"
+            "is made from a store; leave --files out", argument="page" if page else "netcdf"
         )
     if files:
         notice("--files is deprecated: without it the sweep is one store, which --netcdf exports")

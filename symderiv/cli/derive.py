@@ -98,7 +98,7 @@ def generate(
         return
     to_screen = str(output) == "-"
     if to_screen and json_:
-        raise InputError("-: standard output is taken by --json; name a folder", argument="output")
+        raise InputError("-: standard output is used by --json; name a folder", argument="output")
     with status(f"Generating {asked['name'] or 'a module'}", quiet=json_):
         import symderiv
 

@@ -95,7 +95,7 @@ def write_result(checkpoint: Checkpoint, write: Callable[[], Result]) -> Result:
     except SymderivError as error:
         if checkpoint.write(quiet=True):
             raise type(error)(
-                f"{error}; what was computed is kept in {checkpoint.path}, the same command "
-                "goes on from there"
+                f"{error}; the computed part is stored in {checkpoint.path}, and the same "
+                "command continues from there"
             ) from None
         raise

@@ -98,6 +98,6 @@ def _run(
         if stopped:
             message = found.message
             how = message if "interrupted" in message else "interrupted while measuring the error"
-            kept = checkpoint.problem or f"what was computed is in {target.path}"
+            kept = checkpoint.problem or f"the computed part is in {target.path}"
             raise StoppedError(f"{how}; {kept}", checkpoint.signal or 2)
         checkpoint.remove()

@@ -81,7 +81,7 @@ def verify(
     if impact is not None:
         others = (equation, verdict, html, ledger, check, changed, thorough, mutants)
         if any(others):
-            raise InputError("goes with PAPER and --json alone", argument="impact")
+            raise InputError("can be combined with PAPER and --json only", argument="impact")
         import symderiv
 
         shown(symderiv.impact(impact, paper), as_json)
@@ -89,7 +89,7 @@ def verify(
     if ledger is not None:
         if paper is not None or equation is not None or verdict or html is not None:
             raise InputError(
-                "is about all papers: leave out PAPER and the filters", argument="ledger"
+                "covers all papers; leave out PAPER and the filters", argument="ledger"
             )
         from symderiv.api.results.verified import write_ledger
 
@@ -107,9 +107,9 @@ def verify(
             raise typer.Exit(FAILED)
         return
     if check or changed:
-        raise InputError("goes with --ledger", argument="check" if check else "changed")
+        raise InputError("is allowed with --ledger only", argument="check" if check else "changed")
     if as_json and str(html) == "-":
-        raise InputError("-: standard output is taken by --json; name a file", argument="html")
+        raise InputError("-: standard output is used by --json; name a file", argument="html")
     inputs = [Path(paper)] if paper is not None and Path(paper).is_file() else []
     page = text_output(html, "html", inputs=inputs, force=force)
     import symderiv

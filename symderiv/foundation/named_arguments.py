@@ -76,5 +76,5 @@ def _explained(
     given = {*positional[: len(values)], *named}
     for name, each in found.items():
         if each.default is each.empty and name not in given and "VAR" not in each.kind.name:
-            return InputError(f"missing; {call} needs it: {name}=…", argument=name)
+            return InputError(f"is missing; {call} needs it: {name}=…", argument=name)
     return InputError(" ".join(reason.split()))

@@ -160,7 +160,7 @@ def _read_checked(file: IO[bytes], size: int, name: str) -> np.ndarray:
             argument="file",
         )
     if min(shape) < 1:
-        raise InputError(f"{name}: has shape {shape}, there is nothing in it", argument="file")
+        raise InputError(f"{name}: has shape {shape}, which holds no numbers", argument="file")
     needed = shape[0] * shape[1] * dtype.itemsize
     if needed > MAX_BYTES:
         raise InputError(

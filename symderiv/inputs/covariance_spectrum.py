@@ -99,7 +99,8 @@ def covariance(
     N = values.size
     if dimension is not None and dimension != N:
         raise InputError(
-            f"is {dimension}, but the covariance is of {N} inputs", argument="dimension"
+            f"is {dimension}, but the covariance has {N} inputs; correct dimension or leave it out",
+            argument="dimension",
         )
     if normalise:
         mean = float(np.mean(values))
@@ -304,7 +305,7 @@ def sample_covariance(samples: np.ndarray, scale: float = 1.0, where: str = "") 
     P, N = samples.shape
     if P < 2:
         raise InputError(
-            f"{where}: has one sample; a covariance needs two at least", argument="file"
+            f"{where}: has one sample; a covariance needs at least two", argument="file"
         )
     block = max(1, _BLOCK_NUMBERS // N)
     starts = range(0, P, block)
@@ -347,9 +348,8 @@ def eigenvalues_of(matrix: np.ndarray, where: str = "") -> np.ndarray:
     size = float(np.max(np.abs(values)))
     if values[-1] < -values.size * epsilon * size:
         raise InputError(
-            f"{where}: is not a covariance, it has the eigenvalue "
-            f"{values[-1] * scale:.3g} (the largest is {values[0] * scale:.3g}); "
-            "a variance cannot be negative",
+            f"{where}: is not a covariance: it has the eigenvalue {values[-1] * scale:.3g} (the "
+            f"largest is {values[0] * scale:.3g}); a variance cannot be negative",
             argument="file",
         )
     values[values <= _rounding(values)] = 0.0

@@ -202,10 +202,10 @@ def _outputs(function: GeneratorFunction, c: np.ndarray, N: int | None) -> np.nd
     if x.ndim != 2 or x.shape[0] != c.shape[0] or (N is not None and x.shape[1] != N):
         wanted = f"({c.shape[0]}, {'N' if N is None else N})"
         raise InputError(
-            f"gave the shape {x.shape} for {c.shape}, expected {wanted}", argument="generator"
+            f"returned the shape {x.shape} for {c.shape}, expected {wanted}", argument="generator"
         )
     if x.dtype.kind not in "biuf" or not np.all(np.isfinite(x)):
-        raise InputError("gave a value that is not a finite real number", argument="generator")
+        raise InputError("returned a value that is not a finite real number", argument="generator")
     return x.astype(np.float64, copy=False)
 
 

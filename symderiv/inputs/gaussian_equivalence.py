@@ -149,7 +149,7 @@ def gaussianity(
         constant: c of the allowance c/√N.
 
     Raises:
-        InputError: shapes do not fit, too few samples, a field does not fluctuate, or an
+        InputError: shapes do not fit, there are too few samples, a field is constant, or an
             activation is not acceptable or without a closed I2.
     """
     if J.ndim != 2 or W.ndim != 2 or min(J.shape) < 1:
@@ -162,7 +162,10 @@ def gaussianity(
     covariance = centred.T @ centred / samples
     deviation = np.sqrt(np.diag(covariance))
     if not np.all(deviation > 0.0):
-        raise InputError("a field does not fluctuate", argument="weights")
+        raise InputError(
+            "give a field without variance; change them so that every field varies",
+            argument="weights",
+        )
     moments = _single_moments(centred / deviation)
     joint = _joint(centred, covariance)
     found, exact, error = _correlations(
@@ -362,7 +365,8 @@ def bound_terms(J: np.ndarray, W: np.ndarray, features: np.ndarray, Q: np.ndarra
     N, D = features.shape
     if J.shape[1] != N or W.shape[1] != D or Q.shape != (J.shape[0], J.shape[0]):
         raise InputError(
-            f"shapes {J.shape}, {W.shape}, {Q.shape} do not fit features {features.shape}",
+            f"J, W and Q have the shapes {J.shape}, {W.shape}, {Q.shape}, which do not fit "
+            f"features of shape {features.shape}",
             argument="weights",
         )
     A = features / np.linalg.norm(features, axis=1)[:, None]

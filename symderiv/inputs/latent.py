@@ -68,7 +68,11 @@ def hidden_manifold(
     f = nonlinearity(function)
     lengths = np.linalg.norm(features, axis=1)
     if not np.all(np.isfinite(lengths)) or np.any(lengths == 0.0):
-        raise InputError("a row is zero or not finite", argument="features")
+        raise InputError(
+            "have a row that is zero or not finite; give finite rows with at least "
+            "one entry other than 0",
+            argument="features",
+        )
     F = features * (math.sqrt(D) / lengths)[:, None]
     left, singular, right = np.linalg.svd(F / math.sqrt(D))
     s = np.zeros(N)
@@ -199,7 +203,7 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
     rounding = N * float(np.finfo(np.float64).eps) * float(values[0])
     if values[-1] < -1e3 * rounding:
         raise InputError(
-            f"{name}: omega is not a covariance, it has the eigenvalue {values[-1]:.3g}",
+            f"{name}: omega is not a covariance: it has the eigenvalue {values[-1]:.3g}",
             argument="file",
         )
     values[values <= rounding] = 0.0

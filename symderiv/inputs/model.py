@@ -45,7 +45,8 @@ class Component:
             raise InputError("must be finite numbers", argument="eigenvalues")
         if np.any(eigenvalue < 0):
             raise InputError(
-                f"{eigenvalue.min():g} is negative; a variance cannot be", argument="eigenvalues"
+                f"{eigenvalue.min():g} is negative; a variance must be 0 or larger",
+                argument="eigenvalues",
             )
         if not np.any(eigenvalue > 0):
             raise InputError("all are zero; the inputs would be constant", argument="eigenvalues")
@@ -101,8 +102,8 @@ class DataModel:
         """
         if len(self.components) != 1:
             raise NotYetError(
-                f"{len(self.components)} components; "
-                "this version handles inputs with one component only",
+                f"has {len(self.components)} components; this version handles inputs with one "
+                "component only",
                 argument="data",
             )
         return self.components[0]
@@ -122,7 +123,7 @@ class DataModel:
         """
         if self.dimension is None:
             raise InputError(
-                "missing; vectors cannot be drawn without it", argument="data.dimension"
+                "is missing; vectors cannot be drawn without it", argument="data.dimension"
             )
         exact = self.dimension * self.average().weight
         counts: np.ndarray = np.rint(exact).astype(np.int64)
@@ -148,7 +149,9 @@ class DataModel:
         """
         if self.dimension is None:
             raise InputError(
-                "missing; the limit has infinitely many directions", argument="data.dimension"
+                "is missing; the limit has infinitely many directions, so give the number of "
+                "inputs",
+                argument="data.dimension",
             )
         counts = self.dimension * self.average().weight
         eigenvalue = self.average().eigenvalue

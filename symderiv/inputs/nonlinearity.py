@@ -66,7 +66,11 @@ def nonlinearity(text: str) -> Nonlinearity:
         raise error.renamed("nonlinearity") from None
     a, b, c = values
     if not c - a * a > 1e-13 * c:
-        raise InputError(f"{text} is constant; the inputs would be too", argument="nonlinearity")
+        raise InputError(
+            f"{text} is constant, so the inputs would be constant too; give a "
+            "function that depends on x",
+            argument="nonlinearity",
+        )
     return Nonlinearity(f.text, a, b, c, closed, _function(expression))
 
 
@@ -110,7 +114,9 @@ def _integrated(f: Any) -> tuple[float, float, float]:
                 total += value
                 error += wrong
         if not error <= _ACCURACY * max(abs(total), 1e-3):
-            raise InputError(f"the Gaussian means of {sp.sstr(f)} were reached only to {error:.1g}")
+            raise InputError(
+                f"the Gaussian means of {sp.sstr(f)} are known only to within {error:.1g}"
+            )
         values.append(total)
     return values[0], values[1], values[2]
 

@@ -62,10 +62,10 @@ class GaussianRing:
     def __post_init__(self) -> None:
         first, second = (np.asarray(row, dtype=np.float64) for row in self.rows)
         if first.ndim != 1 or first.shape != second.shape or not first.size:
-            raise InputError("needs two rows of one length", argument="rows")
+            raise InputError("needs two rows of equal length", argument="rows")
         for row in (first, second):
             if not np.all(np.isfinite(row)):
-                raise InputError("has entries that are no finite numbers", argument="rows")
+                raise InputError("has entries that are not finite numbers", argument="rows")
             if not np.allclose(row[1:], row[:0:-1], rtol=1e-12, atol=1e-14):
                 raise InputError("is not symmetric around the ring", argument="rows")
             if np.min(ring.eigenvalues(row)) < -1e-10 * abs(row[0]) * row.size:

@@ -75,7 +75,8 @@ def mixed_spectra(
         )
     if len({len(one) for one in eigenvalues}) != 1:
         raise InputError(
-            "every component needs as many; they belong to common eigenspaces",
+            "must have equally many entries for every component, because components share "
+            "their eigenspaces",
             argument="eigenvalues",
         )
     components = []
@@ -149,7 +150,9 @@ def power_law(
         shape = rank ** -(1.0 + exponent)
     if not np.all(np.isfinite(shape)) or not np.all(shape > 0):
         raise InputError(
-            f"{exponent!r} makes eigenvalues that no double can hold", argument="exponent"
+            f"{exponent!r} gives eigenvalues that no double can hold; choose an exponent "
+            "closer to 0",
+            argument="exponent",
         )
     eigenvalue = shape / np.mean(shape)
     weight = np.full(rank.shape, 1.0 / distinct_eigenvalues)

@@ -73,7 +73,7 @@ class Table(BaseModel):
                 ):
                     raise conflict(name, f"given together with {other}; remove one")
             if record.needs and self.at_default(record.needs):
-                raise conflict(record.needs, f"missing; {name} needs it")
+                raise conflict(record.needs, f"is missing; {name} needs it")
         return self
 
     def at_default(self, name: str) -> bool:
@@ -157,7 +157,7 @@ def _reasons(error: ValidationError) -> dict[str, str]:
         if kind == "extra_forbidden":
             reason = _unknown_key(item["loc"])
         elif kind == "missing":
-            reason = "missing"
+            reason = "is missing"
         elif kind in ("union_tag_not_found", "union_tag_invalid"):
             name += ".model"
             model = item["input"].get("model") if isinstance(item["input"], Mapping) else None

@@ -47,7 +47,7 @@ def start_of_weights(study: Study, given: Mapping[str, Any]) -> Initial:
     """
     for name in ("J", "B"):
         if name not in given:
-            raise InputError("missing; weights are given by J and B", argument=name)
+            raise InputError("is missing; give weights as both J and B", argument=name)
     J, B = (real_array(name, given[name]) for name in ("J", "B"))
     if J.ndim != 2 or J.shape[0] != study.K:
         raise ShapeError(f"has shape {J.shape}, expected ({study.K}, N)", argument="J")
@@ -56,7 +56,11 @@ def start_of_weights(study: Study, given: Mapping[str, Any]) -> Initial:
     real_array("J", J, (study.K, data.dimension))
     if data.latent is not None:
         if data.latent.axes is None or data.latent.cross is None:
-            raise NotYetError("are a limit without coordinates; give a State", argument="inputs")
+            raise NotYetError(
+                "these inputs are a limit without coordinates, so weights have no place "
+                "in it; give a State",
+                argument="inputs",
+            )
         real_array("B", B, (study.M, data.latent.cross.shape[1]))
         latent = latent_vectors(J, B, data, data.latent)
         start = Initial(state_of_latent(latent, study, data), latent, data, data.remarks)
@@ -95,7 +99,10 @@ def _with_coordinates(study: Study, dimension: int) -> DataModel:
     """Return the inputs, of the dimension of the weights where nobody gave another one."""
     data = study.data_model
     if data is None:
-        raise InputError("missing; weights need inputs beside a state file", argument="inputs")
+        raise InputError(
+            "is missing; the overlaps of weights depend on the inputs, so give both",
+            argument="inputs",
+        )
     if data.dimension is None or "data" not in study.model_fields_set:
         return replace(data, dimension=dimension)
     return data
@@ -120,6 +127,7 @@ def _eigenvectors(study: Study) -> np.ndarray | None:
     if isinstance(model, Isotropic | Spectrum | PowerLaw | GaussianMixture):
         return None
     raise NotYetError(
-        "have an eigenbasis that is not made here; give the covariance as sd.Covariance(…)",
+        "these inputs come without their eigenvectors, which weights need; give the covariance "
+        "as sd.Covariance(…)",
         argument="inputs",
     )

@@ -369,7 +369,7 @@ def start_from(study: Study, state: State) -> Initial:
     ):
         if expected != found:
             raise InputError(
-                f"is {expected}, but the state file is for {found}; make them equal",
+                f"is {expected}, but the state file has {found}; make them equal",
                 argument=f"network.{key}",
             )
     if data is not None:
@@ -381,7 +381,8 @@ def start_from(study: Study, state: State) -> Initial:
         )
         if not same:
             raise InputError(
-                "its spectrum is not the one in initial.state; leave [data] out or correct it",
+                "has another spectrum than the state file initial.state; correct [data] or "
+                "leave it out",
                 argument="data",
             )
     warnings = tuple(
@@ -405,7 +406,7 @@ def coordinates_of(data: DataModel | None) -> np.ndarray:
     """
     if data is None or data.dimension is None:
         raise InputError(
-            "missing; a simulation needs it, also when initial.state is given",
+            "is missing; a simulation needs the number of inputs, also when initial.state is given",
             argument="data.dimension",
         )
     return data.multiplicities()
@@ -419,8 +420,8 @@ def require_linear_teacher(state: State) -> None:
     )
     if not np.allclose(explained, state.T, rtol=1e-7, atol=1e-7 * np.max(np.abs(state.T))):
         raise InputError(
-            "teacher_covariance is more than the inputs' part of the teacher's "
-            "fields; such a teacher cannot be simulated from overlaps",
+            "teacher_covariance is larger than the overlaps with the inputs explain; such a "
+            "teacher cannot be simulated from overlaps",
             argument="initial.state",
         )
 

@@ -255,7 +255,7 @@ class HiddenManifold(InputModel, table="data"):
             return self
         for key in ("dimension", "latent_dimension"):
             if getattr(self, key) is None:
-                raise conflict(key, "missing; give the number, or latent_ratio for the limit")
+                raise conflict(key, "is missing; give the number, or latent_ratio for the limit")
         if self.nodes is not None:
             raise conflict("nodes", "belongs to latent_ratio; remove it")
         return self
@@ -357,12 +357,14 @@ class GaussianMixture(InputModel, table="data"):
         if self.eigenvalues is None:
             for key in ("dimension", *_LATENT_KEYS):
                 if getattr(self, key) is None:
-                    raise conflict(key, "missing; give the numbers, or eigenvalues per component")
+                    raise conflict(
+                        key, "is missing; give the numbers, or eigenvalues per component"
+                    )
             if self.weights is not None:
                 raise conflict("weights", "belongs to eigenvalues; remove it")
             return self
         if self.probabilities is None:
-            raise conflict("probabilities", "missing")
+            raise conflict("probabilities", "is missing; give one for each component")
         return self
 
     def of_component(self, component: Component) -> Spectrum:

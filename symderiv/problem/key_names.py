@@ -86,7 +86,7 @@ def study_key(name: str) -> str:
             return f"{tables[0]}.{name}"
         if tables:
             several = " and ".join(f"{each}.{name}" for each in tables)
-            raise InputError(f"may be {several}; write which", argument=name)
+            raise InputError(f"could mean {several}; write the full name", argument=name)
     raise InputError(f"is not the name of a key{did_you_mean(name, _known_names())}", argument=name)
 
 

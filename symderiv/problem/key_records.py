@@ -45,7 +45,7 @@ class Key:
         instead_of: keys that it replaces: they are not given together with it, and not written out.
         needs: a key that must be given with it.
         only_with: the key without which it has no meaning.
-        apart: keys that are not derived together with it.
+        apart: keys that cannot be combined with it.
         quick: neither a check nor anything that a study keeps relates its values to another key.
         sources: entries of the bibliography, each with what of a run rests on it.
         sources_of: the same for single values.

@@ -29,8 +29,8 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
             raise FormulaError(reason, argument="training.loss") from None
         if "s" not in training.loss:
             raise InputError(
-                f"does not depend on s, the student's output; one of {', '.join(NAMED)}, or a "
-                "formula in s and t",
+                f"does not depend on s, the student's output; give one of {', '.join(NAMED)}, or "
+                "a formula in s and t",
                 argument="training.loss",
             )
     if isinstance(training.schedule, str):
@@ -39,7 +39,9 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
     for key, record in training.RECORDS.items():
         table, _, needed = record.only_with.partition(".")
         if needed and not training.at_default(key) and tables[table].at_default(needed):
-            reason = f"has no meaning without {record.only_with}"
+            reason = (
+                f"has no effect without {record.only_with}; set that key too, or remove this one"
+            )
             raise InputError(reason, argument=f"training.{key}")
     _check_tasks(tasks, network.teachers)
 
@@ -57,22 +59,33 @@ def _check_tasks(tasks: Sequence[Task], M: int) -> None:
         name = f"task[{place}]"
         if task.until is None and place + 1 < len(tasks):
             raise InputError(
-                "missing; only the last task may leave it out", argument=f"{name}.until"
+                "is missing; only the last task may leave it out", argument=f"{name}.until"
             )
         if task.until is not None:
             if task.until < before:
-                raise InputError("is before that of the task before", argument=f"{name}.until")
+                raise InputError(
+                    f"is {task.until:g}, before the end of the previous task, {before:g}; make "
+                    "the ends ascend",
+                    argument=f"{name}.until",
+                )
             before = task.until
         if (task.teachers is None) == (task.mixture is None):
             raise InputError(
-                "a task has teachers, or a mixture of earlier tasks' numbers", argument=name
+                "needs either teachers or a mixture, not both; a mixture names earlier tasks "
+                "by their numbers",
+                argument=name,
             )
         if task.teachers is not None:
             if not task.teachers or len(set(task.teachers)) < len(task.teachers):
-                raise InputError("each teacher once, at least one", argument=f"{name}.teachers")
+                raise InputError(
+                    "must name at least one teacher, and each teacher once",
+                    argument=f"{name}.teachers",
+                )
             if max(task.teachers) >= M:
                 raise InputError(
-                    f"there are {M} teachers, numbered from 0", argument=f"{name}.teachers"
+                    f"names teacher {max(task.teachers)}, but there are {M} teachers, numbered "
+                    "from 0",
+                    argument=f"{name}.teachers",
                 )
         if task.mixture is not None:
             _check_mixture(task.mixture, tasks, name)
@@ -82,7 +95,7 @@ def _check_mixture(mixture: dict[str, float], tasks: Sequence[Task], name: str) 
     for key in mixture:
         if not key.isdecimal() or int(key) >= len(tasks) or tasks[int(key)].teachers is None:
             raise InputError(
-                f"{key!r} is not the number of a task with teachers, from 0",
+                f"{key!r} is not the number of a task with teachers; tasks are numbered from 0",
                 argument=f"{name}.mixture",
             )
     if abs(sum(mixture.values()) - 1.0) > 1e-12:

@@ -26,7 +26,7 @@ _APART = {
     for name, record in keys.RECORDS.items()
     if record.apart
 }
-"""Keys, and what each of them is not derived together with."""
+"""Keys, and what each of them cannot be combined with."""
 
 
 class Stated(Protocol):
@@ -59,7 +59,7 @@ def check_pairs(study: Stated) -> None:
         DivergentError: the mean forces of its loss do not exist.
     """
     for key, other in _refused(study):
-        raise InputError(f"not derived together with {other}; remove one", argument=key)
+        raise InputError(f"cannot be combined with {other}; remove one", argument=key)
     _check_inputs(study)
     if study.training.loss != "squared" or study.training.target != "sum":
         _check_loss(study)
@@ -112,7 +112,7 @@ def _check_inputs(study: Stated) -> None:
     several = data is not None and len(data.components) > 1
     if several and study.rule_keys:
         raise InputError(
-            "not derived together with inputs of several classes; remove the key",
+            "cannot be combined with inputs of several classes yet; remove the key",
             argument=study.rule_keys[0],
         )
     for number, task in enumerate(study.task):
@@ -121,13 +121,14 @@ def _check_inputs(study: Stated) -> None:
         key = f"task[{number}].data"
         if data is not None and data.latent is not None:
             raise InputError(
-                "not derived together with inputs that the teacher does not see itself; remove it",
+                "cannot be combined with inputs that the teacher does not see itself yet; "
+                "remove it",
                 argument=key,
             )
         for mixed, other in enumerate(study.task):
             if other.mixture is not None and (mixed == number or str(number) in other.mixture):
                 raise InputError(
-                    f"not derived together with task[{mixed}].mixture: examples of a phase have "
+                    f"cannot be combined with task[{mixed}].mixture: examples of a phase have "
                     "one input model; remove one",
                     argument=key,
                 )
@@ -156,22 +157,29 @@ def task_eigenvalues(
         raise error.renamed(f"{key}.{error.argument}") from None
     component, usual = model.single(), study.data_model
     if model.dimension is not None and usual is not None and model.dimension != usual.dimension:
-        raise InputError("differs from that of the study", argument=f"{key}.dimension")
+        raise InputError(
+            f"is {model.dimension}, but the study has {usual.dimension} inputs; make them equal",
+            argument=f"{key}.dimension",
+        )
     if np.any(eigenvalue <= 0.0) or np.any(component.eigenvalue <= 0.0):
         raise InputError(
-            "an eigenvalue is 0: overlaps with teachers cannot be carried over; make it small",
+            "has the eigenvalue 0, at which overlaps with teachers are lost; give a small "
+            "positive eigenvalue instead",
             argument=key,
         )
     if model.name == "isotropic":
         return np.ones_like(eigenvalue)
     if component.eigenvalue.size != eigenvalue.size:
         raise InputError(
-            f"{component.eigenvalue.size} eigenvalues, but the study's inputs have "
-            f"{eigenvalue.size}: they belong to its eigenspaces, in its order",
+            f"has {component.eigenvalue.size} eigenvalues, but the study's inputs have "
+            f"{eigenvalue.size}; give one for each eigenspace of the study, in its order",
             argument=key,
         )
     if not np.allclose(component.weight, weight, rtol=1e-9, atol=0.0):
-        raise InputError("the weights are not those of the study's inputs", argument=key)
+        raise InputError(
+            "has other weights than the study's inputs; give the same weights in the same order",
+            argument=key,
+        )
     found: np.ndarray = component.eigenvalue
     return found
 

@@ -82,9 +82,11 @@ class Study(Table):
         if timed and self.time.end is None and self.time.values is None:
             known = "time" in self.model_fields_set
             raise (
-                InputError("missing; give an end, or the times as values", argument="time.end")
+                InputError(
+                    "is missing; give time.end, or the times as time.values", argument="time.end"
+                )
                 if known
-                else (InputError("missing", argument="time"))
+                else (InputError("is missing; give time.end or time.values", argument="time"))
             )
         self._check_values(drawn=timed)
         return self
@@ -334,7 +336,7 @@ class Study(Table):
                 latent = model.latent
                 if drawn and latent is not None and latent.dimension is None:
                     raise InputError(
-                        "the limit has no vectors to draw; "
+                        "the limit of infinitely many inputs has no vectors to draw; "
                         'use initial.draw = "mean", or give data.dimension and latent_dimension',
                         argument="data.latent_ratio",
                     )

@@ -393,7 +393,9 @@ class Time(Table, table="time"):
         if self.values is not None:
             return np.array(self.values)
         if self.end is None:
-            raise InputError("missing; give an end, or the times as values", argument="time.end")
+            raise InputError(
+                "is missing; give time.end, or the times as time.values", argument="time.end"
+            )
         return _times(self.end, self.points, self.spacing).copy()
 
 

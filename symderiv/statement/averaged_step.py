@@ -92,7 +92,7 @@ class Reading:
 
     def __init__(self, statement: Statement) -> None:
         if any(each.correlation is not None or each.episode for each in statement.inputs):
-            raise NotYetError("averages of steps over correlated tokens or episodes")
+            raise NotYetError("steps over correlated tokens or episodes cannot be averaged yet")
         self.statement = statement
         self.means = statement.symbols.of(Mean)
         loss = [each.loss for each in statement.lines if isinstance(each, Descent)]

@@ -42,13 +42,13 @@ def of_one_example(
     curved = any(sp.diff(outside, place).free_symbols & found for place in found)
     if curved or any(each.has(BatchMean) for each in inside):
         raise InputError(
-            f"{where}: a step is linear in means over a batch; say P.average(…) of what another "
-            "function is taken of: a mean over cN examples is the average"
+            f"{where}: a step must be linear in means over a batch; inside another function "
+            "write P.average(…), which equals the mean over cN examples"
         )
     for symbol in sorted(outside.free_symbols - found, key=str):
         if is_random(symbol):
             raise InputError(
-                f"{where}: {symbol} is of an example of a batch and stands outside of its mean; "
-                "say x.mean(…)"
+                f"{where}: {symbol} belongs to an example of a batch, but stands outside a mean; "
+                "write x.mean(…)"
             )
     return expression.xreplace(dict(zip(means, inside, strict=True)))

@@ -121,8 +121,8 @@ class Law:
                 continue
             if sp.diff(place, times[0], 2) != 0:
                 raise NotClosed(
-                    f"{jump} jumps at times that are no root of a linear equation; write it as "
-                    "steps Heaviside(P.alpha - a)",
+                    f"{jump} jumps at times that no linear equation gives; write it as steps "
+                    "Heaviside(P.alpha - a)",
                     average=str(jump),
                     statement=str(expression),
                 )
@@ -276,8 +276,8 @@ def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
         raise NotClosed(built.latent.no_equations, average="E[f(w·ξ/√N)]", statement=where)
     if inputs.episode:
         raise NotClosed(
-            "the examples of an episode would be of different components, a sum over all of their "
-            "combinations; state inputs of one component each",
+            "the examples of an episode could belong to different components, which needs a sum "
+            "over all combinations; state inputs of one component",
             average="E[∏_t F(h_t)]",
             statement=where,
         )

@@ -48,7 +48,7 @@ def indicator(condition: Any) -> sp.Expr:
     if isinstance(condition, sp.Or):
         return 1 - sp.Mul(*(1 - indicator(each) for each in condition.args))
     raise InputError(
-        f"{condition} is no condition on fields: write an equation of signs or an inequality"
+        f"{condition} is not a condition on fields; write an equation of signs or an inequality"
     )
 
 

@@ -321,12 +321,12 @@ class Language:
                 for atom, factor in change.terms.items():
                     if isinstance(atom, Batch) and factor.replace(BatchMean, _nothing) != 0:
                         raise InputError(
-                            f"{where}: {atom.name} is an example of a batch; say "
+                            f"{where}: {atom.name} is an example of a batch; write "
                             f"{atom.name}.mean(…) of the change"
                         )
                     if isinstance(atom, Episode):
                         raise InputError(
-                            f"{where}: {atom.name} is an example of an episode; say "
+                            f"{where}: {atom.name} is an example of an episode; write "
                             f"{atom.name}.mean(…) or {atom.name}.sum(…) of the change"
                         )
                 change = change.map(lambda f: self._stated(f, where))
@@ -358,11 +358,11 @@ class Language:
         if inputs is None:
             return ""
         if kind != "sphere":
-            raise InputError("is for a sphere only", argument="inputs")
+            raise InputError("is allowed for a sphere only", argument="inputs")
         name = getattr(inputs, "source", None) or getattr(inputs, "name", None)
         if name not in {each.name for each in self._inputs}:
             raise InputError(
-                "constrain: expected inputs of this system, as P.inputs gives them",
+                "constrain: expected inputs of this system, as P.inputs returns them",
                 argument="inputs",
             )
         return str(name)
@@ -425,7 +425,7 @@ class Language:
             read[target] = self._symbols.checked(value, where)
         for target in moved:
             if target not in read:
-                raise InputError(f"{where}: {target} has a velocity and no learning rate")
+                raise InputError(f"{where}: {target} has a velocity but no learning rate")
         self._add(Descent(expression, read, sign, moved))
 
     def _velocities(self, given: Mapping[Any, Any], where: str) -> dict[Any, Any]:
@@ -441,7 +441,7 @@ class Language:
                 self._may_move(each, where)
                 pairs[member] = each
         if len(set(pairs.values())) < len(pairs):
-            raise InputError(f"{where}: one velocity for two targets; give each its own")
+            raise InputError(f"{where}: there is one velocity for two targets; give each its own")
         return pairs
 
     def _stated(self, expression: sp.Expr, where: str) -> sp.Expr:
@@ -455,7 +455,9 @@ class Language:
         if given is None:
             return None
         if size is not None:
-            raise InputError("has no length and no episode besides it", argument="batch_ratio")
+            raise InputError(
+                "cannot be combined with a length or an episode; remove one", argument="batch_ratio"
+            )
         ratio = self._symbols.checked(as_expression(given, "batch_ratio"), "batch_ratio")
         if not ratio.free_symbols <= set(self._symbols.parameters) or ratio.is_nonpositive:
             raise InputError("must be a positive number or a parameter", argument="batch_ratio")
@@ -481,13 +483,13 @@ class Language:
                 if random and not isinstance(atom, Batch):
                     raise InputError(
                         f"{atom.name} is drawn once per step of a batch and {factor} for every "
-                        f"example of it; declare {atom.name} with the batch_ratio too"
+                        f"example of it; declare {atom.name} with batch_ratio too"
                     )
 
     def _targets(self, given: Mapping[Any, Any], where: str) -> list[tuple[Any, Any]]:
         """Return pairs of one vector or scalar and its value."""
         if not isinstance(given, Mapping) or not given:
-            raise InputError(f"{where}: say what moves as a dictionary {{w: …}}")
+            raise InputError(f"{where}: give a dictionary {{w: …}} of what changes and how")
         pairs: list[tuple[Any, Any]] = []
         for key, value in given.items():
             members = self._members(key, where)
@@ -505,7 +507,7 @@ class Language:
         if isinstance(key, SlowVector | sp.Symbol):
             return (key,)
         raise InputError(
-            f"{where}: {key!r} cannot move; name vectors or scalars that were declared"
+            f"{where}: {key!r} cannot change; name vectors or scalars that were declared"
         )
 
     def _may_move(self, member: SlowVector | sp.Symbol, where: str) -> None:
@@ -514,10 +516,12 @@ class Language:
                 raise InputError(f"{where}: {member.name} belongs to another system")
             if member.fixed:
                 raise InputError(
-                    f"{where}: {member.name} was declared with fixed=True and cannot move"
+                    f"{where}: {member.name} was declared with fixed=True, so it cannot change"
                 )
         elif member not in self._symbols.scalars:
-            raise InputError(f"{where}: {member} is no scalar of this system and cannot move")
+            raise InputError(
+                f"{where}: {member} is not a scalar of this system, so it cannot change"
+            )
 
 
 def _nothing(_: sp.Expr) -> sp.Expr:
@@ -541,8 +545,8 @@ def _count(number: Any, argument: str, most: int = _MOST) -> int | None:
         return None
     if isinstance(number, sp.Expr) and number.free_symbols:
         raise NotClosed(
-            f"{number} vectors are a number that grows with N, or is not known: there would be as "
-            "many order parameters; give a whole number",
+            f"{number} vectors would need as many order parameters, and this number grows with N "
+            "or is not known; give a whole number",
             average="(1/N) Σ_k E[F_k h_k] over a number of units that grows",
             statement=f"vectors(…, {number})",
         )
@@ -576,7 +580,9 @@ def _law(law: Any) -> str | tuple[tuple[sp.Expr, Fraction], ...]:
     for value, probability in law.items():
         p = as_expression(probability, "a probability")
         if not p.is_Rational or not 0 <= p <= 1:
-            raise InputError(f"{probability} is no probability", argument="law")
+            raise InputError(
+                f"{probability} is not a probability; give a number from 0 to 1", argument="law"
+            )
         pairs.append((as_expression(value, "a value"), Fraction(int(p.p), int(p.q))))
     if sum(p for _, p in pairs) != 1:
         raise InputError("the probabilities must sum to 1 exactly (use fractions)", argument="law")

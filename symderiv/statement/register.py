@@ -98,7 +98,9 @@ class Symbols:
             InputError: The name is no identifier, is taken or is one that symderiv uses itself.
         """
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-            raise InputError(f"{name!r} is no name: use letters, digits and _, a letter first")
+            raise InputError(
+                f"{name!r} is not a valid name; use letters, digits and _, and begin with a letter"
+            )
         if keyword.iskeyword(name) or "__" in name or name in ("pi", "E", "I"):
             raise InputError(f"{name!r} cannot be the name of {what}; choose another")
         if name in self._taken:
@@ -220,16 +222,14 @@ class Symbols:
             for each in inputs:
                 if isinstance(each, Episode):
                     raise InputError(
-                        f"{where}: {each.name} is an example of an episode; say "
+                        f"{where}: {each.name} is an example of an episode; write "
                         f"{each.name}.sum(…), {each.name}.mean(…) or {each.name}.all(…)"
                     )
             if meaning is None and symbol not in self.scalars and symbol not in self.parameters:
                 known = [str(s) for s in (*self.scalars, *self.parameters, *self.meaning)]
                 near = difflib.get_close_matches(str(symbol), known, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise InputError(
-                    f"{where}: the symbol {symbol} belongs to nothing that was declared{hint}"
-                )
+                raise InputError(f"{where}: the symbol {symbol} was not declared{hint}")
         return without_pieces(expression) if expression.has(sp.Piecewise) else expression
 
     def is_random(self, symbol: sp.Symbol) -> bool:

@@ -245,8 +245,7 @@ def _constrained(equations: StatedEquations) -> StatedEquations:
     """
     if equations.by_steps and equations.statement.constraints:
         raise NotYetError(
-            "what a constraint takes back is derived for steps of order 1/N, not for those of "
-            "batches of cN examples; leave one out"
+            "a constraint cannot be combined with batches of cN examples yet; leave one out"
         )
     drift = {v: dict(rates) for v, rates in equations.drift.items()}
     law = equations.law
@@ -254,7 +253,8 @@ def _constrained(equations: StatedEquations) -> StatedEquations:
         measure = constraint.inputs
         if measure in law.mixtures:
             raise NotYetError(
-                f"not yet: a sphere of fields on {measure}, which are a mixture; constrain norms"
+                f"a sphere of fields on {measure}, which are a mixture, is not derived yet; "
+                "constrain norms instead"
             )
         members = [v for v in constraint.vectors if v in drift]
         for a in members:

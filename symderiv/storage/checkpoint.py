@@ -86,7 +86,8 @@ class Checkpoint:
         self.path = resolved(path) if path.is_symlink() else path
         if not _replaceable(self.path):
             raise InputError(
-                f"{path}: is needed for the checkpoint of the run, but is something else; rename it"
+                f"{path}: is the place of the run's checkpoint, but something else has this "
+                "name; rename it"
             )
         self.every, self.fresh = every, fresh
         self.signal: int | None = None

@@ -57,9 +57,14 @@ def forgetting_of(
         InputError: there are no tasks, or alpha = 0 is not among the times.
     """
     if errors is None:
-        raise InputError("the problem has no tasks; give it some", argument="tasks")
+        raise InputError(
+            "is missing: forgetting needs a problem with tasks; give tasks", argument="tasks"
+        )
     if not alpha.size or alpha[0] != 0.0:
-        raise InputError("ask for alpha = 0 too, with which errors are compared", argument="alpha")
+        raise InputError(
+            "must contain 0, because errors are compared with the start; add 0 to the times",
+            argument="alpha",
+        )
     numbers = [number for number, task in enumerate(tasks) if "teachers" in task]
     found, rows = [], []
     for place, number in enumerate(numbers):

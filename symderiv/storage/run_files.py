@@ -202,8 +202,8 @@ def _opened(path: str | Path) -> Iterator[Any]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if not is_sealed(content):
         raise InputError(
-            f"{path}: is not a result as symderiv wrote it: another program made or changed it, or "
-            "a part is missing; compute it again"
+            f"{path}: is not a complete result of symderiv: another program wrote or changed it, "
+            "or a part is missing; compute it again"
         )
     with _read(path, content) as file:
         yield file

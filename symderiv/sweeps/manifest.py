@@ -52,7 +52,7 @@ class DamagedError(InputError):
 
     def __init__(self, path: Path, what: str) -> None:
         self.damage = f"{path}: damage {what}"
-        super().__init__(f"{self.damage}; sweep again into this store, which mends it")
+        super().__init__(f"{self.damage}; run the sweep again into this store to repair it")
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
         with suppress(OSError, ValueError, KeyError, TypeError):
             found.append(_parsed((path / name).read_bytes()))
     if not found:
-        raise DamagedError(path, f"of what it says of itself: {ROOT} was changed or removed")
+        raise DamagedError(path, f"of the description of the store: {ROOT} was changed or removed")
     if len({one.identity for one in found}) > 1:
         # one is whole, but of another store
         found.sort(key=lambda one: len(one.wrong_files(path)))

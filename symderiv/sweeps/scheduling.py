@@ -178,7 +178,8 @@ def on_cluster(
                 if deaths[job.box.number] >= _DEATHS:
                     raise SymderivError(
                         f"{grid.label(int(job.box.indices[0]))} and its neighbours killed "
-                        f"{_DEATHS} workers, perhaps for want of memory; what is finished is kept"
+                        f"{_DEATHS} workers, perhaps because memory ran out; finished points are "
+                        "stored"
                     ) from None
                 submit(job)
                 continue
@@ -186,8 +187,8 @@ def on_cluster(
             feed()
     except (OSError, TimeoutError, distributed.CancelledError) as error:
         raise SymderivError(
-            f"the scheduler is gone ({type(error).__name__}); what is finished is kept, the same "
-            "command goes on from there"
+            f"the scheduler stopped ({type(error).__name__}); finished points are stored, and "
+            "the same command continues from there"
         ) from None
 
 

@@ -238,8 +238,8 @@ class Store:
             place_file(self._record(box), sealed(json.dumps(plain(said)).encode(), "json"))
         except OSError as error:
             raise SymderivError(
-                f"{self.path}: cannot be written: {error.strerror or error}; what is whole in it "
-                "is kept"
+                f"{self.path}: cannot be written: {error.strerror or error}; its complete parts "
+                "are intact"
             ) from None
 
     def complete(self) -> None:

@@ -31,7 +31,9 @@ def sole_writer(path: Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = _locked(lock)
     except BlockingIOError:
-        raise InputError(f"{path}: another process writes this sweep; wait for its end") from None
+        raise InputError(
+            f"{path}: another process is writing this sweep; wait until it ends"
+        ) from None
     except OSError as error:
         kind = SymderivError if error.errno in MACHINE else InputError
         raise kind(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -236,7 +236,10 @@ class Grid(RunGrid):
         count = math.prod(self.shape[axis] for axis in self._others)
         if count > _MOST_CHECKED and not lazily:
             keys = ", ".join(self.axes[axis].key for axis in self._others)
-            raise InputError(f"more than {_MOST_CHECKED} combinations of {keys}", argument="over")
+            raise InputError(
+                f"there are more than {_MOST_CHECKED} combinations of {keys}; give fewer values",
+                argument="over",
+            )
         for done, _ in enumerate(() if lazily else self.combinations()):
             tell("checking the studies of the sweep", done / count)
         found = []

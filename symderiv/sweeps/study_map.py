@@ -232,7 +232,7 @@ def map_of(
     if quantity.kinds:
         lattice = replace(lattice, change=0.0)
     if len(over) != 2:
-        raise InputError("a map is over two keys, each with its two ends", argument="over")
+        raise InputError("must be two keys, each with its two ends", argument="over")
     if check < 0:
         raise InputError(f"must be at least 0; got {check}", argument="check")
     if isinstance(study, Study):

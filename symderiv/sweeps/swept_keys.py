@@ -131,10 +131,14 @@ def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[
         InputError: There is nothing to sweep over, or too much.
     """
     if not lists:
-        raise InputError(f"nothing to sweep over: give keys and values{elsewhere}", argument="over")
+        raise InputError(
+            f"there is nothing to sweep over; give keys and values{elsewhere}", argument="over"
+        )
     count = math.prod(len(values) for values in lists.values())
     if count > MOST_POINTS:
-        raise InputError(f"{count} points are more than {MOST_POINTS}", argument="over")
+        raise InputError(
+            f"{count} points are more than {MOST_POINTS}; give fewer values", argument="over"
+        )
     return tuple(
         Axis(key, name, tuple(values))
         for (key, values), name in zip(lists.items(), axis_names(list(lists)), strict=True)

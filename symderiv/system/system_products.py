@@ -60,7 +60,7 @@ def exported(
     try:
         source = language.source(_with_observables(solver.closed.program))
     except PrinterError as error:
-        raise NotYetError(f"not exported: {error}", argument="to") from error
+        raise NotYetError(f"cannot be exported: {error}", argument="to") from error
     if target is not None:
         target.write_text(source)
     return source

@@ -96,7 +96,7 @@ def killed(
         out, err = writer.communicate()
         if writer.returncode == 0 and not left:
             return endings, json.loads(out)
-        told = writer.returncode == 1 and b"scheduler is gone" in err
+        told = writer.returncode == 1 and b"scheduler stopped" in err
         endings["told of the scheduler" if told else f"exit code {writer.returncode}"] += 1
         if writer.returncode == 0:  # too quick for the kills that are left
             endings["too quick"] += len(left)

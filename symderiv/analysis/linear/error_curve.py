@@ -71,8 +71,8 @@ def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = 
         )
     if eigenvalue.size > MAX_EIGENVALUES:
         raise InputError(
-            f"{eigenvalue.size} are more than the {MAX_EIGENVALUES} that "
-            "are treated one by one; group them",
+            f"{eigenvalue.size} are more than the {MAX_EIGENVALUES} that this analysis treats "
+            "one by one; group them",
             argument="distinct_eigenvalues",
         )
     positive = eigenvalue[:count] > 0.0

@@ -33,8 +33,8 @@ def whole_text(study: Study, *, equal: bool = False) -> str:
     for key, value in _arrays(study).items():
         if value.numbers > _MOST_INLINE and not equal:
             raise InputError(
-                f"an array of {value.numbers} numbers is too large for a text; give a path, then "
-                "it is written beside the text",
+                f"an array of {value.numbers} numbers is too large for a text; give a path, and "
+                "symderiv writes the array beside the text",
                 argument=f"inputs.{key}",
             )
     tables = study.tables(-1 if equal else _MOST_INLINE)

@@ -146,7 +146,10 @@ class Expectation(Shown):
             ToleranceError: It is beyond the largest double.
         """
         if self.number is None:
-            raise InputError("symbols are left in the covariance or mean; there is no number yet")
+            raise InputError(
+                "the covariance or mean still contains symbols, so there is no number; "
+                "give values for them"
+            )
         interval = self.number.interval
         if interval is None or self.number.value == "0":
             nearest = float(self.value)

@@ -386,7 +386,7 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
         return _What(asked.integrand, asked.fields, asked.law, _LETTERS, text, kind)
     if activation is not None or activations is not None:
         raise InputError(
-            "goes with i2, i3 or i4, not with a formula",
+            "is allowed with i2, i3 or i4, not with a formula",
             argument="activation" if activations is None else "activations",
         )
     if covariance is None:

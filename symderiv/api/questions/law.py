@@ -63,14 +63,14 @@ def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> LawO
     n = len(rows)
     if size is not None and n != size:
         raise ShapeError(
-            f"must be {size} x {size}, it has {n} row{'s' * (n != 1)}", argument="covariance"
+            f"must be {size} x {size}, but has {n} row{'s' * (n != 1)}", argument="covariance"
         )
     entries = []
     for i, row in enumerate(rows):
         cells = _array(row, "covariance", f"[{i}]")
         if len(cells) != n:
             raise ShapeError(
-                f"is not square: row {i} has {len(cells)} entries, there are {n} rows",
+                f"is not square: row {i} has {len(cells)} entries, but there are {n} rows",
                 argument="covariance",
             )
         entries.append(
@@ -81,7 +81,7 @@ def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> LawO
         cells = _array(mean, "mean")
         if len(cells) != n:
             raise ShapeError(
-                f"has length {len(cells)}, the covariance is {n} x {n}", argument="mean"
+                f"has length {len(cells)}, but the covariance is {n} x {n}", argument="mean"
             )
         means = [reader.entry(cell, "mean", f"[{i}]") for i, cell in enumerate(cells)]
     variances = {entries[i][i].name for i in range(n) if entries[i][i].is_Symbol}

@@ -63,7 +63,9 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
     """
     for key in study.rule_keys:
         if key not in OF_BIASES:
-            raise InputError("not derived together with plateaus; remove the key", argument=key)
+            raise InputError(
+                "cannot be combined with the analysis of plateaus yet; remove the key", argument=key
+            )
     for name in moments:
         if name not in ("T1", "D1"):
             raise InputError("is not one of T1, D1, which plateaus with biases take", argument=name)

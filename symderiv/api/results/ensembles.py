@@ -80,7 +80,9 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     found = {}
     for name, given in lists.items():
         if name.startswith(("time", "simulation")):
-            raise InputError("is the same for all runs of an ensemble", argument=name)
+            raise InputError(
+                "must be the same for all runs of an ensemble; give one value", argument=name
+            )
         if name in _AXES:
             raise InputError("is the name of another dimension of the result", argument=name)
         if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
@@ -90,7 +92,10 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
             raise InputError("must be a list of at least one value", argument=name)
         found[name] = values
     if not found:
-        raise InputError("of nothing; give a list of values, as seed=range(100)", argument="lists")
+        raise InputError(
+            "is missing: an ensemble needs at least one list of values, such as seed=range(100)",
+            argument="lists",
+        )
     return found
 
 

@@ -94,14 +94,16 @@ def export_of(
         with naming_arguments():
             return written_source(to, latex_fragment(study, **fragment), target)
     if fragment:
-        raise InputError("is for latex only", argument=next(iter(fragment)))
+        raise InputError(
+            "is allowed for the language latex only; remove it", argument=next(iter(fragment))
+        )
     with naming_arguments():
         program = _program(study, tolerance)
         example = example_of(study, program.vectors)
     try:
         source = language.source(program, example)
     except PrinterError as error:
-        raise NotYetError(f"not exported: {error}", argument="to") from error
+        raise NotYetError(f"cannot be exported: {error}", argument="to") from error
     return written_source(to, source, target)
 
 
@@ -127,7 +129,9 @@ def _program(study: Study, tolerance: float | None) -> Program:
 
     for key in ("task", *keys_acting("time")):
         if key in study.rule_keys:
-            raise NotYetError("not exported: it changes in time; leave it out", argument=key)
+            raise NotYetError(
+                "cannot be exported, because it changes in time; leave it out", argument=key
+            )
     rule = rule_of_study(study)
     problem = learning_problem(study.student_activation, study.teacher_activation, rule)
     return exported_program(problem, "exported", tolerance)
@@ -151,7 +155,7 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     check_equations(start)
     if start.data is not None and len(start.data.components) > 1:
         raise NotYetError(
-            "not exported: inputs of several classes have one program per class and more",
+            "cannot be exported yet: inputs of several classes need a program for each class",
             argument="data.model",
         )
     state = start.state

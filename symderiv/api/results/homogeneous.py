@@ -33,7 +33,8 @@ def plateau_of(
         _require_alike_units(study)
         if digits != 15:
             raise InputError(
-                "must be left at 15 with biases, whose plateau is in doubles", argument="digits"
+                "must be left at 15 with biases, whose plateau is computed in doubles",
+                argument="digits",
             )
         return biased_plateau_of(study, full, moments)
     _require_alike(study)
@@ -49,7 +50,9 @@ def plateau_of(
         elif _spectrum(study)[0].tolist() == [1.0]:
             teacher = {"T1": 1, "D1": 0, "T2": 1, "D2": 0}
         else:
-            raise InputError("for these inputs give T1, D1, T2 and D2", argument="inputs")
+            raise InputError(
+                "do not determine a typical teacher; give T1, D1, T2 and D2", argument="inputs"
+            )
     return plateau(
         units=study.K,
         activation=_activation(study),
@@ -117,7 +120,7 @@ def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
     data = study.data_model
     if data is None or data.latent is not None or len(data.components) != 1:
         raise InputError(
-            "must be Gaussian inputs of one component that the teacher sees itself",
+            "must be Gaussian inputs of one component that the teacher sees too",
             argument="inputs",
         )
     component = data.single()
@@ -134,9 +137,9 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
     """Require the same whatever the learning rule; ``noisy``: label noise is allowed."""
     training = study.training
     if study.K != study.M:
-        raise InputError(f"must be as many as teachers, {study.M}", argument="students")
+        raise InputError(f"must equal the number of teachers, {study.M}", argument="students")
     if study.teacher_activation != study.student_activation:
-        raise InputError("must be that of the students", argument="teacher_activation")
+        raise InputError("must be the activation of the students", argument="teacher_activation")
     first = study.teacher_weights[0]
     for name in ("student_weights", "teacher_weights"):
         if not first or not np.allclose(getattr(study, name), first, rtol=1e-12):
@@ -145,7 +148,9 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
                 argument=name,
             )
     if study.network.train_second_layer:
-        raise InputError("must be off here", argument="train_second_layer")
+        raise InputError(
+            "must be False for late learning and plateaus", argument="train_second_layer"
+        )
     for name in ("label_noise", "weight_decay"):
         if getattr(training, name) and not (noisy and name == "label_noise"):
             raise InputError("must be 0 here", argument=name)

@@ -173,8 +173,8 @@ def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curve
     """ε_g(α), to first and to second order in the distance."""
     if not found.stable:
         raise InputError(
-            f"there is no curve: η = {found.learning_rate:g} is not below "
-            f"{found.critical_learning_rate:.6g}, deviations grow",
+            f"there is no curve to draw: η = {found.learning_rate:g} is not below "
+            f"{found.critical_learning_rate:.6g}, so deviations grow",
             argument="plot",
         )
     positive = alpha[alpha > 0]

@@ -117,7 +117,8 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
 
     if study.student_activation != study.teacher_activation:
         raise InputError(
-            "written out for one activation of students and teachers only; choose folded",
+            "can be written out only if students and teachers have the same activation; choose "
+            "folded",
             argument="integrals",
         )
     found = {}
@@ -140,13 +141,19 @@ def _speller(study: Study, notation: str) -> Callable[[str], str]:
     paper = _PAPERS[notation]
     data = study.data_model
     if data is None or data.latent is not None or len(data.components) > 1:
-        raise InputError(f"{notation}: says isotropic inputs only", argument="notation")
+        raise InputError(
+            f"{notation} exists for isotropic inputs only; choose another notation",
+            argument="notation",
+        )
     if data.single().eigenvalue.size != 1:
-        raise InputError(f"{notation}: says isotropic inputs only", argument="notation")
+        raise InputError(
+            f"{notation} exists for isotropic inputs only; choose another notation",
+            argument="notation",
+        )
     weights = np.concatenate([study.student_weights, study.teacher_weights])
     if paper.unit_weights and (study.network.train_second_layer or np.any(weights != 1.0)):
         raise InputError(
-            f"{notation}: has output weights of 1; set student_weights and teacher_weights",
+            f"{notation} has output weights of 1; set student_weights and teacher_weights to 1",
             argument="notation",
         )
 

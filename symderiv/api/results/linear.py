@@ -151,7 +151,7 @@ def _curves(
 
     positive = [time for time in times if time > 0.0]
     if not positive:
-        raise InputError("needs a positive α among those of alpha", argument="plot")
+        raise InputError("needs a time above 0; give at least one in alpha", argument="plot")
     first, last = min(positive), max(positive)
     if first == last:
         first = last / 1000.0
@@ -173,7 +173,7 @@ class _Inputs:
         if covariance is None:
             for name, value in (("distinct_eigenvalues", L), ("exponent", exponent)):
                 if value is None:
-                    raise InputError(f"missing; give {name}, or a covariance", argument=name)
+                    raise InputError(f"is missing; give {name}, or a covariance", argument=name)
         elif exponent is not None:
             raise InputError("given together with covariance; remove one", argument="exponent")
         self.L, self.exponent = L, exponent
@@ -195,7 +195,8 @@ class _Inputs:
             raise InputError(f"{self.exponent!r} is not a positive number", argument="exponent")
         if self.L > MAX_EIGENVALUES:
             raise InputError(
-                f"{self.L} are more than the {MAX_EIGENVALUES} that are treated one by one",
+                f"{self.L} are more than the {MAX_EIGENVALUES} that this analysis treats one "
+                "by one; give fewer",
                 argument="distinct_eigenvalues",
             )
         return power_law(self.L, self.exponent)
@@ -204,7 +205,7 @@ class _Inputs:
         from symderiv.analysis.linear.error_curve import coordinate_directions, eigendirections
 
         if basis not in ("eigenbasis", "random", "input"):
-            raise InputError(f"{basis!r} is not eigenbasis, random or input", argument="basis")
+            raise InputError(f"{basis!r} is not one of eigenbasis, random, input", argument="basis")
         if basis == "eigenbasis":
             component = self.model().single()
             return eigendirections(component.eigenvalue, component.weight, trainable)

@@ -212,7 +212,10 @@ def _check(arguments: Mapping[str, Any]) -> None:
             raise InputError(f"{number!r} is not a positive number", argument=name)
     batch = arguments["batch"]
     if batch % 2:
-        raise InputError(f"{batch} is odd; half of a batch has each label", argument="batch")
+        raise InputError(
+            f"{batch} is odd, but half of a batch has each label; give an even number",
+            argument="batch",
+        )
     for name, known in (("loss", LOSSES), ("method", ("flow", "sgd"))):
         if arguments[name] not in known:
             raise InputError(f"{arguments[name]!r} is not {' or '.join(known)}", argument=name)
@@ -227,10 +230,10 @@ def _inputs(
         return Pulses(lengths=tuple(lengths), sites=sites)
     if kind == "nlgp":
         if gain is None:
-            raise InputError("missing; the gain of the nonlinear process", argument="gain")
+            raise InputError("is missing; give the gain of the nonlinear process", argument="gain")
         return NonlinearProcess(gain, tuple(lengths), sites, convention)
     if kind != "gaussian":
-        raise InputError(f"{kind!r} is not nlgp, single-pulse or gaussian", argument="inputs")
+        raise InputError(f"{kind!r} is not one of nlgp, single-pulse, gaussian", argument="inputs")
     if gain is not None:
         return NonlinearProcess(gain, tuple(lengths), sites, convention).surrogate()
     from symderiv.inputs.ring import gaussian_kernel

@@ -40,8 +40,8 @@ def mapped(
     """
     if callable(quantity) and options.get("checkpoint") is not None:
         raise InputError(
-            "keeps quantities that have a name: of a function nobody can tell whether it is the "
-            "same later",
+            "keeps only quantities that have a name, because nobody can tell later whether a "
+            "function is the same; give the name of a quantity",
             argument="checkpoint",
         )
     asked = study.time if isinstance(study, Study) else study.wanted

@@ -135,7 +135,7 @@ class OneStep(Setting):
         except UnicodeDecodeError:
             raise InputError("is not UTF-8 text").inside(name) from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{name or 'text'}: not a TOML file: {error}") from None
+            raise InputError(f"{name or 'text'}: is not a TOML file: {error}") from None
         except InputError as error:
             raise (error.inside(name) if name else error) from None
 

@@ -139,7 +139,7 @@ def _teacher(
         missing = [name for name in moments if name not in given]
         if missing:
             raise InputError(
-                "missing: give T1, D1, T2 and D2, or distinct_eigenvalues and exponent",
+                "is missing; give T1, D1, T2 and D2, or distinct_eigenvalues and exponent",
                 argument=missing[0],
             )
         numbers = (exact(name, moments[name]) for name in _MOMENTS)
@@ -150,7 +150,7 @@ def _teacher(
             argument="distinct_eigenvalues" if exponent is None else "exponent",
         )
     if count is None:
-        raise InputError("missing: exponent needs it", argument="distinct_eigenvalues")
+        raise InputError("is missing; exponent needs it", argument="distinct_eigenvalues")
     if exponent is None:
-        raise InputError("missing: distinct_eigenvalues needs it", argument="exponent")
+        raise InputError("is missing; distinct_eigenvalues needs it", argument="exponent")
     return teacher_of_power_law(units, count, exact("exponent", exponent))

@@ -112,7 +112,7 @@ def verify(
     for one in sorted(wanted - {*VERDICTS, "unsettled"}):
         raise InputError(f"{one!r} is not one of {', '.join(VERDICTS)}", argument="verdict")
     if equation is not None and paper is None:
-        raise InputError("needs the paper it is in", argument="equation")
+        raise InputError("needs its paper; give the paper too", argument="equation")
     full = equation is not None
     selection = Selection(equation or "", thorough or full, mutants or full)
     name = None if paper is None else fspath(paper)
@@ -170,7 +170,11 @@ def write_ledger(
         InputError: the files must not be replaced, or a thorough claim has changed.
     """
     if check and changed:
-        raise InputError("is for writing: --check tries all claims", argument="changed")
+        raise InputError(
+            "is allowed only when the ledger is written, because --check tries all "
+            "claims; remove it",
+            argument="changed",
+        )
     from symderiv_ledger.papers import ledger as records_of
     from symderiv_ledger.papers.accusations import summary
     from symderiv_ledger.papers.known_papers import names, paper

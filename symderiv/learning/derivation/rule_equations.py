@@ -94,7 +94,7 @@ def _one_motion(rule: LearningRule) -> None:
         if there
     ]
     if len(asked) > 1:
-        raise InputError(f"not derived together with {asked[1]}; remove one", argument=asked[0])
+        raise InputError(f"cannot be combined with {asked[1]}; remove one", argument=asked[0])
 
 
 @dataclass(frozen=True)

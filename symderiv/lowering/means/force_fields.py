@@ -114,7 +114,7 @@ class ForceFields:
         """
         if self.problem.rule.dropout and K > MOST_MASKED:
             raise NotYetError(
-                f"not derived together with the loss {self.problem.loss.name!r} for {K} students: "
+                f"cannot be combined with the loss {self.problem.loss.name!r} for {K} students: "
                 f"means are sums over all choices of units; at most {MOST_MASKED} are affordable",
                 argument="keep",
             )

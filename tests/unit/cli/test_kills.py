@@ -236,7 +236,7 @@ def test_a_full_disk_is_told_and_costs_neither_the_old_file_nor_the_run(
     # there is room for the checkpoint, which holds the finished run
     answer = commands(tmp_path, "solve", "s.toml", largest_file=size - 1)
     assert answer["code"] == 1
-    assert "what was computed is kept in s-run.nc.checkpoint" in answer["err"]
+    assert "the computed part is stored in s-run.nc.checkpoint" in answer["err"]
     answer = commands(tmp_path, "solve", "s.toml")
     assert answer["code"] == 0
     assert "resuming at alpha = 50" in answer["err"]

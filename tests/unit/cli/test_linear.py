@@ -128,7 +128,7 @@ def test_the_text_and_the_figure(tmp_path: Path) -> None:
         ({"--learning-rate": 1e-200}, "--learning-rate: 1e-200 is below 1e-100"),
         ({"--exponent": 300}, "--distinct-eigenvalues: the smallest is below 1e-60"),
         ({"--exponent": 0}, "--exponent: 0.0 is not a positive number"),
-        ({"--exponent": None}, "--exponent: missing"),
+        ({"--exponent": None}, "--exponent: is missing"),
         ({"--student-std": -1}, "--student-std"),
         ({"--alpha": "1,x"}, "--alpha: '1,x'"),
         ({"--alpha": "-1"}, "--alpha: -1.0"),

@@ -123,7 +123,7 @@ def test_cost_and_digits_do_not_depend_on_the_number_of_units() -> None:
     ("arguments", "named"),
     [
         (("--units", 1, *MOMENTS), "--units"),
-        (("--units", 3, *MOMENTS[:4]), "--T2: missing"),
+        (("--units", 3, *MOMENTS[:4]), "--T2: is missing"),
         (("--units", 3, *MOMENTS, "--exponent", 1), "--exponent"),
         (("--units", 3, "--exponent", 1), "--distinct-eigenvalues"),
         (("--units", 3, "--distinct-eigenvalues", 4), "--exponent"),

@@ -155,7 +155,10 @@ def spoiled(entry: tuple[int, int], value: float) -> np.ndarray:
         ({"covariance": np.ones(3)}, r"covariance: has shape \(3,\), expected a matrix"),
         ({"covariance": np.ones((2, 2, 2))}, r"covariance: has shape \(2, 2, 2\)"),
         ({"covariance": np.array(1.0)}, r"covariance: has shape \(\)"),
-        ({"covariance": np.ones((0, 0))}, r"covariance: has shape \(0, 0\), there is nothing"),
+        (
+            {"covariance": np.ones((0, 0))},
+            r"covariance: has shape \(0, 0\), which holds no numbers",
+        ),
         ({"samples": np.ones((1, 3))}, "samples: has one sample"),
         ({"samples": np.ones((9, 3))}, "samples: the mean variance of an input is zero"),
         ({"covariance": np.zeros((3, 3))}, "covariance: the mean variance of an input is zero"),
@@ -296,7 +299,7 @@ def test_a_study_reads_the_file_next_to_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("dimension = 10", "data.dimension: is 10, but the covariance is of 20 inputs"),
+        ("dimension = 10", "data.dimension: is 10, but the covariance has 20 inputs"),
         ("distinct_eigenvalues = 21", "data.distinct_eigenvalues: 21 is not between 1 and the 20"),
         ("distinct_eigenvalues = 0", "data.distinct_eigenvalues: "),
         ("grouping_tolerance = 1.0", "data.grouping_tolerance: "),
@@ -320,7 +323,7 @@ def test_unusable_keys_are_refused_by_name(tmp_path, more, words):
 def test_a_study_without_its_file_says_which(tmp_path):
     with pytest.raises(InputError, match=r"^data\.file: c\.npz: No such file"):
         parse_study(STUDY, base=tmp_path)
-    with pytest.raises(InputError, match=r"^data\.file: missing"):
+    with pytest.raises(InputError, match=r"^data\.file: is missing"):
         parse_study(STUDY.replace('file = "c.npz"', ""), base=tmp_path)
     with pytest.raises(InputError, match=r"^data\.file: "):
         parse_study(STUDY.replace("c.npz", ""), base=tmp_path)

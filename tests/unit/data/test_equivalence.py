@@ -151,7 +151,7 @@ def test_standard_errors_of_skewed_fields_are_those_of_the_jackknife() -> None:
         ({"J": np.ones(11)}, "shape"),
         ({"J": np.ones((0, 11))}, "shape"),
         ({"W": np.ones(8)}, "shape"),
-        ({"J": np.zeros((3, 11))}, "does not fluctuate"),
+        ({"J": np.zeros((3, 11))}, "a field without variance"),
         ({"samples": 10}, "samples"),
         ({"activation": "import os"}, "not allowed"),
         ({"activation": "tanh"}, "tanh"),

@@ -117,7 +117,7 @@ def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
     curved.save(tmp_path / "curved.npz")
     text = late()
     given = text.replace("student_std = 0.2", 'state = "curved.npz"')
-    with pytest.raises(InputError, match=r"^initial\.state: teacher_covariance is more"):
+    with pytest.raises(InputError, match=r"^initial\.state: teacher_covariance is larger"):
         simulate(parse_study(given, base=tmp_path))
 
 
@@ -134,7 +134,7 @@ def test_a_teacher_is_linear_relative_to_its_size(scale):
         if linear:
             initial_state.require_linear_teacher(scaled)
         else:
-            with pytest.raises(InputError, match="teacher_covariance is more"):
+            with pytest.raises(InputError, match="teacher_covariance is larger"):
                 initial_state.require_linear_teacher(scaled)
 
 

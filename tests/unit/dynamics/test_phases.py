@@ -166,7 +166,7 @@ def test_mixed_tasks_add_their_changes() -> None:
         ([{"until": 1.0, "teachers": [0]}, {"mixture": {"0": 0.5}}], "sum to 1"),
         ([{"until": 1.0, "teachers": [0]}, {"mixture": {"7": 1.0}}], "not the number of a task"),
         ([{"until": 2.0, "teachers": [0]}, {"until": 1.0, "teachers": [1]}], "before"),
-        ([{"until": 2.0}], "a task has teachers"),
+        ([{"until": 2.0}], "needs either teachers or a mixture"),
     ],
 )
 def test_tasks_that_mean_nothing_are_refused(tasks: list[dict[str, object]], words: str) -> None:

@@ -85,7 +85,7 @@ def test_reading_gives_back_what_was_written(trajectory, tmp_path):
     with pytest.raises(InputError, match=r"none\.nc"):
         read_run(tmp_path / "none.nc")
     (tmp_path / "text.nc").write_text("text")
-    with pytest.raises(InputError, match="not a result as symderiv wrote it"):
+    with pytest.raises(InputError, match="not a complete result of symderiv"):
         read_run(tmp_path / "text.nc")
 
 

@@ -165,7 +165,7 @@ def test_what_cannot_be_simulated_is_refused():
         simulate(swept)
     for method in ("vectors", "gram"):
         mean = TEXT.format(method=method).replace("seed = 8", 'draw = "mean"')
-        with pytest.raises(InputError, match=r"^data\.dimension: missing"):
+        with pytest.raises(InputError, match=r"^data\.dimension: is missing"):
             simulate(parse_study(mean.replace("dimension = 40", "")))
         # five orthogonal vectors do not fit into four coordinates
         with pytest.raises(InputError, match=r"^data\.dimension: an eigenvalue has only 4"):

@@ -182,11 +182,13 @@ def test_a_study_may_start_from_a_state_file_without_data(tmp_path):
     weights = head.replace("students = 3", "students = 3\nstudent_weights = 9")
     (warning,) = initial(parse_study(weights + tail, base=tmp_path)).warnings
     assert "network.student_weights" in warning
-    with pytest.raises(InputError, match=r"^network.students: is 2, but the state file is for 3"):
+    with pytest.raises(InputError, match=r"^network.students: is 2, but the state file has 3"):
         initial(parse_study(head.replace("students = 3", "students = 2") + tail, base=tmp_path))
     with_data = STUDY.replace("student_std = 0.3", 'state = "s.npz"')
     initial(parse_study(with_data, base=tmp_path))
-    with pytest.raises(InputError, match=r"^data: its spectrum is not the one in initial.state"):
+    with pytest.raises(
+        InputError, match=r"^data: has another spectrum than the state file initial.state"
+    ):
         initial(parse_study(with_data.replace("2.0, 0.5", "2.0, 0.4"), base=tmp_path))
 
 
@@ -203,7 +205,7 @@ def test_vectors_made_for_a_state_have_its_overlaps():
         ):
             overlap = rows[:, a:b] @ columns[:, a:b].T / (b - a)
             np.testing.assert_allclose(overlap, getattr(state, name)[k], atol=1e-13)
-    with pytest.raises(InputError, match=r"^data.dimension: missing"):
+    with pytest.raises(InputError, match=r"^data.dimension: is missing"):
         vectors_with_overlaps(state, None, 1)
 
 

@@ -101,7 +101,7 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         ("students = 3", "students = true", "network.students"),
         ("students = 3", "students = 0", "network.students"),
         ("students = 3", "students = 100000", "network.students"),
-        ("students = 3", "", "network.students: missing"),
+        ("students = 3", "", "network.students: is missing"),
         (
             "students = 3",
             "students = 3\nstudent_weights = [1, 2]",
@@ -124,13 +124,13 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         ("= 0.1", "= 0.1\nweight_decay = inf", "training.weight_decay"),
         ("= 0.1", '= 0.1\norder = "half"', "training.order"),
         ("eigenvalues = 4", "eigenvalues = 3", "data.distinct_eigenvalues: 3 does not divide"),
-        ("dimension = 1024", "", "data.dimension: missing"),
+        ("dimension = 1024", "", "data.dimension: is missing"),
         ("dimension = 1024", "dimension = -5", "data.dimension"),
         ('"power-law"', '"isotropic"', "data.distinct_eigenvalues: does not belong"),
         ('"power-law"', '"unknown"', "data.model: must be one of .*isotropic"),
         ('model = "power-law"', "", "data.model: must be one of .* missing"),
         ('model = "power-law"', "model = 3", "data.model"),
-        ("end = 4000.0", "", "time.end: missing"),
+        ("end = 4000.0", "", "time.end: is missing"),
         ("end = 4000.0", "end = 0", "time.end"),
         ("end = 4000.0", "end = inf", "time.end"),
         ("end = 4000.0", "values = []", "time.values: is empty"),
@@ -226,7 +226,7 @@ def test_a_sweep_gives_one_labelled_study_per_combination_in_order():
 
 def test_a_key_may_be_given_by_the_sweep_alone():
     text = changed(("distinct_eigenvalues = 4\n", ""))
-    with pytest.raises(InputError, match=r"data.distinct_eigenvalues: missing"):
+    with pytest.raises(InputError, match=r"data.distinct_eigenvalues: is missing"):
         parse_study(text)
     study = parse_study(text + '[sweep]\n"data.distinct_eigenvalues" = [2, 4]\n')
     assert [part.data.distinct_eigenvalues for _, part in expand_sweep(study)] == [2, 4]

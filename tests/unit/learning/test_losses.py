@@ -79,7 +79,7 @@ def test_means_that_do_not_exist_are_refused():
     with pytest.raises(DivergentError, match="it jumps"):
         ForceFields(problem("logistic", "sum", "sign"))
     ForceFields(problem("exponential", "sign", "linear"))
-    with pytest.raises(NotYetError, match="keep: not derived together with the loss 'logistic'"):
+    with pytest.raises(NotYetError, match="keep: cannot be combined with the loss 'logistic'"):
         ForceFields(problem("logistic", dropout=True)).check_masks(9)
 
 

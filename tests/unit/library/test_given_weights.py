@@ -97,7 +97,7 @@ def test_a_tensor_that_asks_for_gradients_is_taken() -> None:
 @pytest.mark.parametrize(
     ("start", "said"),
     [
-        ({"J": J}, "B: missing"),
+        ({"J": J}, "B: is missing"),
         ({"J": J[:2], "B": B}, "J: has shape (2, 40), expected (3, N)"),
         ({"J": J, "B": B[:, :20]}, "B: has shape (2, 20), expected (2, 40)"),
         ({"J": J, "B": B, "Q": np.eye(3)}, "Q: is not one of J, B, v"),

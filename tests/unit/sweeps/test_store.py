@@ -123,7 +123,7 @@ def test_damage_is_refused_when_opened_and_mended_when_gone_on_with(
         ("learning_rate/c/0", "the values of learning_rate"),
         ("Q/zarr.json", "the metadata of Q"),
         (".symderiv/boxes/1.json", "learning_rate=0.2, seed=4: its record is missing"),
-        ("zarr.json", "of what it says of itself"),
+        ("zarr.json", "of the description of the store"),
     ):
         (path / name).unlink()
         with pytest.raises(InputError, match=said) as refused:
@@ -295,7 +295,7 @@ def test_two_do_not_write_one_store(study: Study, tmp_path: Path, computed: list
     # from before it is there
     with (
         sole_writer(tmp_path / "s.zarr"),
-        pytest.raises(InputError, match="another process writes this sweep"),
+        pytest.raises(InputError, match="another process is writing this sweep"),
     ):
         run_sweep(study, OVER, tmp_path / "s.zarr")
     run_sweep(study, OVER, tmp_path / "s.zarr")
@@ -348,7 +348,7 @@ def test_of_six_processes_on_one_store_those_that_write_nothing_say_why(
     said = [told.get(timeout=60) for _ in range(turns * len(lists))]
     for writer in writers:
         writer.join()
-    assert all(not one or "another process writes this sweep" in one for one in said)
+    assert all(not one or "another process is writing this sweep" in one for one in said)
     assert said.count("") >= turns
     found = Sweep.at(path)
     assert sum(found.statuses.values()) == found.points >= 4 * 5

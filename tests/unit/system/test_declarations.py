@@ -81,8 +81,8 @@ def test_laws_of_latents_are_values_with_probabilities() -> None:
         ("normal", "must be"),
         ({}, "must be"),
         ({1: 0.5, 2: 0.6}, "sum to 1"),
-        ({1: 1.5, 2: -0.5}, "no probability"),
-        ({1: sp.sqrt(2) / 2, 2: 1 - sp.sqrt(2) / 2}, "no probability"),
+        ({1: 1.5, 2: -0.5}, "not a probability"),
+        ({1: sp.sqrt(2) / 2, 2: 1 - sp.sqrt(2) / 2}, "not a probability"),
     ):
         with pytest.raises(InputError, match=words):
             P.latents("e", law)
@@ -139,8 +139,8 @@ REFUSED: dict[str, tuple[Callable[[sd.System, Any, Any, Any], Any], str]] = {
         lambda P, x, w, B: P.constrain(_plain()[2], "sphere"),
         "another system",
     ),
-    "a latent that moves": (lambda P, x, w, B: P.update({P.latents("c"): 1}), "no scalar"),
-    "a number that moves": (lambda P, x, w, B: P.update({2: x}), "cannot move"),
+    "a latent that moves": (lambda P, x, w, B: P.update({P.latents("c"): 1}), "not a scalar"),
+    "a number that moves": (lambda P, x, w, B: P.update({2: x}), "cannot change"),
     "an observable twice": (
         lambda P, x, w, B: (P.observe(a=w[0] @ x), P.observe(a=B @ x)),
         "observed already",
@@ -149,7 +149,10 @@ REFUSED: dict[str, tuple[Callable[[sd.System, Any, Any, Any], Any], str]] = {
         lambda P, x, w, B: P.constrain(w, 3),
         "choose one of sphere, ortho",
     ),
-    "a parameter that moves": (lambda P, x, w, B: P.update({P.parameter("e", 1): 1}), "no scalar"),
+    "a parameter that moves": (
+        lambda P, x, w, B: P.update({P.parameter("e", 1): 1}),
+        "not a scalar",
+    ),
     "a list in the place of rates": (lambda P, x, w, B: P.descend(w[0] @ x, [w]), "dictionary"),
 }
 

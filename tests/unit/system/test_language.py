@@ -20,16 +20,16 @@ Wrong = Callable[[sd.System, Any, Any, Any], Any]
 
 WRONG: dict[str, tuple[Wrong, str]] = {
     "a name that is taken": (lambda P, x, w, B: P.scalars("w"), "'w' is the name of vectors"),
-    "a name that is none": (lambda P, x, w, B: P.scalars("2u"), "is no name"),
+    "a name that is none": (lambda P, x, w, B: P.scalars("2u"), "is not a valid name"),
     "a keyword": (lambda P, x, w, B: P.scalars("lambda"), "choose another"),
     "a foreign symbol": (
         lambda P, x, w, B: P.descend((w @ x)[0] * sp.Symbol("eta"), {w: 1}),
-        "belongs to nothing",
+        "was not declared",
     ),
     "a fixed vector": (lambda P, x, w, B: P.descend((B @ x) ** 2, {B: 1}), "fixed=True"),
     "a scalar for a vector": (lambda P, x, w, B: P.update({w: 2}), "must be a vector"),
     "too few values": (lambda P, x, w, B: P.descend((w @ x)[0], {w: [1, 2, 3]}), "3 values"),
-    "nothing that moves": (lambda P, x, w, B: P.update({}), "say what moves"),
+    "nothing that moves": (lambda P, x, w, B: P.update({}), "give a dictionary"),
     "an unknown constraint": (lambda P, x, w, B: P.constrain(w, "spher"), "did you mean 'sphere'"),
     "probabilities": (lambda P, x, w, B: P.latents("c", {1: 0.5, 2: 0.4}), "sum to 1"),
     "a correlation": (
@@ -160,7 +160,7 @@ def test_what_is_not_linear_in_means_over_a_batch_is_refused() -> None:
     P = sd.System()
     x, w, B = P.inputs("x", batch_ratio=2), P.vectors("w"), P.vectors("B", fixed=True)
     gap = w @ x - B @ x
-    with pytest.raises(InputError, match="stands outside of its mean"):
+    with pytest.raises(InputError, match="stands outside a mean"):
         P.descend(gap**2, {w: 1})
     with pytest.raises(InputError, match="linear in means"):
         P.descend(x.mean(gap) ** 2, {w: 1})

@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[Callable[[], None], str, str]] = {
     "sign of coordinates": (_sign_of_coordinates, "coordinate", "update"),
     "decay of absolute values": (_decay_of_absolute_values, "coordinate", "update"),
     "an example used twice": (_example_used_twice, "twice", "again"),
-    "a number that grows with N": (_growing_number, "grows with N", "vectors"),
+    "grows with N or is not known": (_growing_number, "grows with N", "vectors"),
     "covariances that do not commute": (_covariances_that_do_not_commute, "eigenspaces", "inputs"),
     "gradient of a jump": (_gradient_of_a_jump, "jumps", "descend"),
     "a mean that does not exist": (_mean_that_does_not_exist, "exist", "descend"),

@@ -149,11 +149,11 @@ def test_a_stated_rule_is_shown_as_all_rules_are(given: dict[str, Any]) -> None:
 
 
 def test_keys_of_stated_rules_are_checked() -> None:
-    with pytest.raises(sd.InputError, match="averaging_rate: missing"):
+    with pytest.raises(sd.InputError, match="averaging_rate: is missing"):
         _problem(consistency_weight=0.5)
-    with pytest.raises(sd.InputError, match="has no meaning without"):
+    with pytest.raises(sd.InputError, match="has no effect without"):
         _problem(averaging_rate=0.5)
-    with pytest.raises(sd.InputError, match="not derived together with"):
+    with pytest.raises(sd.InputError, match="cannot be combined with"):
         _problem(**SOBOLEV, loss="abs(s - t)")
     with pytest.raises(sd.InputError, match="did you mean sobolev_weight"):
         _problem(sobolev_wieght=0.5)
@@ -183,7 +183,7 @@ def test_a_sphere_of_a_mixture_is_not_stated() -> None:
 def test_a_sphere_is_measured_with_inputs_of_the_system() -> None:
     P, other = sd.System(), sd.System()
     x, w = P.inputs("x", INPUTS), P.vectors("w")
-    with pytest.raises(sd.InputError, match="is for a sphere only"):
+    with pytest.raises(sd.InputError, match="is allowed for a sphere only"):
         P.constrain(w, "orthonormal", inputs=x)
     with pytest.raises(sd.InputError, match="expected inputs of this system"):
         P.constrain(w, "sphere", inputs=w)

@@ -88,7 +88,7 @@ def test_a_jump_may_be_at_a_parameter() -> None:
         run = P.solve(alpha=[1, 3], initial=start, after=value)
         np.testing.assert_allclose(run["w.B"], np.minimum([1, 3], value), rtol=1e-12)
     Q = _ridge(lambda P: sp.Heaviside(P.alpha**2 - 2))
-    with pytest.raises(sd.NotClosed, match="no root of a linear equation"):
+    with pytest.raises(sd.NotClosed, match="no linear equation gives"):
         Q.rates({"w.w": 1, "w.B": 0, "B.B": 1})
 
 
