@@ -82,14 +82,13 @@ def start_of_overlaps(study: Study, given: Mapping[str, Any]) -> Initial:
     for name in ("Q", "R"):
         if name not in given:
             raise InputError(
-                f"missing; order parameters are given by {', '.join(known)}, of which Q and R are "
-                "needed",
+                f"is missing; order parameters are {', '.join(known)}: give at least Q and R",
                 argument=name,
             )
     data = study.data_model
     if data is None:
         raise InputError(
-            "missing; order parameters need inputs beside a state file", argument="inputs"
+            "is missing; order parameters belong to inputs, so give both", argument="inputs"
         )
     state = _state(study, data, given)
     further = {
@@ -143,7 +142,7 @@ def _teachers(
         stated = data.dimension is not None and "data" in study.model_fields_set
         if study.initial.draw == "sampled" and not stated:
             raise InputError(
-                "missing; the inputs have no dimension in which teachers could be drawn",
+                "is missing, and the inputs have no dimension; give T, or a dimension",
                 argument="T",
             )
         drawn = initial(study).state
@@ -219,7 +218,7 @@ def _check_families(
         return
     for name in own:
         if name not in given:
-            raise InputError(f"missing; {', '.join(own)} are given together", argument=name)
+            raise InputError(f"is missing; give all of {', '.join(own)}", argument=name)
     blocks = {field.families: further[field.packed] for field in own.values()}
     blocks |= {
         ("J", "J"): state.student_overlap,

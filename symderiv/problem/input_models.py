@@ -45,13 +45,16 @@ __all__ = [
 ]
 
 Size = Annotated[Dimension | None, Key("dimension of the inputs", "N")]
-NONLINEARITY = Key("a name or a formula in ``x``", "f")
+NONLINEARITY = Key("nonlinearity of the inputs: a name, or a formula in ``x``", "f")
 LATENT = Key("dimension of the latent vectors", "D")
 Features = Annotated[
     FileOrArrays | None,
-    Key("shape (N, D), or a file with it (``features``); drawn normal when left out", "F"),
+    Key(
+        "features, shape (N, D), or a file with them (``features``); drawn normal when left out",
+        "F",
+    ),
 ]
-FeatureSeed = Annotated[Seed, Key("of the drawn features")]
+FeatureSeed = Annotated[Seed, Key("seed of the drawn features")]
 _LATENT_KEYS = ("nonlinearity", "latent_dimension", "components", "separation", "assignment")
 
 
@@ -69,7 +72,8 @@ class Isotropic(InputModel, table="data"):
     dimension: Annotated[
         Dimension | None,
         Key(
-            "for drawn initial vectors and simulations; without it only the limit N → ∞ is meant",
+            "dimension of the inputs, for drawn initial vectors and simulations; the limit N → ∞ "
+            "when left out",
             "N",
         ),
     ] = None
@@ -96,10 +100,12 @@ class Spectrum(InputModel, table="data"):
 
     model: Literal["spectrum"] = "spectrum"
     dimension: Size = None
-    eigenvalues: Annotated[list[Number], Key("not negative, not all zero, shape (L,)", "ρ_k")]
+    eigenvalues: Annotated[
+        list[Number], Key("eigenvalues, not negative and not all zero, shape (L,)", "ρ_k")
+    ]
     weights: Annotated[
         list[Number] | None,
-        Key("multiplicities over N, shape (L,), sum 1; equal ones when left out"),
+        Key("multiplicities divided by N, shape (L,), with sum 1; equal ones when left out"),
     ] = None
 
     @filling
@@ -129,9 +135,11 @@ class PowerLaw(InputModel, table="data"):
     """
 
     model: Literal["power-law"] = "power-law"
-    dimension: Annotated[Dimension | None, Key("a multiple of L", "N")] = None
+    dimension: Annotated[Dimension | None, Key("dimension of the inputs, a multiple of L", "N")] = (
+        None
+    )
     distinct_eigenvalues: Annotated[Dimension, Key("number of eigenvalues", "L")]
-    exponent: Annotated[Number, Key("of the power law", "β")]
+    exponent: Annotated[Number, Key("exponent of the power law", "β")]
 
     @filling
     def __init__(
@@ -162,21 +170,27 @@ class Covariance(InputModel, table="data"):
         FileOrArrays,
         Key(
             "the covariance, shape (N, N); or an .npz file with the array ``covariance`` or "
-            "``samples``; or an .npy file. A matrix that is not symmetric is one of samples"
+            "``samples``; or an .npy file. A matrix that is not symmetric is read as samples"
         ),
     ]
     array: Annotated[
         str | None, Key("the name of the array in an .npz file, if it has another one")
     ] = None
-    dimension: Annotated[Dimension | None, Key("when it shall be checked", "N")] = None
+    dimension: Annotated[
+        Dimension | None, Key("dimension of the inputs; symderiv checks it where you give it", "N")
+    ] = None
     distinct_eigenvalues: Annotated[
-        Dimension | None, Key("sorted eigenvalues become the means of L groups of neighbours", "L")
+        Dimension | None,
+        Key(
+            "number of groups: the means of L groups of neighbours replace the eigenvalues",
+            "L",
+        ),
     ] = None
     grouping_tolerance: Annotated[
         Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False)] | None,
-        Key("relative distance within which two eigenvalues are one; 1e-9 when left out"),
+        Key("relative distance within which eigenvalues count as equal; 1e-9 when left out"),
     ] = None
-    normalise: Annotated[bool, Key("divide by the mean eigenvalue")] = False
+    normalise: Annotated[bool, Key("whether eigenvalues are divided by their mean")] = False
 
     @filling
     def __init__(
@@ -226,13 +240,13 @@ class HiddenManifold(InputModel, table="data"):
     latent_ratio: Annotated[
         Positive | None,
         Key(
-            "D/N of the limit N, D → ∞, instead of the two dimensions",
+            "ratio D/N in the limit N, D → ∞; it replaces both dimensions",
             instead_of=("dimension", "latent_dimension", "features", "seed"),
         ),
     ] = None
     nodes: Annotated[
         Annotated[int, Field(ge=1, le=100_000)] | None,
-        Key("of the limiting spectrum; 64 when left out"),
+        Key("number of nodes of the limiting spectrum; 64 when left out"),
     ] = None
 
     @filling
@@ -305,30 +319,45 @@ class GaussianMixture(InputModel, table="data"):
     dimension: Size = None
     probabilities: Annotated[
         list[Positive] | None,
-        Key("of the components, sum 1; equal ones when left out (latent vectors only)"),
+        Key(
+            "probabilities of the components, with sum 1; equal ones when left out (latent vectors "
+            "only)"
+        ),
     ] = None
     eigenvalues: Annotated[
         list[list[Number]] | None,
         Key(
-            "of every component, shape (components, L)",
+            "eigenvalues of every component, shape (components, L)",
             "ρ_k",
             instead_of=(*_LATENT_KEYS, "means", "standardise", "features", "seed"),
         ),
     ] = None
-    weights: Annotated[list[Number] | None, Key("multiplicities over N, shape (L,), sum 1")] = None
+    weights: Annotated[
+        list[Number] | None, Key("multiplicities divided by N, shape (L,), with sum 1")
+    ] = None
     nonlinearity: Annotated[str | None, NONLINEARITY] = None
     latent_dimension: Annotated[Dimension | None, LATENT] = None
-    components: Annotated[Annotated[int, Field(ge=1, le=1000)] | None, Key("their number")] = None
-    separation: Annotated[NotNegative | None, Key("of the components' means")] = None
+    components: Annotated[
+        Annotated[int, Field(ge=1, le=1000)] | None, Key("number of components")
+    ] = None
+    separation: Annotated[
+        NotNegative | None,
+        Key("range α of the means of the components, which are drawn uniformly from [−α, α)"),
+    ] = None
     assignment: Annotated[
         Literal["sample", "coordinate"] | None,
-        Key("one component per example, or one per latent coordinate"),
+        Key("whether a component is drawn for each example, or for each latent coordinate"),
     ] = None
     means: Annotated[
         Literal["common", "coordinate"],
-        Key("the components' means: the same in all latent coordinates, or drawn for each"),
+        Key(
+            "whether the means of the components are common to all latent coordinates, or drawn "
+            "for each"
+        ),
     ] = "coordinate"
-    standardise: Annotated[bool, Key("latent coordinates to mean 0 and variance 1")] = True
+    standardise: Annotated[
+        bool, Key("whether latent coordinates are scaled to mean 0 and variance 1")
+    ] = True
     features: Features = None
     seed: FeatureSeed = 0
 

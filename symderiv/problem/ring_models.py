@@ -94,14 +94,19 @@ class NLGP(RingModel, table="data"):
     """
 
     model: Literal["nlgp"] = "nlgp"
-    gain: Annotated[Gain, Key("towards 0 the inputs are Gaussian, ``inf`` gives signs", "g")]
+    gain: Annotated[
+        Gain, Key("gain: the inputs become Gaussian towards 0, and signs at ``inf``", "g")
+    ]
     lengths: Annotated[
         Lengths,
-        Key("correlation lengths in sites, of label 1 and of label 0; one number for one law", "ξ"),
+        Key(
+            "correlation lengths in sites, of label 1 and of label 0; one number for both labels",
+            "ξ",
+        ),
     ]
-    convention: Annotated[Literal["erf(u/sqrt(2))", "erf(u)"], Key("the nonlinearity", "ψ")] = (
-        "erf(u/sqrt(2))"
-    )
+    convention: Annotated[
+        Literal["erf(u/sqrt(2))", "erf(u)"], Key("nonlinearity of the inputs", "ψ")
+    ] = "erf(u/sqrt(2))"
 
     @filling
     def __init__(
@@ -137,12 +142,12 @@ class SinglePulse(RingModel, table="data"):
     lengths: Annotated[
         Lengths,
         Key(
-            "of pulses in sites, ``(least, most)`` for label 1 and for label 0, each length "
-            "equally often; one number for pulses of one length",
+            "lengths of pulses in sites, ``(least, most)`` for label 1 and for label 0, each "
+            "length equally often; one number for pulses of one length",
             "ℓ",
         ),
     ]
-    complement: Annotated[bool, Key("half of the inputs are the complement of a pulse")] = True
+    complement: Annotated[bool, Key("whether half of the inputs are complements of pulses")] = True
 
     @filling
     def __init__(

@@ -294,8 +294,8 @@ class Study(Table):
         """
         if self.rule_keys:
             raise InputError(
-                f"not derived together with {what}, which is for plain descent of the squared "
-                "loss; remove the key",
+                f"cannot be combined with {what}, which is derived for plain descent of the "
+                "squared loss; remove the key",
                 argument=self.rule_keys[0],
             )
 
@@ -402,7 +402,7 @@ def parse_study(
     try:
         raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"not a TOML file: {error}") from None
+        raise InputError(f"is not a TOML file: {error}") from None
     return study_from_mapping(with_values(raw, changes or {}), base, timed=timed)
 
 
@@ -536,7 +536,7 @@ def _read_sweep(raw: Any, prefix: str = "") -> dict[str, list[Any]]:
         except InputError as error:
             raise error.renamed(f'sweep."{name}"') from None
     if math.prod(len(values) for values in result.values()) > 100_000:
-        raise InputError("more than 100000 combinations", argument="sweep")
+        raise InputError("has more than 100000 combinations; give fewer values", argument="sweep")
     return result
 
 

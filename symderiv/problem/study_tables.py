@@ -48,26 +48,41 @@ class Network(Table, table="network"):
         [network]
     """
 
-    activation: Annotated[str, Key("g, a name or a formula in ``x``")]
+    activation: Annotated[
+        str, Key("activation of the students: a name, or a formula in ``x``", "g")
+    ]
     teacher_activation: Annotated[
-        str | None, Key("g̃, a name or a formula in ``x``; g when left out")
+        str | None,
+        Key("activation of the teachers: a name, or a formula in ``x``; g when left out", "g̃"),
     ] = None
-    students: Annotated[Units, Key("units of the student", "K")]
-    teachers: Annotated[Units, Key("units of the teacher", "M")]
-    student_weights: Annotated[Weights, Key("a text is a formula in K and M", "v")] = "1/sqrt(M)"
-    teacher_weights: Annotated[Weights, Key("a text is a formula in K and M", "ṽ")] = "1/sqrt(M)"
+    students: Annotated[Units, Key("number of student units", "K")]
+    teachers: Annotated[Units, Key("number of teacher units", "M")]
+    student_weights: Annotated[
+        Weights, Key("output weights of the students; a text is a formula in K and M", "v")
+    ] = "1/sqrt(M)"
+    teacher_weights: Annotated[
+        Weights, Key("output weights of the teachers; a text is a formula in K and M", "ṽ")
+    ] = "1/sqrt(M)"
     train_second_layer: Annotated[
         bool,
-        Key("whether v learns", sources={"RieglerBiehl1995": "output weights that are trained"}),
+        Key(
+            "whether training changes the output weights v",
+            sources={"RieglerBiehl1995": "output weights that are trained"},
+        ),
     ] = False
     student_biases: Annotated[
-        Number | list[Number], RuleKey("of units g(x_i + b_i)", "b", sources=_BIASES)
+        Number | list[Number],
+        RuleKey("biases of the student units g(x_i + b_i)", "b", sources=_BIASES),
     ] = 0.0
     teacher_biases: Annotated[
-        Number | list[Number], RuleKey("of units g̃(y_n + c_n)", "c", sources=_BIASES)
+        Number | list[Number],
+        RuleKey("biases of the teacher units g̃(y_n + c_n)", "c", sources=_BIASES),
     ] = 0.0
     train_biases: Annotated[
-        bool, RuleKey("whether b learns, by its gradient", sources=_TRAINED_BIASES)
+        bool,
+        RuleKey(
+            "whether training changes the biases b, by gradient descent", sources=_TRAINED_BIASES
+        ),
     ] = False
 
 
@@ -79,35 +94,47 @@ class Training(Table, table="training"):
     """
 
     learning_rate: Annotated[
-        NotNegative, Key("of the first layer; results say where it is the default", "η", quick=True)
+        NotNegative,
+        Key(
+            "learning rate of the first layer; results name the default where you gave none",
+            "η",
+            quick=True,
+        ),
     ] = 0.5
     second_layer_learning_rate: Annotated[
-        NotNegative | None, Key("η when left out", "η_v", quick=True)
+        NotNegative | None,
+        Key("learning rate of the output weights; η when left out", "η_v", quick=True),
     ] = None
     order: Annotated[
         Literal["full", "small-learning-rate"],
-        Key("with the terms of order η², or without", quick=True),
+        Key("whether the equations contain the terms of order η² (full) or not", quick=True),
     ] = "full"
     weight_decay: Annotated[
-        NotNegative, Key("of the first layer", "κ", quick=True, sources=_DECAY)
+        NotNegative, Key("weight decay of the first layer", "κ", quick=True, sources=_DECAY)
     ] = 0.0
     second_layer_weight_decay: Annotated[
-        NotNegative, Key("of the second layer", "κ_v", quick=True, sources=_DECAY)
+        NotNegative, Key("weight decay of the second layer", "κ_v", quick=True, sources=_DECAY)
     ] = 0.0
     label_noise: Annotated[
         NotNegative,
-        Key("of the teacher", "σ", quick=True, sources={"SaadSolla1997": "noise on labels"}),
+        Key(
+            "standard deviation of Gaussian noise on the labels",
+            "σ",
+            quick=True,
+            sources={"SaadSolla1997": "noise on labels"},
+        ),
     ] = 0.0
     loss: Annotated[
         str,
         RuleKey(
-            f"ℓ(s, t) of output and target: {', '.join(NAMED)}, or a formula in ``s`` and ``t``",
+            f"loss ℓ(s, t) of output s and target t: {', '.join(NAMED)}, or a formula in ``s`` and "
+            "``t``",
             sources={"BenArous2021": "descent of losses other than the squared one"},
         ),
     ] = "squared"
     target: Annotated[
         Literal["sum", "sign"],
-        RuleKey("what is taught: the teacher's sum, or its sign", sources=_SIGNS),
+        RuleKey("target of the student: the output of the teacher, or its sign", sources=_SIGNS),
     ] = "sum"
     label_flip: Annotated[
         Probability,
@@ -119,15 +146,15 @@ class Training(Table, table="training"):
         float,
         Field(gt=0.0, le=1.0),
         RuleKey(
-            "dropout: the probability with which each unit is kept, in s and in the gradients; "
-            "errors are those of all units with v times ``evaluation_scale``",
+            "dropout: the probability that a student unit stays active for an example; errors use "
+            "all units, with v times ``evaluation_scale``",
             sources=_DROPOUT,
         ),
     ] = 1.0
     evaluation_scale: Annotated[
         Number | None,
         RuleKey(
-            "factor of v in errors with dropout; ``keep`` when left out",
+            "factor of v when errors are computed with dropout; ``keep`` when left out",
             only_with="training.keep",
             sources=_DROPOUT,
         ),
@@ -135,8 +162,8 @@ class Training(Table, table="training"):
     input_noise: Annotated[
         NotNegative,
         RuleKey(
-            "the student sees ξ + σ_x ε, in fields and updates; ``noisy_error`` is the error at "
-            "such inputs",
+            "standard deviation of noise on the inputs of the student, which sees ξ + σ_x ε; "
+            "``noisy_error`` is the error at noisy inputs",
             "σ_x",
             sources={"Bishop1995": "noise on inputs"},
         ),
@@ -144,8 +171,8 @@ class Training(Table, table="training"):
     update_noise: Annotated[
         NotNegative,
         RuleKey(
-            "every update adds σ_J ζ/√N to J_i, ζ standard Gaussian; with ``batch_ratio`` a step "
-            "adds σ_J ζ",
+            "noise on updates: every step adds σ_J ζ/√N to J_i, with ζ standard Gaussian; with "
+            "``batch_ratio`` a step adds σ_J ζ",
             "σ_J",
             sources={"WellingTeh2011": "noise on updates"},
         ),
@@ -153,7 +180,7 @@ class Training(Table, table="training"):
     batch: Annotated[
         Annotated[int, Field(ge=1, le=10**9)] | None,
         RuleKey(
-            "so many examples per step, and their mean gradient; α counts examples",
+            "number of examples in a step, which descends their mean gradient; α counts examples",
             "b",
             acts="rates",
             sources={"Bordelon2022": "batches of examples"},
@@ -162,8 +189,8 @@ class Training(Table, table="training"):
     batch_ratio: Annotated[
         Positive | None,
         RuleKey(
-            "b = cN examples per step, J ← J − η (√N/b) Σ F ξ, v and b likewise N times a step of "
-            "``batch``",
+            "examples in a step per input: a step has b = cN examples, J ← J − η (√N/b) Σ F ξ; "
+            "output weights and biases move N times as far as in a step of ``batch``",
             "c",
             acts="steps",
             instead_of=("batch",),
@@ -181,7 +208,8 @@ class Training(Table, table="training"):
         float,
         Field(ge=0.0, lt=1.0),
         RuleKey(
-            "V ← βV + step, and V is added to J, v and biases; weight decay stands beside",
+            "momentum: V ← βV + step, and V is added to J, v and biases; weight decay acts "
+            "directly, without momentum",
             "β",
             acts="rates",
             sources=_POLYAK,
@@ -190,8 +218,8 @@ class Training(Table, table="training"):
     momentum_rate: Annotated[
         Positive | None,
         RuleKey(
-            "momentum with 1 − β = γ/N and steps N times smaller; with U = NV results have ``P`` = "
-            "E u x, ``W`` = E u u, ``C`` = E u y",
+            "rate of momentum of order 1/N: 1 − β = γ/N, with steps N times smaller; with U = NV "
+            "results have ``P`` = E u x, ``W`` = E u u, ``C`` = E u y",
             "γ",
             instead_of=("momentum",),
             apart=("training.batch_ratio", "training.normalise"),
@@ -201,8 +229,9 @@ class Training(Table, table="training"):
     normalise: Annotated[
         Literal["none", "gradient", "sphere"],
         RuleKey(
-            "gradient: steps of J divided by √(E Σ_i F_i² · E|ξ|²/N), the mean over examples at "
-            "the present weights; sphere: each J_i rescaled after each step so that Q_ii stays",
+            "normalisation of steps. gradient divides the steps of J by √(E Σ_i F_i² · E|ξ|²/N), "
+            "the mean over examples at the present weights; sphere rescales each J_i after each "
+            "step so that Q_ii is constant",
             sources_of={
                 "gradient": {
                     "HazanLevyShalevShwartz2015": "steps divided by the size of the gradient"
@@ -214,8 +243,9 @@ class Training(Table, table="training"):
     schedule: Annotated[
         str | dict[str, Number | list[Number]] | None,
         RuleKey(
-            "factor of all rates in time: ``{times = […], rates = […]}``, constant in between; "
-            "``{power = a, after = α₀}``: 1 up to α₀, then (α/α₀)^(−a); or a formula in ``alpha``",
+            "factor of all learning rates that depends on time: ``{times = […], rates = […]}`` is "
+            "constant in between; ``{power = a, after = α₀}`` is 1 up to α₀, then (α/α₀)^(−a); a "
+            "text is a formula in ``alpha``",
             acts="time",
             sources={"dAscoli2022": "learning rates that change in time"},
         ),
@@ -223,7 +253,7 @@ class Training(Table, table="training"):
     bias_learning_rate: Annotated[
         NotNegative | None,
         RuleKey(
-            "b_i ← b_i − (η_b/N) F_i; η when left out",
+            "learning rate of the biases, b_i ← b_i − (η_b/N) F_i; η when left out",
             "η_b",
             only_with="network.train_biases",
             sources=_TRAINED_BIASES,
@@ -232,8 +262,8 @@ class Training(Table, table="training"):
     sobolev_weight: Annotated[
         NotNegative,
         RuleKey(
-            "the loss gains λ/2 times the squared norm of the difference of the gradients of s and "
-            "t by the input",
+            "weight of gradients in the loss: it gains λ/2 times the squared norm of the "
+            "difference between the gradients of s and t by the input",
             "λ",
             acts="statement",
             apart=_NOT_STATED,
@@ -243,7 +273,8 @@ class Training(Table, table="training"):
     consistency_weight: Annotated[
         NotNegative,
         RuleKey(
-            "the loss gains λ/2 (s − a)², a the output of the averaged students A (a mean teacher)",
+            "weight of a mean teacher: the loss gains λ/2 (s − a)², where a is the output of the "
+            "averaged students A",
             "λ",
             acts="statement",
             needs="averaging_rate",
@@ -254,7 +285,8 @@ class Training(Table, table="training"):
     averaging_rate: Annotated[
         Positive | None,
         RuleKey(
-            "A ← A + γ (J − A)/N, from A = J; results have ``J.A``, ``A.A``, ``A.B``",
+            "rate of averaging the students, A ← A + γ (J − A)/N, from A = J; results have "
+            "``J.A``, ``A.A``, ``A.B``",
             "γ",
             only_with="training.consistency_weight",
             sources=_AVERAGED,
@@ -303,15 +335,22 @@ class InitialState(Table, table="initial"):
     ] = 0.01
     teacher: Annotated[
         Literal["random", "orthogonal"],
-        Key("teachers drawn at random, or exactly orthogonal ones of norm² N"),
+        Key("whether teachers are drawn at random, or are exactly orthogonal with squared norm N"),
     ] = "random"
-    draw: Annotated[Literal["sampled", "mean"], Key("overlaps of drawn vectors, or their mean")] = (
-        "sampled"
-    )
-    seed: Annotated[Seed, Key("of the drawn vectors", quick=True)] = 0
+    draw: Annotated[
+        Literal["sampled", "mean"],
+        Key(
+            "whether the run begins with overlaps of drawn vectors, or with the mean of such "
+            "overlaps"
+        ),
+    ] = "sampled"
+    seed: Annotated[Seed, Key("seed of the drawn vectors", quick=True)] = 0
     state: Annotated[
         str | None,
-        Key("a state file instead of drawn vectors", instead_of=("draw", "student_std", "teacher")),
+        Key(
+            "name of a state file, which replaces the drawn vectors",
+            instead_of=("draw", "student_std", "teacher"),
+        ),
     ] = None
 
 
@@ -322,15 +361,17 @@ class SimulationPlan(Table, table="simulation"):
         [simulation]
     """
 
-    runs: Annotated[int, Field(ge=1, le=100_000), Key("their number")] = 4
+    runs: Annotated[int, Field(ge=1, le=100_000), Key("number of independent runs")] = 4
     method: Annotated[
         Literal["auto", "vectors", "gram"],
         Key(
-            "vectors for explicit weight vectors, gram for their overlaps only, at the same law; "
-            "auto: the cheaper one"
+            "method of simulation: vectors keeps the weight vectors, gram only their overlaps, "
+            "with the same distribution; auto chooses the faster one"
         ),
     ] = "auto"
-    end: Annotated[NotNegative | None, Key("last time α; that of [time] when left out")] = None
+    end: Annotated[
+        NotNegative | None, Key("last time α of the simulation; the end in [time] when left out")
+    ] = None
 
 
 class Time(Table, table="time"):
@@ -340,28 +381,30 @@ class Time(Table, table="time"):
         [time]
     """
 
-    end: Annotated[Positive | None, Key("last time α, examples / N")] = None
-    points: Annotated[
-        int, Field(ge=1, le=1_000_000), Key("number of times, the first of which is 0")
-    ] = 200
-    spacing: Annotated[Literal["log", "linear"], Key("of the times")] = "log"
+    end: Annotated[Positive | None, Key("last time α = examples / N")] = None
+    points: Annotated[int, Field(ge=1, le=1_000_000), Key("number of times; the first is 0")] = 200
+    spacing: Annotated[Literal["log", "linear"], Key("spacing of the times")] = "log"
     values: Annotated[
         list[NotNegative] | None,
         Key(
-            "ascending times at which results are wanted, instead of end, points, spacing",
+            "ascending times of the results; they replace end, points and spacing",
             instead_of=("end", "points", "spacing"),
         ),
     ] = None
     relative_tolerance: Annotated[
-        float, Field(ge=1e-14, le=0.1, allow_inf_nan=False), Key("of Q, R and v")
+        float, Field(ge=1e-14, le=0.1, allow_inf_nan=False), Key("relative tolerance of Q, R and v")
     ] = 1e-9
-    absolute_tolerance: Annotated[NotNegative, Key("of Q, R and v")] = 1e-14
+    absolute_tolerance: Annotated[NotNegative, Key("absolute tolerance of Q, R and v")] = 1e-14
     method: Annotated[
-        Literal["auto", "explicit", "implicit"], Key("kind of steps; auto: by the problem")
+        Literal["auto", "explicit", "implicit"],
+        Key("kind of time steps; auto chooses by the problem"),
     ] = "auto"
     compression: Annotated[
         Literal["auto", "on", "off"],
-        Key("many eigenvalues as few nodes; auto: as the accuracy allows"),
+        Key(
+            "whether a few nodes represent many eigenvalues; auto does so where the accuracy "
+            "allows it"
+        ),
     ] = "auto"
 
     @model_validator(mode="after")

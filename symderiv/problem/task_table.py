@@ -22,17 +22,21 @@ class Task(Table, table="task"):
 
     until: Annotated[
         NotNegative | None,
-        Key("α at which the next task begins; 0 for a task that is only named in a mixture"),
+        Key("time α at which the next task begins; 0 for a task that only mixtures use"),
     ] = None
     teachers: Annotated[
-        list[Index] | None, Key("numbers, from 0, of the teachers whose sum is taught")
+        list[Index] | None, Key("teachers whose sum is the target, numbered from 0")
     ] = None
     head: Annotated[
         Index | Literal["shared"] | None,
-        Key("output weights: a number, or those of the first; its own when left out"),
+        Key(
+            "output weights of the student: the number of the task whose weights are used, or "
+            "shared for those of task 0; its own when left out"
+        ),
     ] = None
     mixture: Annotated[
-        dict[str, Probability] | None, Key("probability of each task, drawn per example")
+        dict[str, Probability] | None,
+        Key("probability of each task, which is drawn for every example"),
     ] = None
     data: Annotated[
         Eigenvalues | None,

@@ -155,7 +155,7 @@ def test_averages_follow_the_weights_by_their_definition() -> None:
     [
         ({"velocities": V}, "velocities: is not one of Q, R, T, v, b, P, W, C, v_velocity, "),
         ({"b_velocty": V}, "b_velocty: is not one of Q, R, T, v, b, P, W, C, v_velocity, "),
-        ({"W": None}, "W: missing; P, W, C are given together"),
+        ({"W": None}, "W: is missing; give all of P, W, C"),
         ({"P": 9 * ORDER["P"]}, "P: P, W, C at eigenvalue 1 of 1 are not overlaps of any vectors"),
         ({"C": ORDER["W"]}, "C: has shape (3, 3), expected (3, 2), or (1, 3, 2) per eigenvalue"),
         ({"b": [0.1]}, "b: has shape (1,), expected (3,)"),

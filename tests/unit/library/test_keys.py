@@ -105,7 +105,7 @@ def test_a_new_key_needs_nothing_but_its_record() -> None:
     assert Made(rate=1.0, weight=2.0, size=0.0).rate == 1.0
     with pytest.raises(ValidationError, match="given together with size"):
         Made(rate=1.0, weight=2.0, size=0.5)
-    with pytest.raises(ValidationError, match="missing; rate needs it"):
+    with pytest.raises(ValidationError, match="is missing; rate needs it"):
         Made(rate=1.0)
 
 
