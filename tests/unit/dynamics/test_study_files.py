@@ -157,7 +157,7 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         ("[time]", '[sweep]\n"data.dimension" = [8, 9]\n[time]', "data.distinct_eigenvalues: 4"),
         ("[network]", "network = 1\n[other]", "network"),
         ("[data]", "[[data]]", "data"),
-        ("=", "= =", "not a TOML file"),
+        ("=", "= =", "is not a TOML file"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_with_the_full_name(old, new, named):

@@ -37,11 +37,11 @@ def test_a_name_stands_for_one_key(name: str, key: str) -> None:
         ("lr", "did you mean learning_rate?"),
         ("data.expnent", "did you mean exponent?"),
         ("network.learning_rate", "did you mean learning_rate?"),
-        ("method", "may be simulation.method and time.method"),
+        ("method", "could mean simulation.method and time.method"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, hint: str) -> None:
-    with pytest.raises(sd.InputError, match=r"is not the name of a key|may be") as caught:
+    with pytest.raises(sd.InputError, match=r"is not the name of a key|could mean") as caught:
         study_key(name)
     assert hint in str(caught.value)
     assert caught.value.argument == name
