@@ -83,7 +83,9 @@ def test_the_signature_that_is_shown_has_every_key_and_the_docstring_says_its_ra
 
 def test_the_schema_says_what_keys_mean() -> None:
     schema = study_schema()["$defs"]
-    assert schema["Training"]["properties"]["momentum"]["description"].startswith("β; momentum: V ← βV")
+    assert schema["Training"]["properties"]["momentum"]["description"].startswith(
+        "β; momentum: V ← βV"
+    )
     assert "`evaluation_scale`" in schema["Training"]["properties"]["keep"]["description"]
     assert schema["Covariance"]["properties"]["file"]["type"] == "string"
 
