@@ -122,7 +122,7 @@ def expect(
     """
     values = _options(expr=expr, covariance=covariance, mean=mean, digits=digits)
     if (expr is None) == (batch is None):
-        raise InputError("give either a formula EXPR or --batch FILE")
+        raise InputError("give either a formula EXPR or --batch FILE, not both")
     _run(values, batch=batch, as_json=as_json)
 
 

@@ -118,7 +118,7 @@ def test_one_activation_per_slot() -> None:
         (("i2", "--activation", "erf", "--formula", ""), "empty"),
         (("i2", "--formula", "1"), "--activation"),
         (("i2", "--activation", "nonsense(x)", "--formula", "1"), "nonsense"),
-        (("x*y", "--activation", "erf", "--formula", "1"), "--activation: goes with"),
+        (("x*y", "--activation", "erf", "--formula", "1"), "--activation: is allowed with"),
         (("x*y", "--covariance", "[[1]]", "--formula", "1"), "covariance has only 1 field"),
         (("x*y", "--covariance", "[[1,2],[2,1]]", "--formula", "1"), "not positive semidefinite"),
         (("x*y", "--covariance", "[[1", "--formula", "1"), "--covariance: is not JSON"),

@@ -185,7 +185,7 @@ def test_one_component_and_the_limit_have_no_sampler_and_lists_have_to_fit():
     assert mixed_spectra([0.5, 0.5], [[1.0], [2.0]], None, 4096).latent is not None
     with pytest.raises(InputError, match="1 lists for 2 probabilities"):
         mixed_spectra([0.5, 0.5], [[1.0]])
-    with pytest.raises(InputError, match="common eigenspaces"):
+    with pytest.raises(InputError, match="share their eigenspaces"):
         mixed_spectra([0.5, 0.5], [[1.0], [2.0, 3.0]])
     with pytest.raises(InputError, match="6 is not a multiple of the 4 eigenvalues"):
         spectrum([1.0, 2.0, 3.0, 4.0], dimension=6)

@@ -45,7 +45,7 @@ def test_answers_stand_where_the_template_had_its_own(tmp_path: Path) -> None:
     assert (tables["network"]["students"], tables["network"]["teachers"]) == (3, 1)
     assert (tables["data"]["dimension"], tables["time"]["end"]) == (64, 7.5)
     assert found.study.count("#") == study_from_template("two-units").study.count("#")
-    with pytest.raises(sd.InputError, match="is there already"):
+    with pytest.raises(sd.InputError, match="exists already"):
         study_from_template("two-units", tmp_path / "study.toml")
 
 

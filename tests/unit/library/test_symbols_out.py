@@ -60,7 +60,7 @@ def test_states_are_packed_and_others_refused() -> None:
         f.pack({"Q": Q, "R": R, "T": np.eye(2)})
     with pytest.raises(InputError, match="entries along its first axis"):
         f.unpack(np.zeros(3))
-    with pytest.raises(InputError, match="more than a state"):
+    with pytest.raises(InputError, match="more than the state"):
         PLAIN.replace(schedule="1/(1 + alpha)").rhs()
 
 

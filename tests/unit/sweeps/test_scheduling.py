@@ -110,7 +110,7 @@ def test_a_box_that_kills_every_worker_and_a_cluster_that_is_gone_end_the_sweep(
 ) -> None:
     grid = Grid(study, OVER)
     there = layout_of(grid)
-    for error, said in ((KilledWorker(), "killed 10 workers"), (OSError(), "scheduler is gone")):
+    for error, said in ((KilledWorker(), "killed 10 workers"), (OSError(), "scheduler stopped")):
         cluster = Cluster(lambda call, error=error: error)  # type: ignore[misc]
         on(cluster, monkeypatch)
         jobs = [scheduling.Job(there.box_at(0))]
