@@ -91,7 +91,7 @@ def test_a_check_tries_all_and_finds_what_is_stale(
     own = _Library(monkeypatch, tmp_path)
     own.write(thorough=True)
     assert own.write(check=True) == ["1 right", "1 wrong"]
-    with pytest.raises(InputError, match="changed: is for writing"):
+    with pytest.raises(InputError, match="changed: is allowed only when the ledger is written"):
         own.write(check=True, changed=True)
     before = own.records
     own.text = PAPER.replace("2*C", "3*C").replace('"integral"', '"integral"\nuses = ["1 long"]', 1)
