@@ -13,6 +13,7 @@ from symderiv.api.problem import Problem
 from symderiv.api.results.verified import Verdicts
 from symderiv.experiment.studies.simulation import Simulation
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import why_unread
 from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
@@ -138,7 +139,7 @@ def _ledger(path: Path) -> Verdicts:
     try:
         records = read_ledger(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'cannot be read'}", argument="path") from None
+        raise InputError(f"{path}: {why_unread(path, error)}", argument="path") from None
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
         raise InputError(f"{path.name}: is not a ledger", argument="path") from None
     unsettled = sum(record["verdict"] == "unsettled" for record in records)

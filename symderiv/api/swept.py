@@ -44,7 +44,11 @@ def swept(
     Raises:
         InputError: a text is no key with values, or nothing may be written there.
     """
-    grid = dict(parse_over(text) for text in over or ())
+    grid = {}
+    for key, values in map(parse_over, over or ()):
+        if key in grid:
+            raise InputError(f"{key} is given twice; give all its values at once", argument="over")
+        grid[key] = values
     # refused before anything is computed
     formats = ((page, "html"), (netcdf, "nc"))
     others = [

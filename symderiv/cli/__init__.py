@@ -6,7 +6,6 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import io
 import os
@@ -95,31 +94,43 @@ def _usage(error: Any) -> NoReturn:
         sys.exit(USAGE)
     context = getattr(error, "ctx", None)
     hint = f" (see {context.command_path} --help)" if context is not None else ""
-    _fail(f"{_mistyped(context, error) or error.format_message()}{hint}", USAGE)
+    said = error.format_message().replace("Value error, ", "").replace(": Input should", ": should")
+    _fail(f"{_mistyped(context, error) or said.removesuffix('.')}{hint}", USAGE)
 
 
 def _mistyped(context: Any, error: Any) -> str:
-    """An option or a command that there is not, and the nearest one.
+    """An option, a command or a word that there is not, and what was meant.
 
     Also for commands that let unknown options pass because a formula may begin like one ("-x").
     """
     if context is None:
         return ""
+    from symderiv.foundation.nearest import nearest
+
     command = next(iter(sys.argv[1:]), "")
     if context.parent is None and command not in _HOMES and not command.startswith("-"):
-        nearest = difflib.get_close_matches(command, _HOMES, n=1)
-        found = "".join(f" (did you mean {name}?)" for name in nearest)
-        return f"No such command: {command}{found}"
-    if not context.ignore_unknown_options and type(error).__name__ != "NoSuchOption":
-        return ""
+        meant = nearest(command, [*_HOMES, "--help", "--version"])
+        meant = f"solve {command}" if command.endswith(".toml") else meant
+        return f"No such command: {command}" + (f" (did you mean {meant}?)" if meant else "")
     known = [name for option in context.command.params for name in option.opts] + ["--help"]
-    words = (word.partition("=")[0] for word in sys.argv[2:] if word.startswith("--"))
+    words = [word.partition("=")[0] for word in sys.argv[2:] if word.startswith("--")]
     typed = next((word for word in words if word not in known), None)
-    if typed is None:
-        return ""
-    nearest = difflib.get_close_matches(typed, known, n=1)
-    found = "".join(f" (did you mean {name}?)" for name in nearest)
-    return f"No such option: {typed}{found}"
+    if typed is not None:
+        meant = nearest(typed, (name for name in known if name.startswith("--")))
+        if not meant and "--set" in known:
+            from symderiv.problem.key_names import nearest_key
+
+            key = nearest_key(typed)
+            meant = f"--set {key}=VALUE" if key else ""
+        return f"No such option: {typed}" + (f" (did you mean {meant}?)" if meant else "")
+    if type(error).__name__ == "UsageError" and "extra argument" in error.format_message():
+        taken = ", ".join(
+            p.make_metavar(context)
+            for p in context.command.params
+            if p.param_type_name == "argument"
+        )
+        return f"{error.format_message()}; {command} takes {taken or 'no word'} beside its options"
+    return ""
 
 
 def _keep_what_was_typed() -> None:

@@ -32,11 +32,15 @@ class Format(StrEnum):
 
 
 _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format.json: "json"}
+_FORMATS = {ending: format for format, ending in _ENDINGS.items()}
 
 
 @calling("api/deriving:derive")
 def derive(
-    format: Annotated[Format, option("--format", "How the derivation is written.")] = Format.text,
+    format: Annotated[
+        Format | None,
+        option("--format", "How it is written.", show_default="as --output ends, else text"),
+    ] = None,
     output: Annotated[
         Path | None,
         option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
@@ -49,7 +53,8 @@ def derive(
 
     Example:  symderiv derive --activation erf --format html --output erf.html
     """
-    format = Format.json if json_ else Format(format)
+    ending = "" if output is None else output.suffix[1:]
+    format = Format.json if json_ else Format(format or _FORMATS.get(ending, Format.text))
     file = text_output(output, _ENDINGS[format], force=force)
     with status("Deriving the order-parameter equations", quiet=json_):
         import symderiv

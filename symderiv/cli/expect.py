@@ -20,6 +20,7 @@ from symderiv.cli.output import Json, status
 from symderiv.formula.json_values import load_json
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import why_unread
 
 _OPTIONS: Final = {
     "expression": "EXPR",
@@ -47,7 +48,7 @@ def _lines(path: str) -> Iterator[bytes]:
         with Path(path).open("rb") as file:
             yield from file
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a path"
+        reason = why_unread(Path(path), error)
         raise InputError(f"{quoted(path)}: {reason}", argument="--batch") from None
 
 

@@ -13,6 +13,7 @@ from symderiv.formula.definitions import expanded
 from symderiv.formula.known_functions import FUNCTIONS
 from symderiv.formula.reader import quoted, read, to_text
 from symderiv.foundation.errors import FormulaError
+from symderiv.foundation.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -108,9 +109,9 @@ def activation(text: str) -> Activation:
     if name in NAMED:
         return Activation(name, NAMED[name])
     if name != "x" and re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        known = ", ".join(NAMED)
+        meant = did_you_mean(name, NAMED) or f"; one of {', '.join(NAMED)}"
         raise FormulaError(
-            f"unknown activation {quoted(text.strip())}; write a formula in x, or one of {known}"
+            f"unknown activation {quoted(text.strip())}{meant}, or write a formula in x"
         )
     tree = expanded(read(text, ("x",)))
     measure(tree, {"x": None})

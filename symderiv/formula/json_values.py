@@ -33,7 +33,7 @@ def load_json(text: str, argument: str | None) -> Any:
         where = quoted(text[error.pos :]) if error.pos < len(text) else "the end"
         raise InputError(
             f"is not JSON near {where}: {error.msg.lower()} "
-            '(fractions and symbols are strings: "1/3", "c12")',
+            'in rows such as [[1, 0.5], [0.5, 1]] (fractions and symbols are strings: "1/3", "c12")',
             argument=argument,
         ) from None
     except InputError as error:

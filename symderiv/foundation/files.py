@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.nearest import did_you_mean
 
 # What a killed process left of a file is removed by a later writer of the same file, but not so
 # soon that it might belong to one that is still writing.
@@ -112,11 +113,24 @@ def read_file(path: Path) -> bytes:
             raise InputError(f"{path}: is a {kind}, not a file")
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'cannot be read'}") from None
+        raise InputError(f"{path}: {why_unread(path, error)}") from None
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: is not a path") from None
+
+
+def why_unread(path: Path, error: OSError | ValueError) -> str:
+    """Return why a file cannot be read, and what to do if it is not there."""
+    if not isinstance(error, OSError):
+        return "is not a path"
+    reason = error.strerror or "cannot be read"
+    if not isinstance(error, FileNotFoundError):
+        return reason
+    beside: list[str] = []
+    with contextlib.suppress(OSError):
+        beside = [name for name in os.listdir(path.parent) if not name.startswith(".")][:1000]
+    return reason + (did_you_mean(path.name, beside) or "; check its name and its folder")
 
 
 def set_aside(path: Path, word: str) -> Path:

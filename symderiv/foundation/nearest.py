@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["did_you_mean"]
+__all__ = ["did_you_mean", "nearest"]
 
 _COMMON: Final = {
     "lr": "learning_rate",
@@ -51,31 +51,56 @@ _COMMON: Final = {
     "beta": "exponent",
     "data": "inputs",
     "covariance": "inputs",
+    "out": "output",
+    "epsilon": "tolerance",
+    "tol": "tolerance",
+    "run": "solve",
+    "integrate": "solve",
+    "simulation": "simulate",
+    "train": "simulate",
+    "sgd": "simulate",
+    "mean": "expect",
+    "expectation": "expect",
+    "average": "expect",
+    "new": "init",
+    "bibtex": "cite",
+    "late": "asymptotics",
+    "phase_diagram": "map",
+    "codegen": "generate",
 }
 """Names of other libraries and letters of papers, with the words that symderiv has for them."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the nearest known one, or nothing.
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that was meant by one that is unknown; empty if none is near.
 
     Args:
-        name: As it was typed.
+        name: As it was typed; options with their hyphens.
         known: Names that there are; of dotted ones the last part counts too.
     """
-    names = list(dict.fromkeys(known))
-    typed = name[:80]
-    lower, last = typed.lower(), typed.lower().rpartition(".")[2]
     parts: dict[str, str] = {}
-    for each in names:
+    for each in dict.fromkeys(known):
         for part in (each.rpartition(".")[2], each):
-            parts.setdefault(part.lower(), each)
-    common = _COMMON.get(last, "")
+            parts.setdefault(_plain(part), each)
+    typed = _plain(name[:80])
+    last = typed.rpartition(".")[2]
+    for meant in (typed, _COMMON.get(last, "")):
+        if meant in parts:
+            return parts[meant]
+    beginning = [part for part in parts if len(last) > 2 and part.startswith(last)]
     close = (
-        [parts[lower]]
-        if lower in parts
-        else [parts[common]]
-        if common in parts
-        else difflib.get_close_matches(typed, names, n=1)
-        or [parts[part] for part in difflib.get_close_matches(last, list(parts), n=1)]
+        difflib.get_close_matches(typed, list(parts), n=1)
+        or difflib.get_close_matches(last, list(parts), n=1)
+        or beginning[:1]
     )
-    return f"; did you mean {close[0]}?" if close else ""
+    return parts[close[0]] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: :func:`nearest`, or nothing."""
+    meant = nearest(name, known)
+    return f"; did you mean {meant}?" if meant else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().lstrip("-").replace("-", "_")

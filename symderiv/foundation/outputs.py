@@ -19,6 +19,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import kind_of, signature, write_whole
@@ -27,6 +28,12 @@ from symderiv.foundation.seals import STREAMED, is_sealed, sealed
 __all__ = ["Output", "OutputFolder", "as_output", "check_apart", "check_names", "resolved"]
 
 STANDARD_OUTPUT = "-"
+
+#: Endings that say what is in a file; names with others, or without, are the user's own.
+_SAYING: Final = frozenset(
+    ("nc", "csv", "zarr", "npz", "toml", "json", "html", "tex", "pdf", "svg", "png", "py", "c")
+    + ("jl", "bib")
+)
 
 
 class Output:
@@ -65,12 +72,22 @@ class Output:
         #: What is written: the path itself, or what it leads to as a symbolic link.
         self.file = self.path
         check_names(self.path)
+        self._check_ending()
         self.real = resolved(self.path)
         if self.path.is_symlink():
             self.file = self.real
         _check_special(self.path)
         self._replaceable(self.file)
         _check_folder(self.path, self.real.parent)
+
+    def _check_ending(self) -> None:
+        """Refuse a name that says another format than is written."""
+        ending = self.path.suffix[1:].lower()
+        if ending in _SAYING and ending != self.format:
+            raise InputError(
+                f"{self.path}: ends in .{ending}, and this file is .{self.format}; "
+                f"name it {self.path.stem}.{self.format}"
+            )
 
     def write(self, content: bytes | memoryview, *, seal: bool = True) -> None:
         """Write the file, whole or not at all.
@@ -272,7 +289,9 @@ def _check_folder(path: Path, folder: Path) -> None:
         if found is None:
             continue
         if kind_of(found) != "folder":
-            raise InputError(f"{path}: {place.name} is a {kind_of(found) or 'file'}, not a folder")
+            kind = kind_of(found) or "file"
+            which = "" if place == resolved(path) else f"{place.name} "
+            raise InputError(f"{path}: {which}is a {kind}, not a folder; choose another name")
         if not os.access(place, os.W_OK | os.X_OK):
             raise InputError(f"{path}: the folder {place} cannot be written to")
         return

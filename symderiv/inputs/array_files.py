@@ -17,6 +17,7 @@ from typing import IO
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import why_unread
 from symderiv.foundation.seals import is_broken
 from symderiv.inputs.given import Given, Source
 
@@ -84,7 +85,7 @@ def read_matrix(
     except InputError:
         raise
     except OSError as error:
-        raise InputError(f"{name}: {error.strerror or 'cannot be read'}", argument="file") from None
+        raise InputError(f"{name}: {why_unread(path, error)}", argument="file") from None
     except _DAMAGED as error:
         reason = printable((str(error).splitlines() or [type(error).__name__])[0], 120)
         raise InputError(f"{name}: is damaged ({reason})", argument="file") from None

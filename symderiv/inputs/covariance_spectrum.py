@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import why_unread
 from symderiv.inputs.array_files import printable, read_matrix
 from symderiv.inputs.given import Given, Source
 from symderiv.inputs.model import Component, DataModel
@@ -140,8 +141,7 @@ def read_spectrum(
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "cannot be read"
-        raise InputError(f"{name}: {reason}", argument="file") from None
+        raise InputError(f"{name}: {why_unread(path, error)}", argument="file") from None
     return _read_spectrum(path.absolute(), array, name, found.st_mtime_ns, found.st_size)
 
 

@@ -209,6 +209,9 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
             return f'does not belong to model = "{where[1]}"'
     else:
         known = known_keys(where[:-1])
+    homes = [f"[{table}]" for table in _TABLES if name in known_keys([table])]
+    if homes and name not in known:
+        return f"unknown key here; it stands in {' or '.join(homes)}"
     return "unknown key" + did_you_mean(name, known)
 
 

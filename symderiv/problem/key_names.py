@@ -13,12 +13,12 @@ from functools import cache
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.nearest import did_you_mean
+from symderiv.foundation.nearest import did_you_mean, nearest
 from symderiv.problem.checked import known_keys
 from symderiv.problem.input_models import Data
 from symderiv.problem.study_tables import TABLES
 
-__all__ = ["STATED", "by_key", "key_of", "study_key"]
+__all__ = ["STATED", "by_key", "key_of", "nearest_key", "study_key"]
 
 STATED: Final = ("network", "training", "initial")
 """Tables whose keys are arguments of a Problem."""
@@ -88,6 +88,11 @@ def study_key(name: str) -> str:
             several = " and ".join(f"{each}.{name}" for each in tables)
             raise InputError(f"could mean {several}; write the full name", argument=name)
     raise InputError(f"is not the name of a key{did_you_mean(name, _known_names())}", argument=name)
+
+
+def nearest_key(name: str) -> str:
+    """Return the name of a key that was meant by one that is unknown; empty if none is near."""
+    return nearest(name, _known_names())
 
 
 def key_of(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.files import kind_of
+from symderiv.foundation.files import kind_of, why_unread
 from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.seals import is_broken
@@ -298,7 +298,7 @@ def load_state(path: str | Path) -> State:
     except InputError as error:
         raise InputError(f"{path.name}: {error}", argument="initial.state") from None
     except OSError as error:
-        reason = error.strerror or "cannot be read"
+        reason = why_unread(path, error)
         raise InputError(f"{path}: {reason}", argument="initial.state") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(

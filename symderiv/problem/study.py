@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -38,7 +37,7 @@ from symderiv.problem.study_tables import (
     Training,
 )
 from symderiv.problem.task_table import Task
-from symderiv.problem.toml_text import short_text, to_toml, value_to_toml
+from symderiv.problem.toml_text import read_toml, short_text, to_toml, value_to_toml
 
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel
@@ -399,11 +398,7 @@ def parse_study(
         InputError: not TOML, or a key or value is not acceptable; with a sweep, every combination
             is checked.
     """
-    try:
-        raw = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"is not a TOML file: {error}") from None
-    return study_from_mapping(with_values(raw, changes or {}), base, timed=timed)
+    return study_from_mapping(with_values(read_toml(text), changes or {}), base, timed=timed)
 
 
 def with_values(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

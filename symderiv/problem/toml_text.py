@@ -5,9 +5,37 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+from symderiv.foundation.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+#: What to do about what the reader of TOML says.
+_MENDS: Final = {
+    "Invalid value": "write texts in quotation marks and decimals with a point",
+    "Expected '='": "write key = value in a line, below its [table]",
+    "Cannot overwrite": "the key is there twice, remove one",
+    "Cannot declare": "the table is there twice, remove one",
+}
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a text.
+
+    Raises:
+        InputError: it is not TOML; the message has the line and what to do.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise InputError(f"is not a TOML file: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        reason = str(error)
+        at = re.search(r"at line (\d+)", reason)
+        line = f", {short_text(text.splitlines()[int(at[1]) - 1].strip())}" if at else ""
+        mend = next((f"; {words}" for begins, words in _MENDS.items() if begins in reason), "")
+        raise InputError(f"is not a TOML file: {reason}{line}{mend}") from None
 
 
 def to_toml(tables: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.files import kind_of
+from symderiv.foundation.files import kind_of, why_unread
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.seals import is_sealed
 
@@ -199,7 +199,7 @@ def _opened(path: str | Path) -> Iterator[Any]:
             raise InputError(f"{path}: is a {kind}, not a result")
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {why_unread(path, error)}") from None
     if not is_sealed(content):
         raise InputError(
             f"{path}: is not a complete result of symderiv: another program wrote or changed it, "

@@ -37,6 +37,7 @@ TAKEN = frozenset(
 )
 
 _RANGE = re.compile(r"(?P<log>log:)?(?P<low>[^:,]+):(?P<high>[^:,]+):(?P<count>[^:,]+)")
+_NO_COUNT = re.compile(r"(log:)?[-+.e\d]+:[-+.e\d]+")
 _MOST_VALUES = 10**7
 MOST_POINTS = 10**8
 
@@ -174,6 +175,10 @@ def values_of(text: str) -> list[Any]:
     match = _RANGE.fullmatch(text.strip())
     if match is not None:
         return _spread(text, match)
+    if _NO_COUNT.fullmatch(text.strip()):
+        raise InputError(
+            f"{text!r} is a range without a count; write low:high:count", argument="over"
+        )
     try:
         # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
         return list(tomllib.loads(f"values = [{text}]")["values"])

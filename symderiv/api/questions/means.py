@@ -63,7 +63,9 @@ def mean(
     """
     digits = _digits(digits)
     if covariance is None:
-        raise InputError("is missing", argument="covariance")
+        raise InputError(
+            "is missing; give one row for each field, [[1, 0.5], [0.5, 1]]", argument="covariance"
+        )
     law = read_law(covariance, mean)
     function, fields = read_expression(expression, law.covariance.rows)
     zero = ["0"] * law.covariance.rows

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv.problem.study_tables import all_records
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
         return citation_of_claims([(name, equation)])
     if equation is not None:
         raise InputError("needs the name of a paper", argument="equation")
+    if not name.endswith(".toml") and not Path(name).exists():
+        raise InputError(
+            f"{name!r} is neither a study file nor one of {', '.join(names())}"
+            + did_you_mean(name, names())
+        )
     return citation_of(load_study(name, timed=False))
 
 

@@ -135,7 +135,10 @@ def late_learning(
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
 
-    chosen = read_activation(setting.activation)
+    try:
+        chosen = read_activation(setting.activation)
+    except InputError as error:
+        raise error.renamed("activation") from None
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)

@@ -64,6 +64,7 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     found: dict[str, tuple[Any, ...]] = {}
     for text in over:
         key, equals, ends = text.partition("=")
+        key = key.strip()
         scale = ("log",) if ends.startswith("log:") else ()
         parts = ends.removeprefix("log:").split(":")
         if not equals or len(parts) != 2:
@@ -74,7 +75,9 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
             values = tuple(tomllib.loads(f"value = {part}")["value"] for part in parts)
         except tomllib.TOMLDecodeError:
             raise InputError(f"{text!r}: its ends must be numbers", argument="over") from None
-        found[key.strip()] = (*values, *scale)
+        if key in found:
+            raise InputError(f"{key} is given twice; give another key", argument="over")
+        found[key] = (*values, *scale)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import Summary
+from symderiv.problem.toml_text import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,15 +129,13 @@ class OneStep(Setting):
         """
         inline = isinstance(source, str) and "\n" in source
         name = "" if inline else Path(source).name
+        content = b"" if inline else read_file(Path(source))
         try:
-            text = str(source) if inline else read_file(Path(source)).decode("utf-8")
-            return cls._made(tomllib.loads(text))
+            return cls._made(read_toml(str(source) if inline else content.decode("utf-8")))
         except UnicodeDecodeError:
             raise InputError("is not UTF-8 text").inside(name) from None
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{name or 'text'}: is not a TOML file: {error}") from None
         except InputError as error:
-            raise (error.inside(name) if name else error) from None
+            raise (error if inline else error.inside(name)) from None
 
     def quick(self) -> OneStep:
         """Return a version that takes seconds: n at most 200 with its ratios, at most 8 trials."""

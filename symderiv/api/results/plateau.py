@@ -124,7 +124,10 @@ def plateau(
     from symderiv.analysis.plateau.plateau_report import plateau_report
     from symderiv.formula import activation as read_activation
 
-    chosen = read_activation(activation)
+    try:
+        chosen = read_activation(activation)
+    except InputError as error:
+        raise error.renamed("activation") from None
     return Plateau(plateau_report(chosen, teacher, eta, digits, full=full))
 
 
