@@ -124,12 +124,9 @@ def _mistyped(context: Any, error: Any) -> str:
             meant = f"--set {key}=VALUE" if key else ""
         return f"No such option: {typed}" + (f" (did you mean {meant}?)" if meant else "")
     if type(error).__name__ == "UsageError" and "extra argument" in error.format_message():
-        taken = ", ".join(
-            p.make_metavar(context)
-            for p in context.command.params
-            if p.param_type_name == "argument"
-        )
-        return f"{error.format_message()}; {command} takes {taken or 'no word'} beside its options"
+        places = context.command.collect_usage_pieces(context)[1:]
+        taken = " and ".join(places) or "no word"
+        return f"{error.format_message()}; {command} takes {taken} beside its options"
     return ""
 
 

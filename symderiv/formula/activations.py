@@ -109,9 +109,10 @@ def activation(text: str) -> Activation:
     if name in NAMED:
         return Activation(name, NAMED[name])
     if name != "x" and re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        meant = did_you_mean(name, NAMED) or f"; one of {', '.join(NAMED)}"
+        known = ", ".join(NAMED)
         raise FormulaError(
-            f"unknown activation {quoted(text.strip())}{meant}, or write a formula in x"
+            f"unknown activation {quoted(text.strip())}; write a formula in x, or one of {known}"
+            + did_you_mean(name, NAMED)
         )
     tree = expanded(read(text, ("x",)))
     measure(tree, {"x": None})

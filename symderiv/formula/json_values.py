@@ -32,8 +32,8 @@ def load_json(text: str, argument: str | None) -> Any:
     except json.JSONDecodeError as error:
         where = quoted(text[error.pos :]) if error.pos < len(text) else "the end"
         raise InputError(
-            f"is not JSON near {where}: {error.msg.lower()} "
-            'in rows such as [[1, 0.5], [0.5, 1]] (fractions and symbols are strings: "1/3", "c12")',
+            f"is not JSON near {where}: {error.msg.lower()}; write rows such as "
+            '[[1, 0.5], [0.5, 1]], and fractions and symbols in quotation marks ("1/3", "c12")',
             argument=argument,
         ) from None
     except InputError as error:

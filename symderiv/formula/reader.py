@@ -79,7 +79,7 @@ _HINTS: Final = {
     "}": "braces are not allowed",
     "'": "strings are not allowed",
     '"': "strings are not allowed",
-    ".": "attributes are not allowed",
+    ".": "attributes are not allowed, functions have their name alone",
     "%": "the remainder is not allowed",
     "|": "write Abs(x) for the modulus",
     "\n": "a formula is one line",
@@ -135,7 +135,9 @@ def _parse(text: str) -> ast.expr:
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
         where = f" near {quoted(text[max(error.offset - 1, 0) :])}" if error.offset else ""
-        raise FormulaError(f"cannot read the formula {quoted(text)}{where}") from None
+        raise FormulaError(
+            f"cannot read the formula {quoted(text)}{where}; check its operators and brackets"
+        ) from None
     except (ValueError, MemoryError, RecursionError, OverflowError, Warning):
         raise FormulaError(f"cannot read the formula {quoted(text)}") from None
 

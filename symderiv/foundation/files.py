@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.nearest import did_you_mean
+from symderiv.foundation.nearest import nearest
 
 # What a killed process left of a file is removed by a later writer of the same file, but not so
 # soon that it might belong to one that is still writing.
@@ -123,14 +123,15 @@ def read_file(path: Path) -> bytes:
 def why_unread(path: Path, error: OSError | ValueError) -> str:
     """Return why a file cannot be read, and what to do if it is not there."""
     if not isinstance(error, OSError):
-        return "is not a path"
+        return "cannot be read"
     reason = error.strerror or "cannot be read"
     if not isinstance(error, FileNotFoundError):
         return reason
-    beside: list[str] = []
+    beside: dict[str, str] = {}
     with contextlib.suppress(OSError):
-        beside = [name for name in os.listdir(path.parent) if not name.startswith(".")][:1000]
-    return reason + (did_you_mean(path.name, beside) or "; check its name and its folder")
+        beside = {name.partition(".")[0]: name for name in sorted(os.listdir(path.parent))}
+    meant = beside.get(nearest(path.name.partition(".")[0], beside))
+    return reason + (f"; did you mean {meant}?" if meant else "; check its name and its folder")
 
 
 def set_aside(path: Path, word: str) -> Path:

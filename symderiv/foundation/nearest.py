@@ -89,9 +89,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
             return parts[meant]
     beginning = [part for part in parts if len(last) > 2 and part.startswith(last)]
     close = (
-        difflib.get_close_matches(typed, list(parts), n=1)
+        beginning[:1]
+        or difflib.get_close_matches(typed, list(parts), n=1)
         or difflib.get_close_matches(last, list(parts), n=1)
-        or beginning[:1]
     )
     return parts[close[0]] if close else ""
 

@@ -31,8 +31,7 @@ STANDARD_OUTPUT = "-"
 
 #: Endings that say what is in a file; names with others, or without, are the user's own.
 _SAYING: Final = frozenset(
-    ("nc", "csv", "zarr", "npz", "toml", "json", "html", "tex", "pdf", "svg", "png", "py", "c")
-    + ("jl", "bib")
+    {"nc", "csv", "zarr", "npz", "toml", "json", "html", "tex", "pdf", "svg", "png", "py", "c"}
 )
 
 
@@ -72,13 +71,13 @@ class Output:
         #: What is written: the path itself, or what it leads to as a symbolic link.
         self.file = self.path
         check_names(self.path)
-        self._check_ending()
         self.real = resolved(self.path)
         if self.path.is_symlink():
             self.file = self.real
         _check_special(self.path)
         self._replaceable(self.file)
         _check_folder(self.path, self.real.parent)
+        self._check_ending()
 
     def _check_ending(self) -> None:
         """Refuse a name that says another format than is written."""

@@ -100,7 +100,9 @@ def _of_archive(
 ) -> tuple[str, np.ndarray]:
     """Return the matrix of an .npz archive."""
     if not zipfile.is_zipfile(file):
-        raise InputError(f"{name}: is neither an .npy nor an .npz file", argument="file")
+        raise InputError(
+            f"{name}: is neither an .npy nor an .npz file; numpy.save writes one", argument="file"
+        )
     file.seek(0)
     with zipfile.ZipFile(file) as archive:
         members = archive.namelist()

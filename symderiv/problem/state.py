@@ -289,7 +289,9 @@ def load_state(path: str | Path) -> State:
             arrays: dict[str, np.ndarray] = {}
             for name in ARRAYS:
                 if name not in archive.files:
-                    raise InputError(f'the array "{name}" is missing')
+                    raise InputError(
+                        f'the array "{name}" is missing; State.save writes files of states'
+                    )
                 try:
                     arrays[name] = archive[name]
                 except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from symderiv.foundation.errors import InputError
-from symderiv.problem.key_names import by_key
+from symderiv.problem.key_names import by_key, key_of
 from symderiv.problem.toml_text import typed_value
 
 __all__ = ["typed_changes"]
@@ -34,6 +34,9 @@ def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, A
             raise InputError("is set twice; remove one", argument=name)
         found[name] = typed_value(value)
     changes = by_key(found)
+    for name in found:
+        if (table := key_of(name)) in changes and "." not in table:
+            raise InputError(f"is a table; set one of its keys, {table}.…", argument=name)
     if end is not None:
         if "time.end" in changes:
             raise InputError("is given twice, as --end and with --set; remove one", argument="end")

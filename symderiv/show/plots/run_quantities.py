@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.show.plots.curves import Curve, Floats
 from symderiv.show.plots.features import final_decay, local_exponent, plateau, resolved
@@ -114,7 +115,9 @@ def quantity_of(name: str) -> Quantity:
     """
     if name not in QUANTITIES:
         known = ", ".join((*QUANTITIES, "status"))
-        raise InputError(f"{name!r} is none of {known}", argument="quantity")
+        raise InputError(
+            f"{name!r} is none of {known}{did_you_mean(name, QUANTITIES)}", argument="quantity"
+        )
     return QUANTITIES[name]
 
 
