@@ -299,6 +299,7 @@ class Problem(Shown):
         T: Array | None = None,
         v: Array | None = None,
         state: State | str | PathLike[str] | None = None,
+        alpha: float = 0.0,
         **further: Array,
     ) -> Rates:
         """Return the right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
@@ -312,6 +313,8 @@ class Problem(Shown):
                 initial state when left out.
             v: output weights, shape (K,); the problem's when left out.
             state: any state, or a file with one; then leave out the others.
+            alpha: the time, where a schedule multiplies the learning rates or tasks follow each
+                other; ``v`` is then the head that is taught.
             further: what the rule adds to the state: trained biases b (K,); with velocities U their
                 overlaps P = U·J/N (K, K), W = U·U/N and C = U·B/N (K, M), v_velocity and
                 b_velocity (K,); with averages ``J.A``, ``A.A``, ``A.B``. What is left out is at
@@ -328,6 +331,7 @@ class Problem(Shown):
         """
         from symderiv.api.arguments.starts import start_of
         from symderiv.api.results.rates import rates_at
+        from symderiv.problem.timetable import study_at
 
         order = given({"Q": Q, "R": R, "T": T, "v": v, **further})
         if order and state is not None:
@@ -335,7 +339,8 @@ class Problem(Shown):
                 "is given beside a state; remove one of them", argument=next(iter(order))
             )
         with naming_arguments(initial="state"):
-            return rates_at(self._study, start_of(self._study, order if order else state))
+            study = study_at(self._study, alpha)
+            return rates_at(study, start_of(study, order if order else state))
 
     def rhs(self) -> RateFunction:
         """Return the right-hand side as a function f(t, y) with the signature that SciPy asks for.
@@ -420,7 +425,9 @@ class Problem(Shown):
         """Return a result that knows its problem, and say aloud what is wrong with it."""
         found = replaced(
             found,
-            by_default=study.by_default(started=initial is not None),
+            by_default=study.by_default(
+                started=initial is not None, sized=isinstance(initial, Mapping) and "J" in initial
+            ),
             origin=self._of(study, self._path),
         )
         for message in dict.fromkeys((*found.warnings, found.failure())):

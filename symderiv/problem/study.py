@@ -122,16 +122,17 @@ class Study(Table):
             tables[table][name] = value
         return self.model_copy(update=tables)
 
-    def by_default(self, *, started: bool = False) -> str:
+    def by_default(self, *, started: bool = False, sized: bool = False) -> str:
         """Return the values that the numbers of a run depend on and that nobody gave, as one line.
 
         Args:
             started: a start was given, so that none is drawn.
+            sized: it was given by weights, which bring the dimension.
         """
         found = {}
         if "learning_rate" not in self.training.model_fields_set:
             found["learning_rate"] = self.training.learning_rate
-        if "data" not in self.model_fields_set and self.data is not None:
+        if "data" not in self.model_fields_set and self.data is not None and not sized:
             found["dimension"] = DEFAULT_DIMENSION
         if self.initial.state is None and not started:
             for name in ("student_std", "seed"):

@@ -14,6 +14,8 @@ from typing import cast
 
 import numpy as np
 
+from symderiv.formula import evaluate_scalar
+from symderiv.foundation.errors import InputError
 from symderiv.problem.study import Study
 
 
@@ -44,6 +46,39 @@ def timetable(study: Study) -> tuple[Phase, ...]:
         Phase(begin, until, _shares(study, begin), _rate(study, begin))
         for begin, until in pairwise(cuts)
     )
+
+
+def study_at(study: Study, alpha: float) -> Study:
+    """Return the study whose rates, constant in time, are those of a study at a time.
+
+    The schedule is in the learning rates, and the teachers of the task that is taught right after
+    ``alpha`` are the only ones with output weights.
+
+    Raises:
+        InputError: no time, a mixture of tasks, or a task with inputs of its own.
+    """
+    if not 0.0 <= alpha < math.inf:
+        raise InputError(f"{alpha} is not a finite time >= 0", argument="alpha")
+    changes: dict[str, object] = {}
+    if study.training.schedule is not None:
+        rate = _rate(study, alpha)
+        factor = evaluate_scalar(rate, {"alpha": alpha}) if isinstance(rate, str) else rate
+        rates = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
+        given = {f"training.{name}": getattr(study.training, name) for name in rates}
+        changes = {key: factor * each for key, each in given.items() if each is not None}
+        changes["training.schedule"] = None
+    if study.task:
+        shares = _shares(study, alpha)
+        number = shares[0][0]
+        if len(shares) > 1 or study.task[number].data is not None:
+            raise InputError(
+                "mixes tasks or has a task with inputs of its own at this time, whose rates depend "
+                "on more than the state; use solve",
+                argument="task",
+            )
+        weights = task_weights(study, number, study.teacher_weights)
+        changes |= {"task": [], "network.teacher_weights": weights.tolist()}
+    return study.changed(changes) if changes else study
 
 
 def numbered_tasks(study: Study) -> tuple[int, ...]:

@@ -61,6 +61,9 @@ def test_a_start_that_is_given_is_not_called_a_default() -> None:
     start = {"Q": [[0.1]], "R": [[0.0]], "T": [[1.0]]}
     run = problem.solve(end=1, points=2, initial=start, progress=False)
     assert run.by_default == "learning_rate = 0.5, dimension = 1000"
+    weights = {"J": [[0.1] * 30], "B": [[1.0] * 30]}
+    sized = problem.solve(end=1, points=2, initial=weights, progress=False)
+    assert sized.by_default == "learning_rate = 0.5"
 
 
 def test_a_state_brings_its_own_spectrum_to_a_problem_of_default_inputs(tmp_path: Path) -> None:

@@ -98,6 +98,29 @@ def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
     )
 
 
+def test_rates_of_schedules_and_tasks_are_the_slope_of_the_trajectory_at_their_time() -> None:
+    h, start = 1e-4, {"Q": Q[:2, :2], "R": R[:2], "T": T}
+    stated = sd.Problem(
+        "erf",
+        students=2,
+        teachers=2,
+        train_second_layer=True,
+        inputs=sd.Isotropic(300),
+        schedule={"power": 0.5, "after": 0.5},
+        tasks=[{"until": 1.0, "teachers": [0]}, {"teachers": [1]}],
+    )
+    run = stated.solve(alpha=[0.5 - h, 0.5, 2 - h, 2, 2 + h], initial=start, progress=False)
+    for at, head, before, after, step in ((1, 0, 0, 1, h), (3, 1, 2, 4, 2 * h)):
+        order = {"Q": run.Q[at], "R": run.R[at], "T": T, "v": run.heads[at, head]}
+        found = stated.rates(**order, alpha=run.alpha[at])
+        accuracy = {"rtol": 2e-3 if at == 1 else 1e-6, "atol": 1e-6}
+        for now, values in ((found.dQ, run.Q), (found.dv, run.heads[:, head])):
+            np.testing.assert_allclose((values[after] - values[before]) / step, now, **accuracy)
+        assert found.generalization_error == pytest.approx(run.generalization_error[at], rel=1e-9)
+    with pytest.raises(sd.InputError, match="finite time"):
+        stated.rates(**start, alpha=-1)
+
+
 @pytest.mark.parametrize(
     ("order", "argument"),
     [
