@@ -12,12 +12,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from symderiv_ledger.claims.statement import BINDERS, Relation, copied, parse_ranges
+from symderiv_ledger.claims.statement import (
+    BINDERS,
+    Relation,
+    bounds_of,
+    copied,
+    name_of,
+    parse_ranges,
+    parts_of,
+)
 
 __all__ = ["OPERATORS", "Mutant", "mutants"]
 
 #: Sizes that papers confuse.
 _SIZES: Final = {"K": ("M",), "M": ("K",), "L": ("M",), "N": ("L",)}
+#: Functions whose first argument is doubled.
+_DOUBLED: Final = ("Sum", "Product", "Integral", "sqrt", "exp", "log", "asin", "erf")
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ def _whole_sides(statement: Relation) -> Iterator[Mutant]:
         if isinstance(side, ast.Constant) and side.value == 0:
             continue
         changes = {
-            "factor 2": ast.BinOp(ast.Constant(2), ast.Mult(), side),
+            "factor 2": _double(side),
             "flipped sign": ast.UnaryOp(ast.USub(), side),
         }
         for operator, changed in changes.items():
@@ -76,15 +86,12 @@ def _whole_sides(statement: Relation) -> Iterator[Mutant]:
 
 def _index_names(statement: Relation) -> set[str]:
     """Return names that sums bind."""
-    names = set()
-    for node in ast.walk(statement.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id not in ("Sum", "Product"):
-                continue
-            for part in node.args[1:]:
-                if isinstance(part, ast.Tuple) and isinstance(part.elts[0], ast.Name):
-                    names.add(part.elts[0].id)
-    return names
+    return {
+        name
+        for node in ast.walk(statement.tree)
+        if isinstance(node, ast.Call) and name_of(node) in ("Sum", "Product")
+        for name, _, _ in bounds_of(node)
+    }
 
 
 def _changeable(statement: Relation) -> list[ast.expr]:
@@ -92,14 +99,14 @@ def _changeable(statement: Relation) -> list[ast.expr]:
     found: list[ast.expr] = []
 
     def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if isinstance(node, ast.Call):
             found.append(node)
-            binder = node.func.id in BINDERS
+            binder = name_of(node) in BINDERS
             for number, argument in enumerate(node.args):
                 if binder and number and isinstance(argument, ast.Tuple):
                     visit(argument.elts[1])
                     visit(argument.elts[2])
-                elif not (node.func.id == "Derivative" and number == 1):
+                elif not (name_of(node) == "Derivative" and number == 1):
                     visit(argument)
             return
         if isinstance(node, ast.Subscript):
@@ -138,6 +145,10 @@ def _says(before: ast.expr, after: ast.expr) -> tuple[str, ast.expr]:
     return f"{ast.unparse(before)} -> {ast.unparse(after)}", after
 
 
+def _double(node: ast.expr) -> ast.expr:
+    return ast.BinOp(ast.Constant(2), ast.Mult(), node)
+
+
 def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         if _is_index(node, indices):
@@ -158,22 +169,16 @@ def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
             part = node.left if left else node.right
             if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
                 continue
-            double = ast.BinOp(ast.Constant(2), ast.Mult(), part)
-            sides = (double, node.right) if left else (node.left, double)
+            sides = (_double(part), node.right) if left else (node.left, _double(part))
             yield _says(node, ast.BinOp(sides[0], node.op, sides[1]))
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id in ("Sum", "Product", "Integral"):
-            double = ast.BinOp(ast.Constant(2), ast.Mult(), node.args[0])
-            yield _says(node, ast.Call(node.func, [double, *node.args[1:]], []))
-        elif node.func.id in ("sqrt", "exp", "log", "asin", "erf"):
-            double = ast.BinOp(ast.Constant(2), ast.Mult(), node.args[0])
-            yield _says(node, ast.Call(node.func, [double], []))
+    elif isinstance(node, ast.Call) and name_of(node) in _DOUBLED:
+        yield _says(node, ast.Call(node.func, [_double(node.args[0]), *node.args[1:]], []))
 
 
 def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
     if not isinstance(node, ast.Subscript):
         return
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = parts_of(node.slice)
     for number, part in enumerate(parts):
         if isinstance(part, ast.Name):
             for name in sorted(indices - {part.id}):
@@ -188,7 +193,7 @@ def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
 def _shifted_index(node: ast.expr, _: set[str]) -> _Changes:
     if not isinstance(node, ast.Subscript):
         return
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = parts_of(node.slice)
     for number, part in enumerate(parts):
         shifted = ast.BinOp(part, ast.Add(), ast.Constant(1))
         yield _says(node, _with_part(node, parts, number, shifted))
@@ -217,7 +222,7 @@ def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
     """Yield factors exchanged, a transposition left out."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
-    elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("transpose", "inverse"):
+    elif isinstance(node, ast.Call) and name_of(node) in ("transpose", "inverse"):
         yield _says(node, node.args[0])
 
 

@@ -26,9 +26,12 @@ __all__ = [
     "MAX_NODES",
     "Range",
     "Relation",
+    "bounds_of",
     "copied",
+    "name_of",
     "parse_ranges",
     "parse_statement",
+    "parts_of",
     "read_tree",
 ]
 
@@ -121,6 +124,25 @@ def copied(node: _Node) -> _Node:
         return copied(value) if isinstance(value, ast.AST) else value
 
     return type(node)(**{name: of(getattr(node, name, None)) for name in node._fields})
+
+
+def name_of(node: ast.expr) -> str:
+    """Return the name that a node is, or that a call or an entry begins with."""
+    if isinstance(node, ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    assert isinstance(node, ast.Name), ast.unparse(node)
+    return node.id
+
+
+def parts_of(node: ast.expr) -> list[ast.expr]:
+    """Return the parts of a tuple; what is none is its only part."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def bounds_of(node: ast.Call) -> list[tuple[str, ast.expr, ast.expr]]:
+    """Return the names that a sum or an integral binds, each with its first and last value."""
+    ranges = [part.elts for part in node.args[1:] if isinstance(part, ast.Tuple)]
+    return [(name_of(name), first, last) for name, first, last in ranges]
 
 
 class Range:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from symderiv_ledger.claims.statement import Relation
+from symderiv_ledger.claims.statement import Relation, bounds_of, name_of, parts_of
 
 __all__ = ["expression_latex", "statement_latex"]
 
@@ -16,18 +16,11 @@ _GREEK: Final = re.compile(
     "rho|[Ss]igma|tau|[Uu]psilon|[Pp]hi|chi|[Pp]si|[Oo]mega"
 )
 _FUNCTIONS: Final = {
+    **{name: f"\\{name}" for name in ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det")},
     "asin": r"\arcsin",
     "acos": r"\arccos",
     "atan": r"\arctan",
     "log": r"\ln",
-    "exp": r"\exp",
-    "sin": r"\sin",
-    "cos": r"\cos",
-    "tan": r"\tan",
-    "sinh": r"\sinh",
-    "cosh": r"\cosh",
-    "tanh": r"\tanh",
-    "det": r"\det",
     "Max": r"\max",
     "Min": r"\min",
     "Gamma": r"\Gamma",
@@ -41,6 +34,11 @@ _RELATIONS: Final = {
     ast.Gt: ">",
     ast.GtE: r"\ge",
 }
+_AROUND: Final = {
+    "sqrt": r"\sqrt{%s}",
+    "abs": r"\left|%s\right|",
+    "delta": r"\delta_{%s}",
+}
 _ACCENTS: Final = {"tilde": r"\tilde", "hat": r"\hat", "bar": r"\bar"}
 # what binds more tightly has the larger number
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
@@ -48,11 +46,7 @@ _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
 
 def statement_latex(statement: Relation) -> str:
     """Return the statement, relations and all."""
-    tree = statement.tree
-    pieces = [expression_latex(tree.left)]
-    for relation, side in zip(tree.ops, tree.comparators, strict=True):
-        pieces += [_RELATIONS[type(relation)], expression_latex(side)]
-    return " ".join(pieces)
+    return expression_latex(statement.tree)
 
 
 def expression_latex(node: ast.AST) -> str:
@@ -71,8 +65,7 @@ def _latex(node: ast.AST) -> tuple[str, int]:
     if isinstance(node, ast.BinOp):
         return _binary(node)
     if isinstance(node, ast.Subscript):
-        assert isinstance(node.value, ast.Name)
-        return _entry(node.value.id, node.slice), _ATOM
+        return _entry(name_of(node), node.slice), _ATOM
     if isinstance(node, ast.Call):
         return _call(node)
     if isinstance(node, ast.Compare):
@@ -133,26 +126,19 @@ def _letter(text: str) -> str:
 
 
 def _entry(name: str, index: ast.expr) -> str:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    shown = ",".join(expression_latex(part) for part in parts)
-    return (
-        f"{{{_name(name)}}}_{{{shown}}}"
-        if "_" not in _name(name)
-        else (rf"{_name(name)}\left[{shown}\right]")
-    )
+    letter, shown = _name(name), ",".join(map(expression_latex, parts_of(index)))
+    return rf"{letter}\left[{shown}\right]" if "_" in letter else f"{{{letter}}}_{{{shown}}}"
 
 
 def _call(node: ast.Call) -> tuple[str, int]:
-    assert isinstance(node.func, ast.Name)
-    name = node.func.id
+    name = name_of(node)
     if name in ("Sum", "Product"):
         return _big(r"\sum" if name == "Sum" else r"\prod", node), _PRODUCT
     if name == "Integral":
         text = _within(node.args[0], _PRODUCT)
-        for part in node.args[1:]:
-            assert isinstance(part, ast.Tuple)
-            variable, first, last = (expression_latex(piece) for piece in part.elts)
-            text = rf"\int_{{{first}}}^{{{last}}} {text}\, d{variable}"
+        for bound, *ends in bounds_of(node):
+            first, last = map(expression_latex, ends)
+            text = rf"\int_{{{first}}}^{{{last}}} {text}\, d{_name(bound)}"
         return text, _PRODUCT
     if name == "Derivative":
         order = f"^{expression_latex(node.args[2])}" if len(node.args) > 2 else ""
@@ -160,23 +146,16 @@ def _call(node: ast.Call) -> tuple[str, int]:
         return rf"\frac{{d{order}}}{{d{variable}{order}}} {_within(node.args[0], _PRODUCT)}", 2
     if name == "If":
         condition, yes, no = (expression_latex(part) for part in node.args)
-        return (
-            rf"\begin{{cases}} {yes} & {condition} \\ {no} & \text{{else}} \end{{cases}}",
-            _ATOM,
-        )
+        cases = rf"{yes} & {condition} \\ {no} & \text{{else}}"
+        return rf"\begin{{cases}} {cases} \end{{cases}}", _ATOM
     if name in ("Matrix", "Vector"):
         return _matrix(name, node.args), _ATOM
     arguments = ", ".join(expression_latex(argument) for argument in node.args)
-    if name == "sqrt":
-        return rf"\sqrt{{{arguments}}}", _ATOM
-    if name == "abs":
-        return rf"\left|{arguments}\right|", _ATOM
-    if name == "delta":
-        return rf"\delta_{{{arguments}}}", _ATOM
-    if name == "transpose":
-        return f"{{{_within(node.args[0], _ATOM)}}}^T", _POWER
-    if name == "inverse":
-        return f"{{{_within(node.args[0], _ATOM)}}}^{{-1}}", _POWER
+    if name in _AROUND:
+        return _AROUND[name] % arguments, _ATOM
+    if name in ("transpose", "inverse"):
+        above = "T" if name == "transpose" else "{-1}"
+        return f"{{{_within(node.args[0], _ATOM)}}}^{above}", _POWER
     if name == "kron":
         # in brackets when it is multiplied: a matrix acts on all of it
         return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _SUM
@@ -196,10 +175,9 @@ def _matrix(name: str, arguments: Sequence[ast.expr]) -> str:
 def _big(symbol: str, node: ast.Call) -> str:
     text = _within(node.args[0], _PRODUCT)
     conditions = [expression_latex(part) for part in node.args[1:] if isinstance(part, ast.Compare)]
-    for part in reversed(node.args[1:]):
-        if isinstance(part, ast.Tuple):
-            name, first, last = (expression_latex(piece) for piece in part.elts)
-            below = ",\\ ".join([f"{name}={first}", *conditions])
-            text = rf"{symbol}_{{{below}}}^{{{last}}} {text}"
-            conditions = []
+    for name, *ends in reversed(bounds_of(node)):
+        first, last = map(expression_latex, ends)
+        below = ",\\ ".join([f"{_name(name)}={first}", *conditions])
+        text = rf"{symbol}_{{{below}}}^{{{last}}} {text}"
+        conditions = []
     return text

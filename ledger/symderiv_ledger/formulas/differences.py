@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import permutations
 from typing import Any
 
-__all__ = ["places"]
+from scipy.optimize import linear_sum_assignment
 
-#: Of so many terms or factors all ways to pair them are tried.
-MAX_MATCHED = 6
+__all__ = ["places"]
 
 Place = tuple[str, str]
 
@@ -70,23 +68,14 @@ def _closest_pairs(
     """Return the differences of the pairs that differ least together; what has no partner is
     left over.
     """
-    count = min(len(mine), len(others))
-    if count == 0:
+    if not mine or not others:
         return []
     table = [[_pair(one, other) for other in others] for one in mine]
     costs = [[sum(size for _, size in found) for found in row] for row in table]
-    rows, columns = range(len(mine)), range(len(others))
-    if max(len(mine), len(others)) > MAX_MATCHED:
-        best = list(zip(rows, columns, strict=False))
-    elif len(mine) <= len(others):
-        chosen = min(permutations(columns, count), key=lambda c: sum(costs[i][c[i]] for i in rows))
-        best = list(zip(rows, chosen, strict=True))
-    else:
-        chosen = min(permutations(rows, count), key=lambda r: sum(costs[r[j]][j] for j in columns))
-        best = list(zip(chosen, columns, strict=True))
-    found = [table[i][j] for i, j in best]
-    mine[:] = [mine[i] for i in rows if i not in {i for i, _ in best}]
-    others[:] = [others[j] for j in columns if j not in {j for _, j in best}]
+    rows, columns = linear_sum_assignment(costs)
+    found = [table[i][j] for i, j in zip(rows, columns, strict=True)]
+    mine[:] = [one for i, one in enumerate(mine) if i not in rows]
+    others[:] = [one for j, one in enumerate(others) if j not in columns]
     return found
 
 

@@ -7,22 +7,20 @@ weak correlation. So the points come in kinds that differ in just these respects
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
 import sympy as sp
+from flint import fmpq, fmpq_mat
 
 from symderiv.foundation.errors import InputError
 
 __all__ = ["CovariancePoint", "points"]
 
-Rows = list[list[Fraction]]
-
 _TRIES: Final = 300
 _WANTED: Final = 12
-_SQUARES: Final = tuple(Fraction(k) ** 2 for k in (1, 2, Fraction(1, 2), 3, Fraction(2, 3), 10))
+_SQUARES: Final = tuple(sp.Rational(k) ** 2 for k in ("1", "2", "1/2", "3", "2/3", "10"))
 
 
 @dataclass(frozen=True)
@@ -75,107 +73,84 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
 # -- covariances of independent symbols ---------------------------------------------------------
 
 
-def _point(covariance: sp.Matrix, kind: str, rows: Rows) -> CovariancePoint:
-    n = len(rows)
-    matrix = sp.Matrix(n, n, lambda i, j: _rational(rows[i][j]))
+def _point(covariance: sp.Matrix, kind: str, rows: fmpq_mat) -> CovariancePoint:
+    n = covariance.rows
+    matrix = sp.Matrix(n, n, lambda i, j: sp.Rational(int(rows[i, j].p), int(rows[i, j].q)))
     values = {covariance[i, j]: matrix[i, j] for i in range(n) for j in range(i, n)}
     return CovariancePoint(kind, values, matrix, _rank_lost(matrix))
-
-
-def _rational(value: Fraction) -> sp.Rational:
-    return sp.Rational(value.numerator, value.denominator)
 
 
 def _rank_lost(matrix: sp.Matrix) -> bool:
     return bool(matrix.det() == 0)
 
 
-def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, Rows]]:
+def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, fmpq_mat]]:
     for _ in range(6):
         yield "generic", _generic(n, rng)
     for _ in range(2):
-        yield "diagonal", _diagonal([Fraction(rng.randint(1, 12), 4) for _ in range(n)])
-    for delta in (Fraction(1, 10), Fraction(1, 100), Fraction(1, 10000)):
-        yield "strongly correlated", _sum(_rank_one(n, rng), _scaled(_generic(n, rng), delta))
+        yield "diagonal", _diagonal(fmpq(rng.randint(1, 12), 4) for _ in range(n))
+    for delta in (fmpq(1, 10), fmpq(1, 100), fmpq(1, 10000)):
+        yield "strongly correlated", _rank_one(n, rng) + delta * _generic(n, rng)
     for _ in range(3):
-        scales = [Fraction(10) ** rng.randint(-1, 1) for _ in range(n)]
-        yield "different scales", _rescaled(_generic(n, rng), scales)
-    yield "small variances", _scaled(_generic(n, rng), Fraction(1, 1000))
-    yield "large variances", _scaled(_generic(n, rng), Fraction(1000))
+        scales = _diagonal(fmpq(10) ** rng.randint(-1, 1) for _ in range(n))
+        yield "different scales", scales * _generic(n, rng) * scales
+    yield "small variances", fmpq(1, 1000) * _generic(n, rng)
+    yield "large variances", fmpq(1000) * _generic(n, rng)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     for i, j in pairs:
         rows = _diagonal_dominant(n, rng)
-        rows[i][j] = rows[j][i] = Fraction(0)
+        rows[i, j] = rows[j, i] = fmpq(0)
         yield "one covariance zero", rows
     for number, (i, j) in enumerate(pairs):
         # both signs where pairs are few
         for sign in (1, -1) if n < 4 else ((-1) ** number,):
-            ratio = Fraction(sign * rng.randint(1, 4), 2)
+            ratio = fmpq(sign * rng.randint(1, 4), 2)
             kind = f"fields {i + 1} and {j + 1} with rho = {sign}"
             yield kind, _tied(_generic(n, rng), i, j, ratio)
     if n > 2:
         yield "rank one", _rank_one(n, rng)
-    yield "all fields equal", [[Fraction(2)] * n for _ in range(n)]
+    yield "all fields equal", fmpq_mat(n, n, [2] * n * n)
     for i in range(n):
-        yield f"variance of field {i + 1} zero", _tied(_generic(n, rng), i, i, Fraction(0))
+        yield f"variance of field {i + 1} zero", _tied(_generic(n, rng), i, i, fmpq(0))
 
 
-def _generic(n: int, rng: random.Random) -> Rows:
+def _generic(n: int, rng: random.Random) -> fmpq_mat:
     """Return a Aᵀ + a diagonal: positive definite, no entry zero, small denominators."""
-    rows = [[Fraction(0)] * n for _ in range(n)]
-    while any(e == 0 for row in rows for e in row):
-        a = [[Fraction(rng.randint(-3, 3), 2) for _ in range(n)] for _ in range(n)]
-        rows = [
-            [sum((x * y for x, y in zip(p, q, strict=True)), Fraction(0)) for q in a] for p in a
-        ]
-    return _sum(rows, _diagonal([Fraction(rng.randint(1, 6), 4) for _ in range(n)]))
+    rows = fmpq_mat(n, n)
+    while 0 in rows.entries():
+        a = fmpq_mat(n, n, [fmpq(rng.randint(-3, 3), 2) for _ in range(n * n)])
+        rows = a * a.transpose()
+    return rows + _diagonal(fmpq(rng.randint(1, 6), 4) for _ in range(n))
 
 
-def _diagonal(entries: list[Fraction]) -> Rows:
-    return [
-        [e if i == j else Fraction(0) for j in range(len(entries))] for i, e in enumerate(entries)
-    ]
-
-
-def _diagonal_dominant(n: int, rng: random.Random) -> Rows:
-    """Positive definite whatever single entry is then set to zero."""
-    rows = _diagonal([Fraction(rng.randint(4, 12), 2) for _ in range(n)])
-    for i in range(n):
-        for j in range(i):
-            rows[i][j] = rows[j][i] = Fraction(rng.choice((-3, -2, -1, 1, 2, 3)), 2 * n)
+def _diagonal(entries: Iterable[fmpq]) -> fmpq_mat:
+    values = list(entries)
+    rows = fmpq_mat(len(values), len(values))
+    for i, value in enumerate(values):
+        rows[i, i] = value
     return rows
 
 
-def _rank_one(n: int, rng: random.Random) -> Rows:
-    v = [Fraction(rng.choice((-3, -2, -1, 1, 2, 3)), 2) for _ in range(n)]
-    return [[x * y for y in v] for x in v]
+def _diagonal_dominant(n: int, rng: random.Random) -> fmpq_mat:
+    """Positive definite whatever single entry is then set to zero."""
+    rows = _diagonal(fmpq(rng.randint(4, 12), 2) for _ in range(n))
+    for i in range(n):
+        for j in range(i):
+            rows[i, j] = rows[j, i] = fmpq(rng.choice((-3, -2, -1, 1, 2, 3)), 2 * n)
+    return rows
 
 
-def _sum(a: Rows, b: Rows) -> Rows:
-    return [[x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, b, strict=True)]
+def _rank_one(n: int, rng: random.Random) -> fmpq_mat:
+    v = fmpq_mat(n, 1, [fmpq(rng.choice((-3, -2, -1, 1, 2, 3)), 2) for _ in range(n)])
+    return v * v.transpose()
 
 
-def _scaled(a: Rows, factor: Fraction) -> Rows:
-    return [[factor * x for x in row] for row in a]
-
-
-def _rescaled(a: Rows, scales: list[Fraction]) -> Rows:
-    return [
-        [s * t * x for t, x in zip(scales, row, strict=True)]
-        for s, row in zip(scales, a, strict=True)
-    ]
-
-
-def _tied(a: Rows, i: int, j: int, ratio: Fraction) -> Rows:
+def _tied(rows: fmpq_mat, i: int, j: int, ratio: fmpq) -> fmpq_mat:
     """Field j replaced by ratio times field i."""
-    n = len(a)
-    mixing = _diagonal([Fraction(1)] * n)
-    mixing[j][j] = Fraction(0)
-    mixing[j][i] += ratio
-    half = [
-        [sum((m[k] * a[k][q] for k in range(n)), Fraction(0)) for q in range(n)] for m in mixing
-    ]
-    return [[sum((row[k] * m[k] for k in range(n)), Fraction(0)) for m in mixing] for row in half]
+    mixing = _diagonal([fmpq(1)] * rows.nrows())
+    mixing[j, j] = fmpq(0)
+    mixing[j, i] += ratio
+    return mixing * rows * mixing.transpose()
 
 
 # -- covariances with a structure ---------------------------------------------------------------
@@ -194,7 +169,7 @@ def _structured(
         if len(inside) >= _WANTED and len(edge) >= _WANTED // 2:
             break
         values: dict[sp.Symbol, sp.Rational] = {
-            s: _rational(rng.choice(_SQUARES)) for s in symbols if s.is_positive
+            s: rng.choice(_SQUARES) for s in symbols if s.is_positive
         }
         choices = (-16, 0, 16) if rng.random() < 0.4 else tuple(range(-15, 16))
         for symbol in symbols:
@@ -229,16 +204,8 @@ def _definiteness(matrix: sp.Matrix) -> bool | None:
     """Return True if positive definite, False if only semidefinite, None if neither (exact)."""
     if not all(entry.is_Rational for entry in matrix):
         return None
-    rows = [[Fraction(int(e.p), int(e.q)) for e in matrix.row(i)] for i in range(matrix.rows)]
-    definite = True
-    while rows:
-        pivot = next((k for k in range(len(rows)) if rows[k][k]), None)
-        if pivot is None:
-            return None if any(e for row in rows for e in row) else False
-        head = rows[pivot][pivot]
-        if head < 0:
-            return None
-        definite = definite and all(rows[k][k] for k in range(len(rows)))
-        rest = [k for k in range(len(rows)) if k != pivot]
-        rows = [[rows[i][j] - rows[i][pivot] * rows[pivot][j] / head for j in rest] for i in rest]
-    return definite
+    n = matrix.rows
+    rows = fmpq_mat(n, n, [fmpq(int(e.p), int(e.q)) for e in matrix])
+    # all roots of the characteristic polynomial are real: none is negative if its signs alternate
+    signed = [(-1) ** (n - power) * c for power, c in enumerate(rows.charpoly().coeffs())]
+    return signed[0] > 0 if all(c >= 0 for c in signed) else None

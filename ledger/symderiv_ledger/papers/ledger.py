@@ -19,23 +19,8 @@ __all__ = ["differences", "is_ledger", "merged", "read_ledger", "unchanged", "wr
 
 #: What has to be the same for a ledger to be current.
 _COMPARED: Final = (
-    "printed",
-    "reading",
-    "code",
-    "statement",
-    "ranges",
-    "where",
-    "verdict",
-    "corrected",
-    "regime",
-    "given",
-    "note",
-    "accusation",
-    "rests_on",
-    "tier",
-    "uses",
-    "hash",
-    "source",
+    *("printed", "reading", "code", "statement", "ranges", "where", "verdict", "corrected"),
+    *("regime", "given", "note", "accusation", "rests_on", "tier", "uses", "hash", "source"),
 )
 
 

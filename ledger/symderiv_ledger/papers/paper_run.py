@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
-from symderiv_ledger.claims.claim import Claim, Paper, Tested, Use
+from symderiv_ledger.claims.claim import Claim, Paper, Use
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.claims.mutations import Mutant
 from symderiv_ledger.claims.statement import parse_statement
@@ -239,18 +239,7 @@ def _latex(statement: str) -> str:
 def _evidence(claim: Claim, finding: Finding) -> Iterable[dict[str, Any]]:
     for of, tested in (("printed", finding.printed), ("corrected", finding.corrected)):
         if tested is not None:
-            yield {"of": of, "kind": claim.rule.kind if claim.rule else "", **_tested(tested)}
-
-
-def _tested(tested: Tested) -> dict[str, Any]:
-    return {
-        "passed": tested.passed,
-        "points": tested.points,
-        "largest_error": tested.largest_error,
-        "summary": tested.summary,
-        "counterexample": None if tested.counterexample is None else dict(tested.counterexample),
-        "details": dict(tested.details),
-    }
+            yield {"of": of, "kind": claim.rule.kind if claim.rule else "", **asdict(tested)}
 
 
 def _mutants(report: MutantReport | None) -> dict[str, Any] | None:

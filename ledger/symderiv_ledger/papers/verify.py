@@ -21,8 +21,8 @@ from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Point, Te
 from symderiv_ledger.claims.mutations import Mutant, mutants
 from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.formulas.differences import places
-from symderiv_ledger.formulas.equivalence import are_equivalent
 from symderiv_ledger.rules.arithmetic import OutOfRangeError
+from symderiv_ledger.rules.equivalence import are_equivalent
 
 __all__ = [
     "Finding",

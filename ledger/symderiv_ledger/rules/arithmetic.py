@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from symderiv.foundation.errors import FormulaError
-from symderiv_ledger.claims.statement import Range
+from symderiv_ledger.claims.statement import Range, bounds_of, name_of, parts_of
 from symderiv_ledger.rules.ball_integrals import ball_integral
 from symderiv_ledger.rules.values import Indexed, OutOfRangeError, Values, extended
 
 __all__ = [
     "COMPARE",
+    "Evaluator",
     "Indexed",
     "OutOfRangeError",
     "Values",
@@ -39,8 +40,6 @@ COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-#: Functions of matrices (mpmath's), by the name they have in statements.
-_MATRIX: Final = ("transpose", "inverse", "det", "trace", "kron", "identity", "expm")
 
 
 def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
@@ -58,26 +57,19 @@ def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
         FormulaError: A name is not known, a division by zero, a function that this arithmetic
             does not have.
     """
-    return _Evaluator(numbers).value(node, values)
+    return Evaluator(numbers).value(node, values)
 
 
 def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterator[dict[str, int]]:
     """Yield all values of the free indices, the last one fastest; later ranges may use earlier
     names.
     """
-    if not ranges:
-        yield {}
-        return
-    head, *rest = ranges
-    evaluator = _Evaluator(None)
-    first, last = (evaluator.integer(bound, values) for bound in (head.first, head.last))
-    for index in range(first, last + 1):
-        bound = extended(values, {head.name: index})
-        for others in index_values(tuple(rest), bound):
-            yield {head.name: index, **others}
+    bounds = [(free.name, free.first, free.last) for free in ranges]
+    for found in Evaluator(None).bindings(bounds, values):
+        yield {name: found[name] for name, _, _ in bounds}
 
 
-class _Evaluator:
+class Evaluator:
     def __init__(self, numbers: Any) -> None:
         self.numbers = numbers
 
@@ -89,20 +81,20 @@ class _Evaluator:
 
     def _value(self, node: ast.AST, values: Mapping[str, Any]) -> Any:
         if isinstance(node, ast.Constant):
-            return node.value if isinstance(node.value, int) else self._number(repr(node.value))
+            return node.value if isinstance(node.value, int) else self.number(repr(node.value))
         if isinstance(node, ast.Name):
-            return self._name(node.id, values)
+            return self.name(node.id, values)
         if isinstance(node, ast.Subscript):
-            return self._entry(node, values)
+            return self.entry(node, values)
         if isinstance(node, ast.UnaryOp):
             value = self._value(node.operand, values)
             return -value if isinstance(node.op, ast.USub) else value
         if isinstance(node, ast.BinOp):
-            return self._binary(node, values)
+            return self.binary(node, values)
         if isinstance(node, ast.Compare):
             return self.holds(node, values)
         if isinstance(node, ast.Call):
-            return self._call(node, values)
+            return self.call(node, values)
         raise FormulaError(f"{ast.unparse(node)} has no value")
 
     def integer(self, node: ast.AST, values: Mapping[str, Any]) -> int:
@@ -116,10 +108,10 @@ class _Evaluator:
         pairs = zip(node.ops, sides, sides[1:], strict=False)
         return all(bool(COMPARE[type(op)](a, b)) for op, a, b in pairs)
 
-    def _number(self, value: Any) -> Any:
+    def number(self, value: Any) -> Any:
         return self.numbers.mpf(value)
 
-    def _name(self, name: str, values: Mapping[str, Any]) -> Any:
+    def name(self, name: str, values: Mapping[str, Any]) -> Any:
         if name in values:
             return values[name]
         if name == "pi":
@@ -128,35 +120,41 @@ class _Evaluator:
             return self.numbers.mpf("inf")
         raise FormulaError(f"{name} is not known here; known are {', '.join(sorted(values))}")
 
-    def _entry(self, node: ast.Subscript, values: Mapping[str, Any]) -> Any:
-        assert isinstance(node.value, ast.Name)
-        array = self._name(node.value.id, values)
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        indices = tuple(self.integer(part, values) for part in parts)
+    def entry(self, node: ast.Subscript, values: Mapping[str, Any]) -> Any:
+        name = name_of(node)
+        array = self.name(name, values)
+        indices = tuple(self.integer(part, values) for part in parts_of(node.slice))
         if not isinstance(array, Indexed):
-            raise FormulaError(f"{node.value.id} has no indices")
+            raise FormulaError(f"{name} has no indices")
         return array[indices]
 
-    def _binary(self, node: ast.BinOp, values: Mapping[str, Any]) -> Any:
+    def binary(self, node: ast.BinOp, values: Mapping[str, Any]) -> Any:
         left, right = self._value(node.left, values), self._value(node.right, values)
         if isinstance(node.op, ast.MatMult):
-            return _product_of_matrices(left, right)
+            return self.matrix_product(left, right)
         if isinstance(node.op, ast.Div):
-            return self._number(left) / right if isinstance(left, int) else left / right
+            return self.number(left) / right if isinstance(left, int) else left / right
         if isinstance(node.op, ast.Pow):
-            return self._power(left, right)
+            return self.power(left, right)
         return _BINARY[type(node.op)](left, right)
 
-    def _power(self, base: Any, exponent: Any) -> Any:
+    def power(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, int) and abs(exponent) > MAX_POWER:
             raise FormulaError(f"the exponent {exponent} is too large")
         if isinstance(base, int) and not (isinstance(exponent, int) and 0 <= exponent <= 64):
-            base = self._number(base)
+            base = self.number(base)
         return base**exponent
 
-    def _call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        assert isinstance(node.func, ast.Name)
-        name = node.func.id
+    def matrix_product(self, left: Any, right: Any) -> Any:
+        if hasattr(left, "rows") and hasattr(right, "rows") and left.cols != right.rows:
+            raise OutOfRangeError(
+                f"matrices of shapes {left.rows} x {left.cols} and {right.rows} x {right.cols} "
+                "have no product"
+            )
+        return left * right
+
+    def call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
+        name = name_of(node)
         binder = getattr(self, f"_{name.lower()}", None)
         if name in ("Sum", "Product", "Integral", "Derivative", "If", "Max", "Min") and binder:
             return binder(node, values)
@@ -183,7 +181,7 @@ class _Evaluator:
         return function(*(a if name in integers else self._converted(a) for a in arguments))
 
     def _converted(self, value: Any) -> Any:
-        return self._number(value) if isinstance(value, int) else value
+        return self.number(value) if isinstance(value, int) else value
 
     def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
         """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
@@ -209,25 +207,25 @@ class _Evaluator:
         return self.numbers.gammainc(first, rest[0])
 
     def _terms(self, node: ast.Call, values: Mapping[str, Any]) -> Iterator[Any]:
-        ranges = [part for part in node.args[1:] if isinstance(part, ast.Tuple)]
+        ranges = bounds_of(node)
         conditions = [part for part in node.args[1:] if isinstance(part, ast.Compare)]
         terms = itertools.count()
-        for bound in self._bindings(ranges, values):
+        for bound in self.bindings(ranges, values):
             if next(terms) > MAX_TERMS:
                 raise FormulaError(f"a sum has more than {MAX_TERMS} terms")
             if all(self.holds(condition, bound) for condition in conditions):
                 yield self._value(node.args[0], bound)
 
-    def _bindings(
-        self, ranges: list[ast.Tuple], values: Mapping[str, Any]
+    def bindings(
+        self, ranges: Sequence[tuple[str, ast.expr, ast.expr]], values: Mapping[str, Any]
     ) -> Iterator[Mapping[str, Any]]:
+        """Yield the values with all those of bound names, the last name fastest."""
         if not ranges:
             yield values
             return
-        name, first, last = ranges[0].elts
-        assert isinstance(name, ast.Name)
+        (name, first, last), *rest = ranges
         for index in range(self.integer(first, values), self.integer(last, values) + 1):
-            yield from self._bindings(ranges[1:], extended(values, {name.id: index}))
+            yield from self.bindings(rest, extended(values, {name: index}))
 
     def _sum(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         total: Any = 0
@@ -258,13 +256,11 @@ class _Evaluator:
         balls = hasattr(self.numbers.zero, "mid")
         if not doubles and not balls and not hasattr(self.numbers, "quad"):
             raise FormulaError("integrals need numbers, not expressions")
-        names, limits = [], []
-        for part in node.args[1:]:
-            assert isinstance(part, ast.Tuple)
-            name, first, last = part.elts
-            assert isinstance(name, ast.Name)
-            names.append(name.id)
-            limits.append([self._converted(self._value(end, values)) for end in (first, last)])
+        bounds = bounds_of(node)
+        names = [name for name, _, _ in bounds]
+        limits = [
+            [self._converted(self._value(end, values)) for end in ends] for _, *ends in bounds
+        ]
         if doubles:
             return self._integral_in_doubles(node.args[0], names, limits, values)
         if balls:
@@ -282,7 +278,7 @@ class _Evaluator:
         from symderiv_ledger.rules.double_integrals import Arrays, integral
 
         depth = getattr(self.numbers, "depth", 0)
-        inside = _Evaluator(Arrays(depth + len(names)))
+        inside = Evaluator(Arrays(depth + len(names)))
 
         def integrand(*points: Any) -> Any:
             return inside.value(body, extended(values, dict(zip(names, points, strict=True))))
@@ -294,52 +290,44 @@ class _Evaluator:
     ) -> Any:
         def integrand(numbers: Any, middles: Mapping[str, Any], points: Any) -> Any:
             bound = extended(middles, dict(zip(names, points, strict=True)))
-            return _Evaluator(numbers).value(body, bound)
+            return Evaluator(numbers).value(body, bound)
 
         return ball_integral(integrand, values, limits, self.numbers)
 
     def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         if not hasattr(self.numbers, "diff"):
             raise FormulaError("derivatives need mpmath numbers")
-        name = node.args[1]
-        assert isinstance(name, ast.Name)
+        name = name_of(node.args[1])
         order = self.integer(node.args[2], values) if len(node.args) > 2 else 1
-        at = self._converted(self._name(name.id, values))
+        at = self._converted(self.name(name, values))
 
         def of_the_name(x: Any) -> Any:
-            return self._value(node.args[0], extended(values, {name.id: x}))
+            return self._value(node.args[0], extended(values, {name: x}))
 
         return self.numbers.diff(of_the_name, at, order)
-
-
-def _product_of_matrices(left: Any, right: Any) -> Any:
-    if hasattr(left, "rows") and hasattr(right, "rows") and left.cols != right.rows:
-        raise OutOfRangeError(
-            f"matrices of shapes {left.rows} x {left.cols} and {right.rows} x {right.cols} "
-            "have no product"
-        )
-    return left * right
 
 
 def _matrix_function(name: str, arguments: list[Any], numbers: Any) -> Any:
     if not hasattr(numbers, "matrix"):
         raise FormulaError("matrices need mpmath numbers")
-    first = arguments[0]
-    if name == "transpose":
-        return first.T
-    if name == "inverse":
-        return numbers.inverse(first)
-    if name == "det":
-        return numbers.det(first)
-    if name == "trace":
-        return sum((first[i, i] for i in range(first.rows)), numbers.zero)
-    if name == "identity":
-        return numbers.eye(first)
-    if name == "expm":
-        return numbers.expm(first, method="pade")
-    second = arguments[1]
+    return _MATRIX[name](numbers, *arguments)
+
+
+def _kron(numbers: Any, first: Any, second: Any) -> Any:
     rows, columns = second.rows, second.cols
     result = numbers.matrix(first.rows * rows, first.cols * columns)
     for i, j in itertools.product(range(result.rows), range(result.cols)):
         result[i, j] = first[i // rows, j // columns] * second[i % rows, j % columns]
     return result
+
+
+#: Functions of matrices, by the name they have in statements; the first argument is mpmath.
+_MATRIX: Final[dict[str, Callable[..., Any]]] = {
+    "transpose": lambda numbers, matrix: matrix.T,
+    "inverse": lambda numbers, matrix: numbers.inverse(matrix),
+    "det": lambda numbers, matrix: numbers.det(matrix),
+    "trace": lambda numbers, matrix: sum((matrix[i, i] for i in range(matrix.rows)), numbers.zero),
+    "kron": _kron,
+    "identity": lambda numbers, size: numbers.eye(size),
+    "expm": lambda numbers, matrix: numbers.expm(matrix, method="pade"),
+}

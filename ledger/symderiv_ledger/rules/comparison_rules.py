@@ -11,7 +11,7 @@ import ast
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -24,6 +24,7 @@ from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
 __all__ = [
+    "AllJudged",
     "Converges",
     "Deviation",
     "Exact",
@@ -39,6 +40,7 @@ __all__ = [
     "one_point",
     "pairs",
     "related",
+    "relative_difference",
 ]
 
 #: Of the digits computed with, so many may be lost to cancellation.
@@ -143,9 +145,41 @@ class Judged:
         beside: A second measure, of which the summary tells.
     """
 
-    error: float | None = 0.0
+    error: Any = 0.0
     failure: str = ""
     beside: float = 0.0
+
+
+@dataclass(frozen=True)
+class AllJudged:
+    """All pairs of a statement, none of which failed.
+
+    Args:
+        statement: What was tried.
+        points: Each with its pairs and what was found of them.
+    """
+
+    statement: Relation
+    points: Sequence[tuple[Point, Sequence[tuple[Pair, Judged]]]]
+
+    @property
+    def count(self) -> int:
+        """How many points there are."""
+        return len(self.points)
+
+    @property
+    def largest(self) -> float:
+        """The largest difference that was measured."""
+        return max((one.error or 0.0 for one in self._judged), default=0.0)
+
+    @property
+    def beside(self) -> float:
+        """The largest second measure."""
+        return max((one.beside for one in self._judged), default=0.0)
+
+    @property
+    def _judged(self) -> Iterator[Judged]:
+        return (judged for _, each in self.points for _, judged in each)
 
 
 class PairRule(ABC):
@@ -159,24 +193,24 @@ class PairRule(ABC):
         """Return whether a pair passes."""
 
     @abstractmethod
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        """Return what is said when all have passed, with the largest of their measures."""
+    def passed(self, found: AllJudged) -> Tested:
+        """Return what is said of all pairs together when none has failed for itself."""
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        count, largest, beside = 0, 0.0, 0.0
-        for count, point in enumerate(points, start=1):
+        found: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
+        for point in points:
+            found.append((point, []))
             for pair in pairs(statement, ranges, point, numbers):
-                found = self.judged(pair, point, numbers)
-                if found.failure:
+                judged = self.judged(pair, point, numbers)
+                if judged.failure:
                     evidence = counterexample(pair)
-                    return Tested(False, count, found.error, found.failure, evidence)
-                largest = max(largest, found.error or 0.0)
-                beside = max(beside, found.beside)
-        if not count:
+                    return Tested(False, len(found), judged.error, judged.failure, evidence)
+                found[-1][1].append((pair, judged))
+        if not found:
             raise ToleranceError(f"there are no {self.cases} which {statement} could be tried")
-        return self.passed(count, largest, beside)
+        return self.passed(AllJudged(statement, found))
 
 
 def fails_at(pair: Pair, error: float | None) -> Judged:
@@ -225,9 +259,9 @@ class Exact(PairRule):
         good = error is not None and error <= float(tolerance)
         return Judged(error) if good else fails_at(pair, error)
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        summary = f"holds at {count} points to {self.digits - self.lost} digits"
-        return Tested(True, count, largest, summary)
+    def passed(self, found: AllJudged) -> Tested:
+        summary = f"holds at {found.count} points to {self.digits - self.lost} digits"
+        return Tested(True, found.count, found.largest, summary)
 
     def _error(self, pair: Pair, tolerance: Any) -> float | None:
         """Return relative difference; 0 for an inequality that holds and None for one that does
@@ -242,6 +276,12 @@ class Exact(PairRule):
         if difference <= tolerance * self.scale:
             return 0.0
         return _as_float(difference / size)
+
+
+def relative_difference(pair: Pair, size: Any = None) -> float:
+    """Return the difference of two sides over a size, that of the larger side if none is given."""
+    size = max(abs(pair.left), abs(pair.right)) if size is None else size
+    return _as_float((pair.left - pair.right) / size) if size else 0.0
 
 
 def related(pair: Pair) -> bool:
@@ -292,12 +332,12 @@ class Symbolic(PairRule):
             return Judged(None, f"the difference of the sides is {difference}")
         return Judged()
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        return Tested(True, count, 0.0, f"is an identity in {count} symbolic cases")
+    def passed(self, found: AllJudged) -> Tested:
+        return Tested(True, found.count, 0.0, f"is an identity in {found.count} symbolic cases")
 
 
 @dataclass(frozen=True)
-class Converges:
+class Converges(PairRule):
     """Both sides approach each other like a power of the points' small parameter.
 
     The relative error (relative to the larger side, or to ``scale`` if the statement has a name
@@ -325,24 +365,18 @@ class Converges:
             f"the error falls more slowly than with the power {power} of the small parameter"
         )
 
-    def test(
-        self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
-    ) -> Tested:
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        if point.parameter is None:
+            raise FormulaError("points of an expansion need a parameter")
+        return Judged(relative_difference(pair, point.values.get("scale")))
+
+    def passed(self, found: AllJudged) -> Tested:
         floor = 10.0 ** -(self.digits - LOST)
         series: dict[str, list[tuple[float, float, Pair]]] = {}
-        for point in points:
-            if point.parameter is None:
-                raise FormulaError("points of an expansion need a parameter")
-            worst, found = -1.0, None
-            for pair in pairs(statement, ranges, point, numbers):
-                scale = point.values.get("scale")
-                size = scale if scale is not None else max(abs(pair.left), abs(pair.right))
-                error = _as_float((pair.left - pair.right) / size) if size else 0.0
-                if error > worst:
-                    worst, found = error, pair
-            assert found is not None
-            series.setdefault(point.series, []).append((point.parameter, worst, found))
-        count = sum(len(entries) for entries in series.values())
+        for point, judged in found.points:
+            pair, worst = max(judged, key=lambda one: one[1].error)
+            assert point.parameter is not None
+            series.setdefault(point.series, []).append((point.parameter, worst.error, pair))
         orders, largest = [], 0.0
         for name, entries in series.items():
             entries.sort(key=lambda entry: -entry[0])
@@ -356,22 +390,20 @@ class Converges:
             if not order >= self.order - self.slack:
                 return Tested(
                     False,
-                    count,
+                    found.count,
                     after,
                     f"the error goes like the power {order:.2f} of the small parameter"
                     f"{f' ({name})' if name else ''}, not {self.order:g}; it is {after:.2g} at "
                     f"{narrow:.2g}",
                     counterexample(pair),
                 )
-        if not series:
-            raise ToleranceError(f"there are no points at which {statement} could be tried")
         power = f"{min(orders):.2f}" if orders else "exact"
         parameters = [entry[0] for entries in series.values() for entry in entries]
         summary = (
             f"the error falls with the power {power} of the small parameter; it is at most "
             f"{largest:.2g} at {min(parameters):.2g}"
         )
-        return Tested(True, count, largest, summary, details={"order": power})
+        return Tested(True, found.count, largest, summary, details={"order": power})
 
 
 @dataclass(frozen=True)
@@ -400,15 +432,14 @@ class Within(PairRule):
         if not isinstance(pair.relation, ast.Eq):
             error = 0.0 if related(pair) else math.inf
         else:
-            size = max(abs(pair.left), abs(pair.right))
-            if self.relative_to:
-                size = abs(point.values[self.relative_to])
-            error = _as_float((pair.left - pair.right) / size) if size else 0.0
+            size = abs(point.values[self.relative_to]) if self.relative_to else None
+            error = relative_difference(pair, size)
         off = f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}"
         return Judged(error, "" if error <= self.tolerance else off)
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        return Tested(True, count, largest, f"within {largest:.2g} at {count} points")
+    def passed(self, found: AllJudged) -> Tested:
+        summary = f"within {found.largest:.2g} at {found.count} points"
+        return Tested(True, found.count, found.largest, summary)
 
 
 @dataclass(frozen=True)
@@ -446,9 +477,12 @@ class WithinErrorBars(PairRule):
         error = difference / size if size else 0.0
         return Judged(error, beside=bars if spread else 0.0)
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        summary = f"within {beside:.1f} standard errors (at most {largest:.2g} relative) at "
-        return Tested(True, count, largest, f"{summary}{count} points")
+    def passed(self, found: AllJudged) -> Tested:
+        summary = (
+            f"within {found.beside:.1f} standard errors (at most {found.largest:.2g} relative) "
+            f"at {found.count} points"
+        )
+        return Tested(True, found.count, found.largest, summary)
 
 
 @dataclass(frozen=True)

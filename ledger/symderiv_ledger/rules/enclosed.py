@@ -18,6 +18,7 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point, Tested
 from symderiv_ledger.rules.comparison_rules import (
+    AllJudged,
     Judged,
     Pair,
     PairRule,
@@ -66,12 +67,13 @@ class Enclosed(PairRule):
             raise ToleranceError(f"the balls are too large to decide at {pair.where}")
         return fails_at(pair, abs(float(difference.mid())) / size)
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
-        reached = min(self.digits, math.floor(-math.log10(largest))) if largest else self.digits
+    def passed(self, found: AllJudged) -> Tested:
+        lost = found.largest
+        reached = min(self.digits, math.floor(-math.log10(lost))) if lost else self.digits
         if reached < FEWEST:
             raise ToleranceError(f"certified quadrature reached only {max(reached, 0)} digits")
-        summary = f"holds at {count} points to the {reached} digits that quadrature reached"
-        return Tested(True, count, largest, summary, details={"digits reached": str(reached)})
+        summary = f"holds at {found.count} points to the {reached} digits that quadrature reached"
+        return Tested(True, found.count, lost, summary, details={"digits reached": str(reached)})
 
 
 class _Deferred:

@@ -15,7 +15,14 @@ from typing import ClassVar
 
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import Point, Tested
-from symderiv_ledger.rules.comparison_rules import Deviation, Judged, Pair, PairRule, one_point
+from symderiv_ledger.rules.comparison_rules import (
+    AllJudged,
+    Deviation,
+    Judged,
+    Pair,
+    PairRule,
+    one_point,
+)
 
 __all__ = ["ShownWithin"]
 
@@ -55,9 +62,9 @@ class ShownWithin(PairRule):
             return Judged(difference, f"the sides differ by {words}: more than {self.margin:g}")
         return Judged(difference, f"the sides are not shown to be within {self.margin:g}: {words}")
 
-    def passed(self, count: int, largest: float, beside: float) -> Tested:
+    def passed(self, found: AllJudged) -> Tested:
         summary = (
-            f"shown to be within {beside:.2g} at {count} points by {self.errors:g} standard "
-            f"errors; the largest measured difference is {largest:.2g}"
+            f"shown to be within {found.beside:.2g} at {found.count} points by {self.errors:g} "
+            f"standard errors; the largest measured difference is {found.largest:.2g}"
         )
-        return Tested(True, count, largest, summary)
+        return Tested(True, found.count, found.largest, summary)

@@ -11,7 +11,6 @@ from symderiv_ledger.claims.claim import Claim, Point
 from symderiv_ledger.claims.mutations import mutants
 from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.formulas.differences import places
-from symderiv_ledger.formulas.equivalence import are_equivalent
 from symderiv_ledger.papers.verify import verify_claim
 from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate
 from symderiv_ledger.rules.comparison_rules import (
@@ -22,6 +21,7 @@ from symderiv_ledger.rules.comparison_rules import (
     Within,
     WithinErrorBars,
 )
+from symderiv_ledger.rules.equivalence import are_equivalent
 
 from symderiv.foundation.errors import FormulaError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
