@@ -9,17 +9,24 @@ from typing import Any, Final, Literal
 import mpmath
 import numpy as np
 import sympy as sp
-from scipy import special
 
 __all__ = ["as_function"]
 
 Numbers = Literal["arrays", "mpmath", "floats", "any"]
 
+
+def _owens_t(h: Any, a: Any) -> Any:
+    # SciPy's functions take a quarter of a second to import, and few expressions have this one
+    from scipy.special import owens_t
+
+    return owens_t(h, a)
+
+
 #: By the names of functions; values almost everywhere, at jumps the middle.
 _ARRAYS: Final[Mapping[str, Callable[..., Any]]] = {
     "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
     "SoftPlus": lambda x: np.logaddexp(0.0, x),
-    "OwenT": special.owens_t,
+    "OwenT": _owens_t,
 }
 _MPMATH: Final[Mapping[str, Callable[..., Any]]] = {
     "SoftPlus": lambda x: mpmath.log1p(mpmath.exp(x))

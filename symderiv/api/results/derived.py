@@ -17,8 +17,10 @@ from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symderiv.foundation.documents.document import Node, Part
-    from symderiv.foundation.documents.written_derivation import Derivation
+    from symderiv.foundation.documents.written_derivation import Derivation, Section
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.study import Study
 
@@ -73,7 +75,6 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     """Return the derivation of a study's equations."""
     from symderiv.formula import activation as read_activation
     from symderiv.integrate.rules.solving import rule_of_study
-    from symderiv.learning.narration.rates_told import told_of
     from symderiv.show.pages.derivations import learning_derivation
 
     student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
@@ -85,9 +86,18 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
         _checked(tolerance),
         plateau=True,
         rule=rule,
-        rates=told_of(study.rule_keys),
+        rates=_rates_told(study),
     )
     return LearningDerivation(student.text, teacher.text, found)
+
+
+def _rates_told(study: Study) -> Sequence[Section]:
+    """Return the sections on what changes rates only, which need SymPy."""
+    if not study.rule_keys:
+        return ()
+    from symderiv.learning.narration.rates_told import told_of
+
+    return told_of(study.rule_keys)
 
 
 class Module(Answer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.documents.written_derivation import Derivation, Section
 
 if TYPE_CHECKING:
@@ -37,6 +38,29 @@ def learning_derivation(
         InputError: The dynamics of this pair does not exist (a divergent noise term).
         ToleranceError: The tolerance is out of reach.
     """
+    alike = student.text == teacher.text
+    dynamics, integrals = _derived(
+        student, teacher, tolerance, plateau and alike and not rates, rule
+    )
+    if alike:
+        title = f"Learning dynamics of the activation {_name(student)}"
+    else:
+        title = f"Learning dynamics: student {_name(student)}, teacher {_name(teacher)}"
+    return Derivation(title, (*dynamics, *rates, *integrals))
+
+
+@derived_once(
+    *("formula", "gaussian", "statement", "learning", "numerics", "lowering", "precision"),
+    *("analysis", "show", "foundation/documents"),
+)
+def _derived(
+    student: Activation,
+    teacher: Activation,
+    tolerance: float | None,
+    plateau: bool,
+    rule: LearningRule | None,
+) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
+    """Return the sections of the dynamics, and those of the integrals and the plateau."""
     from symderiv.learning.derivation.learning_equations import derive_equations
     from symderiv.learning.narration.narrator import sections as told
     from symderiv.learning.rule.learning_problem import LearningProblem
@@ -45,18 +69,14 @@ def learning_derivation(
 
     problem = LearningProblem(student, teacher, rule or PLAIN)
     equations = derive_equations(problem)
-    sections = [*told(equations), *rates]
+    integrals = []
     if problem.rule == PLAIN:
-        sections += integral_parts(problem, tolerance)
-    if plateau and problem.rule == PLAIN and not rates and student.text == teacher.text:
-        from symderiv.show.pages.plateau_sections import plateau_sections
+        integrals += integral_parts(problem, tolerance)
+        if plateau:
+            from symderiv.show.pages.plateau_sections import plateau_sections
 
-        sections += plateau_sections(student, equations)
-    if student.text == teacher.text:
-        title = f"Learning dynamics of the activation {_name(student)}"
-    else:
-        title = f"Learning dynamics: student {_name(student)}, teacher {_name(teacher)}"
-    return Derivation(title, tuple(sections))
+            integrals += plateau_sections(student, equations)
+    return tuple(told(equations)), tuple(integrals)
 
 
 def _name(activation: Activation) -> str:
