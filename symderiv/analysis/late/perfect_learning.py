@@ -23,8 +23,9 @@ They suffice because ε_g and Γ vanish with the distance to the teacher like it
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import mpmath
@@ -116,10 +117,18 @@ class PerfectLearning:
     error_curvature: sp.Matrix
     noise: tuple[sp.Expr, sp.Expr]
 
+    def __getstate__(self) -> bytes:
+        return pickle.dumps({each.name: getattr(self, each.name) for each in fields(self)})
+
+    def __setstate__(self, state: bytes) -> None:
+        # the trees are as they were written; SymPy would simplify them anew for 0.3 CPU s
+        with sp.evaluate(False):
+            self.__dict__.update(pickle.loads(state))
+
     def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
         """Return a closed form at given M, T, D as an mpmath number."""
         values = {M: sp.Integer(units), T: sp.sympify(T1), D: sp.sympify(D1)}
-        return number(sp.sympify(expression).xreplace(values), digits)
+        return number(sp.sympify(expression), digits, values=values)
 
     def coefficients(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = _DIGITS
@@ -186,7 +195,7 @@ class PerfectLearning:
             other = step * sp.Integer(uniform - differing) / units
             state = {R: values[T] + same, S: off + other}
             state |= {Q: values[T] + 2 * same, C: off + 2 * other}
-            return number(entry.xreplace({**values, **state}), digits + 3 * _STEP_DIGITS)
+            return number(entry, digits + 3 * _STEP_DIGITS, values={**values, **state})
 
         # Γ vanishes at the teacher, so that four differences give a second derivative to step².
         # Differentiating the expression itself would take minutes.

@@ -7,10 +7,11 @@ measured, not proved: ``certified`` is False.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import mpmath
 import sympy as sp
@@ -21,6 +22,7 @@ from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian.terms.roots import OpaqueRoot
 
 _MAX_EXTRA_DIGITS = 2000
+_NO_VALUES: Final[Mapping[sp.Symbol, sp.Expr]] = MappingProxyType({})
 # A value that stays below half of this many extra digits is reported as zero, with that bound.
 _ZERO_DIGITS = 200
 # What mpmath has under the same name: functions with balls, and parts of complex numbers.
@@ -85,13 +87,25 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
     raise ToleranceError(f"{digits} digits were not reached for {str(expression)[:200]}")
 
 
-def number(expression: sp.Expr, dps: int, context: Any = None) -> Any:
-    """Return an expression without symbols as an mpmath real computed with ``dps`` working
-    digits.
+def number(
+    expression: sp.Expr,
+    dps: int,
+    context: Any = None,
+    values: Mapping[sp.Symbol, sp.Expr] = _NO_VALUES,
+) -> Any:
+    """Return an expression as an mpmath real computed with ``dps`` working digits.
+
+    Args:
+        expression: Without other symbols than those that have values.
+        dps: The digits.
+        context: Of mpmath; a new one when left out.
+        values: Of symbols, exact. Putting them into the expression would simplify it anew.
     """
     context = context or mpmath.MPContext()
     context.dps = dps
-    value = value_of(expression, _Multiprecision(context), {})
+    domain = _Multiprecision(context)
+    known = {symbol: value_of(exact, domain, {}) for symbol, exact in values.items()}
+    value = value_of(expression, domain, known)
     if isinstance(value, context.mpc):
         value = value.real
     if not context.isfinite(value):

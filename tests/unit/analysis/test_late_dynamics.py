@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import symderiv_kernels.erf
+import sympy as sp
 
 from symderiv.analysis.late.late_dynamics import LateDynamics
+from symderiv.analysis.late.perfect_learning import perfect_learning
 
 pytestmark = pytest.mark.days(6)
 
@@ -125,3 +129,13 @@ def test_the_curvature_of_the_noise_is_that_of_the_module() -> None:
 def test_teachers_are_seen_through_the_mean_eigenvalue(mean: float) -> None:
     seen = LateDynamics("erf", 3, [mean], [1.0], 0.1, teachers=(1.5, 0.25))
     assert seen.teacher_moments == (1.5 * mean, 0.25 * mean)
+
+
+@pytest.mark.parametrize("activation", ["erf(x/sqrt(2))", "x**2 + x**3/3"])
+def test_a_linearisation_comes_back_from_its_file_with_the_very_trees(activation: str) -> None:
+    theory = perfect_learning(activation)
+    content = pickle.dumps(theory)
+    sp.core.cache.clear_cache()
+    again = pickle.loads(content)
+    assert sp.srepr(vars(again)) == sp.srepr(vars(theory))
+    assert str(again.coefficients(3, "1.3", "0.1")) == str(theory.coefficients(3, "1.3", "0.1"))
