@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 from flint import arb
 
@@ -50,151 +51,96 @@ class CertifiedRule(Protocol):
         """Return the rule in a sentence and its bound as LaTeX."""
 
 
-class _AnyPlan(Protocol):
-    """What the plans of all rules have."""
+class _Planned(ABC):
+    """A rule with a plan for each accuracy: see :class:`CertifiedRule`."""
 
-    @property
-    def bound(self) -> arb:
-        """Of the error."""
-
-    @property
-    def scale(self) -> arb:
-        """Of the expectation of the modulus."""
-
-    def bits(self) -> int:
-        """Return the bits at which rounding is below the bound."""
-
-
-_Plan = TypeVar("_Plan", bound=_AnyPlan)
-
-
-class _Planned(Generic[_Plan]):
-    """A rule with a plan for each accuracy."""
+    made: Callable[[FactorComponent, float], Any]
+    summed: Callable[[FactorComponent, Any, int], arb]
 
     def __init__(self, component: FactorComponent) -> None:
         self.component = component
         self.dimension = component.dimension
-        self._plans: dict[float, _Plan] = {}
-        self._last: _Plan | None = None
+        self._plans: dict[float, Any] = {}
+        self._used: Any = None
 
-    def _made(self, accuracy: float) -> _Plan:
-        raise NotImplementedError
-
-    def _summed(self, found: _Plan, bits: int) -> arb:
-        raise NotImplementedError
-
-    def _plan(self, accuracy: float) -> _Plan:
+    def _plan(self, accuracy: float) -> Any:
         if accuracy not in self._plans:
-            self._plans[accuracy] = self._made(accuracy)
+            self._plans[accuracy] = type(self).made(self.component, accuracy)
         return self._plans[accuracy]
 
-    def _used(self) -> _Plan:
-        assert self._last is not None
-        return self._last
-
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
-        """See :class:`Rule`."""
-        found = self._last = self._plan(accuracy)
+        found = self._used = self._plan(accuracy)
         bits = found.bits()
-        value = self._summed(found, bits)
+        value = type(self).summed(self.component, found, bits)
         with working_bits(bits):
             return value + arb(0, found.bound), found.scale
 
-
-class Trapezoid(_Planned[StepPlan]):
-    """The trapezoid rule for smooth factors."""
-
-    name = "trapezoid quadrature"
-
-    def _made(self, accuracy: float) -> StepPlan:
-        return plan(self.component, accuracy)
-
-    def _summed(self, found: StepPlan, bits: int) -> arb:
-        return trapezoid_sum(self.component, found, bits)
-
     def cost(self, accuracy: float) -> float:
-        """See :class:`Rule`."""
-        return evaluations(self.component, self._plan(accuracy)) if self.dimension else 0.0
-
-    def points(self) -> int:
-        """See :class:`Rule`."""
-        return int(evaluations(self.component, self._used())) if self.dimension else 0
-
-    def details(self) -> tuple[str, str]:
-        """See :class:`Rule`."""
-        found = self._used()
-        steps = ", ".join(f"h_{{{i + 1}}} = {h:.4f}" for i, h in enumerate(found.steps))
-        widths = ", ".join(f"{s.width:.4g}" for s in found.strips)
-        sentence = (
-            f"Trapezoid rule with ${steps}$ and {int(found.points)} nodes. {_analytic(widths)}"
-        )
-        return sentence, _error_text(found.bound)
-
-
-class Panels(_Planned[PanelPlan]):
-    """Gauss-Legendre panels for factors with kinks."""
-
-    name = "Gauss-Legendre quadrature between kinks"
-
-    def _made(self, accuracy: float) -> PanelPlan:
-        return panel_plan(self.component, accuracy)
-
-    def _summed(self, found: PanelPlan, bits: int) -> arb:
-        return panel_sum(self.component, found, bits)
-
-    def cost(self, accuracy: float) -> float:
-        """See :class:`Rule`; products of matrices are cheap."""
+        """Return the cost of products of matrices, which are cheap."""
         return _matrix_cost(self._plan(accuracy).counts())
 
     def points(self) -> int:
-        """See :class:`Rule`."""
-        return math.prod(self._used().counts())
+        return math.prod(self._used.counts())
 
     def details(self) -> tuple[str, str]:
-        """See :class:`Rule`."""
-        found = self._used()
+        bound = float(self._used.bound.log()) / math.log(10)
+        return self._sentence(self._used), rf"\text{{error}} \leq 10^{{{bound:.1f}}}"
+
+    @abstractmethod
+    def _sentence(self, found: Any) -> str:
+        """Return what a plan is."""
+
+
+class Trapezoid(_Planned):
+    """The trapezoid rule for smooth factors."""
+
+    name = "trapezoid quadrature"
+    made, summed = staticmethod(plan), staticmethod(trapezoid_sum)
+
+    def cost(self, accuracy: float) -> float:
+        return evaluations(self.component, self._plan(accuracy)) if self.dimension else 0.0
+
+    def points(self) -> int:
+        return int(evaluations(self.component, self._used)) if self.dimension else 0
+
+    def _sentence(self, found: StepPlan) -> str:
+        nodes = f"{int(found.points)} nodes"
+        return f"Trapezoid rule with ${_steps(found)}$ and {nodes}. {_analytic(found)}"
+
+
+class Panels(_Planned):
+    """Gauss-Legendre panels for factors with kinks."""
+
+    name = "Gauss-Legendre quadrature between kinks"
+    made, summed = staticmethod(panel_plan), staticmethod(panel_sum)
+
+    def _sentence(self, found: PanelPlan) -> str:
         panels = " and ".join(
             f"{len(row)} panels with {count} nodes"
             for row, count in zip(found.panels, found.counts(), strict=True)
         )
-        sentence = (
+        return (
             f"Gauss-Legendre rules on {panels}, cut at the kinks. Between kinks the factors are"
             " analytic and bounded on ellipses around the panels (proved by ball arithmetic), which"
             " bounds the error; what is left out at the ends is included"
         )
-        return sentence, _error_text(found.bound)
 
 
-class Lattice(_Planned[LatticePlan]):
+class Lattice(_Planned):
     """The trapezoid rule on a lattice of the variables."""
 
     name = Trapezoid.name
-
-    def _made(self, accuracy: float) -> LatticePlan:
-        return lattice_plan(self.component, accuracy)
-
-    def _summed(self, found: LatticePlan, bits: int) -> arb:
-        return lattice_sum(self.component, found, bits)
+    made, summed = staticmethod(lattice_plan), staticmethod(lattice_sum)
 
     def cost(self, accuracy: float) -> float:
-        """See :class:`Rule`."""
-        return _matrix_cost(self._plan(accuracy).counts()) / (2 if self.component.reflects else 1)
+        return super().cost(accuracy) / (2 if self.component.reflects else 1)
 
-    def points(self) -> int:
-        """See :class:`Rule`."""
-        return math.prod(self._used().counts())
-
-    def details(self) -> tuple[str, str]:
-        """See :class:`Rule`."""
-        found = self._used()
-        steps = ", ".join(f"h_{{{i + 1}}} = {h:.4f}" for i, h in enumerate(found.steps))
-        widths = ", ".join(f"{s.width:.4g}" for s in found.strips)
+    def _sentence(self, found: LatticePlan) -> str:
         counts = ", ".join(map(str, found.counts()))
-        sentence = (
-            f"Trapezoid rule on a lattice of the variables themselves, steps ${steps}$, {counts}"
-            f" nodes. {_analytic(widths)}"
+        return (
+            f"Trapezoid rule on a lattice of the variables themselves, steps ${_steps(found)}$,"
+            f" {counts} nodes. {_analytic(found)}"
         )
-        return sentence, _error_text(found.bound)
 
 
 class Cheapest:
@@ -211,37 +157,33 @@ class Cheapest:
 
     @property
     def name(self) -> str:
-        """See :class:`Rule`."""
         return self._used.name
 
     def cost(self, accuracy: float) -> float:
-        """See :class:`Rule`."""
         return self._best(accuracy).cost(accuracy)
 
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
-        """See :class:`Rule`."""
         self._used = self._best(accuracy)
         return self._used.evaluated(accuracy)
 
     def points(self) -> int:
-        """See :class:`Rule`."""
         return self._used.points()
 
     def details(self) -> tuple[str, str]:
-        """See :class:`Rule`."""
         return self._used.details()
 
 
-def _analytic(widths: str) -> str:
+def _steps(found: StepPlan | LatticePlan) -> str:
+    return ", ".join(f"h_{{{i + 1}}} = {h:.4f}" for i, h in enumerate(found.steps))
+
+
+def _analytic(found: StepPlan | LatticePlan) -> str:
+    widths = ", ".join(f"{s.width:.4g}" for s in found.strips)
     return (
         f"The factors are analytic and bounded for $|\\operatorname{{Im}} z| \\leq {widths}$"
         " (proved by ball arithmetic on cells); shifting the contours by that much bounds the"
         " error, nodes left out and rounding included"
     )
-
-
-def _error_text(bound: arb) -> str:
-    return rf"\text{{error}} \leq 10^{{{float(bound.log()) / math.log(10):.1f}}}"
 
 
 def _matrix_cost(counts: Sequence[int]) -> float:
