@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Accusation, Claim
-from symderiv_ledger.papers.point_sets import text_of
+from symderiv_ledger.papers.tables import refuse_unknown, text_of
 
 __all__ = [
     "NOTED",
@@ -59,8 +59,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
             f"a correction of public code needs accusation, with {', '.join(_SAID)}: "
             "how the formula is reached, in which limit it is meant, what changes"
         )
-    for key in sorted(set(found) - {*_SAID, "noted"}):
-        raise InputError(f"accusation: unknown key {key!r}")
+    refuse_unknown(found, (*_SAID, "noted"), "accusation: ")
     for key in _SAID:
         if not text_of(found, key):
             raise InputError(f"accusation needs {key}, a text")

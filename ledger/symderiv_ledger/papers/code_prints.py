@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Code
-from symderiv_ledger.papers.point_sets import text_of
+from symderiv_ledger.papers.tables import refuse_unknown, text_of
 
 __all__ = ["CODE_KEYS", "code_of", "read_repository"]
 
@@ -33,9 +33,7 @@ def read_repository(name: str, table: Any) -> Code:
     for key in _KEYS:
         if not text_of(table, key):
             raise InputError(f"repository {name} needs {key}, a text")
-    unknown = sorted(set(table) - set(_KEYS))
-    if unknown:
-        raise InputError(f"repository {name}: unknown key {unknown[0]!r}")
+    refuse_unknown(table, _KEYS, f"repository {name}: ")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", table["address"]):
         raise InputError(f"repository {name}: address is owner/name")
     if not re.fullmatch(r"[0-9a-f]{40}", table["commit"]):

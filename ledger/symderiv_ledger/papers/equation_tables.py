@@ -6,30 +6,21 @@ holds for all its claims, unless they say it themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Code, Printed
 from symderiv_ledger.papers.code_prints import CODE_KEYS, code_of
-from symderiv_ledger.papers.point_sets import text_of
+from symderiv_ledger.papers.tables import tables_of, text_of
 
-__all__ = ["PrintedEquation", "equations", "table_of", "tables_of"]
+__all__ = ["PrintedEquation", "equations"]
 
 _PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
 #: What a claim that says where it is tried does not take from its equation.
 _PLACE: Final = frozenset(
-    {
-        "points",
-        "function",
-        "reference",
-        "indices",
-        "symmetric",
-        "equal",
-        "diagonal",
-        "rests_on",
-    }
+    {*("points", "function", "reference", "indices", "symmetric", "equal", "diagonal", "rests_on")}
 )
 #: The name of the claim without a part's name, where an equation has several.
 _ITSELF: Final = "itself"
@@ -64,7 +55,10 @@ def equations(
     Raises:
         InputError: A table is not what it should be.
     """
-    tables = [*tables_of(content, "equation", source), *_alone(content, source)]
+    try:
+        tables = [*tables_of(content, "equation"), *_alone(tables_of(content, "claim"))]
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
     if not tables:
         raise InputError(f"{source}: there is no [[equation]] and no [[claim]]")
     section = ""
@@ -117,7 +111,7 @@ def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
             | (claim if isinstance(claim, dict) else {"statement": claim})
             for part, claim in found.items()
         ]
-    return [dict(claim) for claim in tables_of({"claim": found}, "claim", "claim")]
+    return tables_of({"claim": found}, "claim")
 
 
 def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,13 +145,13 @@ def _check_display(claim: Mapping[str, Any], displays: int) -> None:
         raise InputError(f"it has no display {value}")
 
 
-def _alone(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
+def _alone(claims: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
     found: dict[Any, dict[str, Any]] = {}
-    for claim in tables_of(content, "claim", source):
+    for claim in claims:
         number = claim.get("equation")
         if not isinstance(number, str | int) or isinstance(number, bool):
-            raise InputError(f"{source}: the equation of a claim must be a text such as '18'")
+            raise InputError("the equation of a claim must be a text such as '18'")
         table = found.setdefault(str(number), {"number": str(number), "latex": [], "claim": []})
         if claim.get("printed"):
             table["latex"].append(claim["printed"])
@@ -165,19 +159,3 @@ def _alone(content: Mapping[str, Any], source: str) -> list[dict[str, Any]]:
         rest = {key: value for key, value in claim.items() if key not in ("equation", "printed")}
         table["claim"].append(rest)
     return list(found.values())
-
-
-def tables_of(table: Mapping[str, Any], key: str, source: str) -> list[Mapping[str, Any]]:
-    """Return a list of tables, empty if it is not there."""
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise InputError(f"{source}: {key} must be tables [[{key}]]")
-    return value
-
-
-def table_of(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a table, empty if it is not there."""
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise InputError(f"{key} must be a table")
-    return value

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -31,37 +31,37 @@ from symderiv_ledger.claims.claim_graph import Spoken, read_uses, with_uses
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
 from symderiv_ledger.papers.accusations import check_repeats, read_accusation
 from symderiv_ledger.papers.code_prints import read_repository
-from symderiv_ledger.papers.equation_tables import PrintedEquation, equations, table_of
-from symderiv_ledger.papers.point_sets import (
-    SET_KEYS,
-    PointSet,
-    module_of,
+from symderiv_ledger.papers.equation_tables import PrintedEquation, equations
+from symderiv_ledger.papers.point_sets import SET_KEYS, PointSet, module_of, read_rule
+from symderiv_ledger.papers.tables import (
+    flag_of,
     names_of,
     pairs_of,
-    read_rule,
+    refuse_unknown,
+    table_of,
     text_of,
 )
 
 __all__ = ["paper_from_files", "paper_from_toml"]
 
 _TEXTS: Final = ("part", "note", "given", "reading", "not_checkable")
+_OF_POINTS: Final = ("rests_on", "symmetric", "equal", "diagonal")
 _FLAGS: Final = ("definition", "thorough", "in_words")
 _OTHERS: Final = (
-    "points",
-    "statement",
-    "formula",
-    "corrected",
-    "corrected_formula",
-    "ranges",
-    "display",
-    "uses",
-    "accusation",
+    *("points", "statement", "formula", "corrected", "corrected_formula", "ranges", "display"),
+    *("uses", "accusation"),
 )
 #: Keys of a claim beside those of a set of points, which a claim without ``points`` carries too.
 _CLAIM_KEYS: Final = frozenset({*_TEXTS, *_FLAGS, *_OTHERS})
 #: Keys that a claim of a named set adds to the set's, or says instead.
-_ADDED: Final = frozenset({"regime", "where", "rests_on", "rule"})
-_INSTEAD: Final = frozenset({"symmetric", "equal", "diagonal"})
+_ADDED: Final = ("regime", "where")
+_INSTEAD: Final[Mapping[str, Callable[[Mapping[str, Any], str], Any]]] = {
+    "symmetric": names_of,
+    "equal": pairs_of,
+    "diagonal": names_of,
+    "rests_on": text_of,
+    "rule": lambda table, key: read_rule(text_of(table, key)),
+}
 #: Stands for == in a statement by which the paper defines something.
 _DEFINES: Final = ":="
 _FILE_KEYS: Final = {
@@ -118,9 +118,7 @@ def _content(text: str, source: str) -> dict[str, Any]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{source}: {error}") from None
-    unknown = sorted(set(content) - _FILE_KEYS)
-    if unknown:
-        raise InputError(f"{source}: unknown key {unknown[0]!r}")
+    refuse_unknown(content, _FILE_KEYS, f"{source}: ")
     return content
 
 
@@ -168,9 +166,7 @@ class _PaperReader:
         words = table_of(content, "words")
         self.words |= {name: text_of(words, name) for name in words}
         for name, table in table_of(content, "module").items():
-            unknown = sorted(set(table) - (SET_KEYS - {"function"}))
-            if unknown:
-                raise InputError(f"module {name}: unknown key {unknown[0]!r}")
+            refuse_unknown(table, SET_KEYS - {"function"}, f"module {name}: ")
             self.modules[name] = self._spelled(table)
         for name, table in table_of(content, "points").items():
             if name in self.sets:
@@ -232,7 +228,7 @@ class _PaperReader:
     def _claim(self, number: str, table: Mapping[str, Any]) -> Claim:
         tried = self._tried(table)
         texts: dict[str, Any] = {key: text_of(table, key) for key in _TEXTS}
-        flags: dict[str, Any] = {key: _flag(table, key) for key in _FLAGS}
+        flags: dict[str, Any] = {key: flag_of(table, key) for key in _FLAGS}
         flags["definition"] |= _DEFINES in str(table.get("statement"))
         statement, corrected = self._statements(table, tried)
         if not statement and not texts["not_checkable"] and not flags["definition"]:
@@ -255,16 +251,11 @@ class _PaperReader:
             ranges,
             printed=None if table.get("display") == "all" else table.get("display"),
             corrected=corrected,
-            regime=tried.regime,
-            where=tried.where,
-            rests_on=tried.rests_on,
-            symmetric=tried.symmetric,
-            equal=tried.equal,
-            diagonal=tried.diagonal,
             uses=(*read_uses(table), *tried.uses),
             tried_at=tried.tried_at if statement else "",
             conventions=tried.conventions if statement else None,
             accusation=read_accusation(table, bool(corrected) and self._is_code(number)),
+            **{key: getattr(tried, key) for key in (*_ADDED, *_OF_POINTS)},
             **texts,
             **flags,
         )
@@ -318,19 +309,11 @@ class _PaperReader:
             if name not in self.sets:
                 raise InputError(f"there are no points {name!r}; there are {', '.join(self.sets)}")
             named = self.sets[name]
-        unknown = sorted(set(rest) - _ADDED - _INSTEAD)
-        if unknown:
-            raise InputError(f"unknown key {unknown[0]!r}")
+        refuse_unknown(rest, {*_ADDED, *_INSTEAD})
         changes: dict[str, Any] = {
-            key: _joined(getattr(named, key), text_of(rest, key)) for key in ("regime", "where")
+            key: _joined(getattr(named, key), text_of(rest, key)) for key in _ADDED
         }
-        if "rests_on" in rest:
-            changes["rests_on"] = text_of(rest, "rests_on")
-        if "rule" in rest:
-            changes["rule"] = read_rule(text_of(rest, "rule"))
-        for key, read in (("symmetric", names_of), ("equal", pairs_of), ("diagonal", names_of)):
-            if key in rest:
-                changes[key] = read(rest, key)
+        changes |= {key: read(rest, key) for key, read in _INSTEAD.items() if key in rest}
         return replace(named, **changes)
 
 
@@ -339,10 +322,3 @@ def _joined(first: str, second: str) -> str:
     if not first or not second:
         return first or second
     return f"{first}{' ' if first.endswith('.') else '; '}{second}"
-
-
-def _flag(table: Mapping[str, Any], key: str) -> bool:
-    value = table.get(key, False)
-    if not isinstance(value, bool):
-        raise InputError(f"{key} is true or false")
-    return value

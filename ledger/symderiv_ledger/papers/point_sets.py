@@ -18,6 +18,7 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.abbreviations import Indices, read_indices
 from symderiv_ledger.claims.claim import ComparisonRule, Conventions, Point, Use
 from symderiv_ledger.claims.claim_graph import read_uses
+from symderiv_ledger.papers.tables import names_of, pairs_of, refuse_unknown, text_of, texts_of
 from symderiv_ledger.rules.comparison_rules import (
     Converges,
     Exact,
@@ -29,16 +30,7 @@ from symderiv_ledger.rules.quantities import Reference, read_reference
 from symderiv_ledger.rules.shown_within import ShownWithin
 from symderiv_ledger.rules.size_bound import Bound
 
-__all__ = [
-    "RULES",
-    "SET_KEYS",
-    "PointSet",
-    "module_of",
-    "names_of",
-    "pairs_of",
-    "read_rule",
-    "text_of",
-]
+__all__ = ["RULES", "SET_KEYS", "PointSet", "module_of", "read_rule"]
 
 #: Rules by the name that files give them.
 RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
@@ -122,9 +114,7 @@ class PointSet:
             points = _function(table, package)
             tried_at = f"{package}.{_spelled(text_of(table, 'function'))}"
             rule = read_rule(text_of(table, "rule")) if "rule" in table else Exact()
-            unknown = sorted(set(table) - SET_KEYS)
-            if unknown:
-                raise InputError(f"unknown key {unknown[0]!r}")
+            refuse_unknown(table, SET_KEYS)
         else:
             if "rule" in table:
                 raise InputError("rule goes with a function")
@@ -138,7 +128,7 @@ class PointSet:
             points,
             rule,
             reference,
-            {**indices, **read_indices(_texts(table, "indices"))},
+            {**indices, **read_indices(texts_of(table, "indices"))},
             symmetric=symmetric,
             equal=pairs_of(table, "equal"),
             diagonal=names_of(table, "diagonal"),
@@ -212,35 +202,3 @@ def _spelled(text: str) -> str:
 def _frozen(value: Any) -> Any:
     """Return lists as tuples: functions keep what they made by their arguments."""
     return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
-
-
-def text_of(table: Mapping[str, Any], key: str) -> str:
-    """Return a text, empty if it is not there; line breaks count in formulas only."""
-    value = table.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{key} must be a text")
-    return value if "formula" in key else " ".join(value.split())
-
-
-def names_of(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return a list of names, empty if it is not there."""
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise InputError(f"{key} must be a list of names")
-    return tuple(value)
-
-
-def pairs_of(table: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
-    """Return a list of pairs of names, empty if it is not there."""
-    value = table.get(key, [])
-    pairs = [tuple(pair) for pair in value] if isinstance(value, list) else [()]
-    if not all(len(p) == 2 and all(isinstance(name, str) for name in p) for p in pairs):
-        raise InputError(f"{key} must be a list of pairs of names")
-    return tuple((first, second) for first, second in pairs)
-
-
-def _texts(table: Mapping[str, Any], key: str) -> dict[str, str]:
-    value = table.get(key, {})
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise InputError(f"{key} must be a table of texts")
-    return value
