@@ -106,7 +106,7 @@ def main() -> None:
     """Draw a sheet, or count the marks of one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sheet", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     parser.add_argument("--count", action="store_true", help="count the marks of a sheet")
     parser.add_argument("--rooms", nargs="*", help="draw from these rooms only")
     given = parser.parse_args()
