@@ -8,21 +8,26 @@ stay averages: what is inside of them adds up at fields drawn at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from symderiv.foundation.errors import SymderivError
-from symderiv.statement.stated_motion import ALL, Average, average_of, drift_of
+from symderiv.statement.stated_motion import ALL, Average, StatedEquations, average_of, drift_of
 from symderiv.statement.stated_problem import StatedChange
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.closed_motion import Closed
 from symderiv.system.means.averages import Averages, has_no_closed_form
 
 __all__ = ["CensusTerm", "census"]
+
+
+_Drift = Mapping[tuple[str, Any], sp.Expr]
 
 
 @dataclass(frozen=True)
@@ -35,13 +40,15 @@ class CensusTerm:
         term: Its coefficient.
         drift: What it adds to the mean motion, by name of inputs (:data:`ALL` for none) and vector,
             or to a scalar's rate under ``(ALL, None)``; averages taken that have closed forms.
+        averaged: The same with no average taken.
         reason: Why it adds nothing to the drift, or an empty text.
     """
 
     target: SlowVector | sp.Symbol
     direction: FreshInput | SlowVector | None
     term: sp.Expr
-    drift: dict[tuple[str, SlowVector | None], sp.Expr]
+    drift: _Drift
+    averaged: _Drift
     reason: str = ""
 
 
@@ -59,50 +66,40 @@ def census(closed: Closed) -> tuple[CensusTerm, ...]:
 
 def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
     step, law = closed.equations.step, closed.equations.law
+
+    def counted(
+        target: SlowVector | sp.Symbol,
+        direction: FreshInput | SlowVector | None,
+        term: sp.Expr,
+        averaged: _Drift,
+        reason: str,
+    ) -> CensusTerm:
+        taken = {key: _taken(rate, averages) for key, rate in averaged.items()}
+        drift = {key: rate for key, rate in taken.items() if rate != 0}
+        return CensusTerm(target, direction, term, drift, averaged, "" if drift else reason)
+
     for vector, change in step.vectors.items():
-        yield from _of_vector(closed, averages, vector, change)
-    for symbol, change in step.scalars.items():
-        for term in _summands(change.scalar):
-            value = _taken(average_of(term, law), averages)
-            reason = "" if value != 0 else "its mean vanishes"
-            yield CensusTerm(symbol, None, term, {(ALL, None): value} if value != 0 else {}, reason)
-
-
-def _of_vector(
-    closed: Closed, averages: Averages, vector: SlowVector, change: StatedChange
-) -> Iterator[CensusTerm]:
-    law = closed.equations.law
-    for atom, force in change.inputs.items():
-        inputs = law.inputs_of(atom)
-        if inputs.episode and atom is not inputs.atoms[0]:
-            continue  # all examples of an episode are alike; the first stands for them
-        for term in _summands(force):
-            drift_of_term = drift_of(StatedChange({atom: term}), law)
-            found: dict[tuple[str, SlowVector | None], sp.Expr] = {
-                key: lowered
-                for key, rate in drift_of_term.items()
-                if (lowered := _taken(rate, averages)) != 0
-            }
-            related = bool(drift_of_term)
-            reason = (
-                ""
-                if found
-                else (
+        for atom, force in change.inputs.items():
+            inputs = law.inputs_of(atom)
+            if inputs.episode and atom is not inputs.atoms[0]:
+                continue  # all examples of an episode are alike; the first stands for them
+            for term in _summands(force):
+                along = drift_of(StatedChange({atom: term}), law)
+                reason = (
                     f"its mean direction vanishes: the mean slopes of the factor of {atom.name} do"
-                    if related
+                    if along
                     else f"no field in the factor of {atom.name} correlates with {atom.name}: it "
                     "adds to the noise only"
                 )
-            )
-            yield CensusTerm(vector, atom, term, found, reason)
-    for other, rate in change.vectors.items():
-        for term in _summands(rate):
-            value = _taken(average_of(term, law), averages)
-            reason = "" if value != 0 else "the mean of its factor vanishes"
-            drift: dict[tuple[str, SlowVector | None], sp.Expr] = (
-                {(ALL, other): value} if value != 0 else {}
-            )
-            yield CensusTerm(vector, other, term, drift, reason)
+                yield counted(vector, atom, term, dict(along), reason)
+        for other, rate in change.vectors.items():
+            for term in _summands(rate):
+                along = {(ALL, other): average_of(term, law)}
+                yield counted(vector, other, term, along, "the mean of its factor vanishes")
+    for symbol, change in step.scalars.items():
+        for term in _summands(change.scalar):
+            mean = {(ALL, None): average_of(term, law)}
+            yield counted(symbol, None, term, mean, "its mean vanishes")
 
 
 def _taken(rate: sp.Expr, averages: Averages) -> sp.Expr:
@@ -122,56 +119,44 @@ def _summands(expression: sp.Expr) -> tuple[sp.Expr, ...]:
     return sp.Add.make_args(sp.expand_mul(expression, deep=False)) if expression != 0 else ()
 
 
-def _proved(closed: Closed, terms: tuple[CensusTerm, ...]) -> None:
+_Key = tuple[SlowVector | sp.Symbol, str, SlowVector | None]
+
+
+def _proved(closed: Closed, terms: Sequence[CensusTerm]) -> None:
     """Compare sums over terms with the equations without their constraints."""
-    total: dict[tuple[SlowVector | sp.Symbol, str, SlowVector | None], sp.Expr] = {}
-    for term in terms:
-        for (inputs, vector), value in term.drift.items():
-            key = term.target, inputs, vector
-            total[key] = total.get(key, sp.S.Zero) + value
-    constrained = {v for c in closed.equations.statement.constraints for v in c.vectors}
-    wanted: dict[tuple[SlowVector | sp.Symbol, str, SlowVector | None], sp.Expr] = {
-        (a, inputs, c): rate
-        for a, rates in closed.drift.items()
-        for (inputs, c), rate in rates.items()
-    }
-    wanted |= {(u, ALL, None): rate for u, rate in closed.scalars.items() if rate != 0}
     equations = closed.equations
-    averaged: dict[tuple[SlowVector | sp.Symbol, str, SlowVector | None], sp.Expr] = {
-        (a, inputs, c): rate
-        for a, rates in equations.drift.items()
-        for (inputs, c), rate in rates.items()
-    }
-    averaged |= {(u, ALL, None): rate for u, rate in equations.scalars.items()}
+    constrained = {v for c in equations.statement.constraints for v in c.vectors}
+    total = _added((term.target, term.drift) for term in terms)
+    averaged = _added((term.target, term.averaged) for term in terms)
+    wanted = _added(_rates(closed))
+    untaken = _added(_rates(equations))
     for key in sorted({*total, *wanted}, key=str):
         target, inputs, _ = key
         if inputs == ALL and target in constrained:
             continue  # constraints add to these
-        gap = wanted.get(key, sp.S.Zero) - total.get(key, sp.S.Zero)
-        if total.get(key, sp.S.Zero).has(Average):
-            gap = _inside(averaged.get(key, sp.S.Zero)) - _inside(_untaken(closed, terms, key))
+        gap = wanted[key] - total[key]
+        if total[key].has(Average):
+            gap = _inside(untaken[key]) - _inside(averaged[key])
         if not _vanishes(gap):
             raise SymderivError(
                 f"the census of {target} does not add up to its equation: {gap} is left"
             )
 
 
-def _untaken(
-    closed: Closed,
-    terms: tuple[CensusTerm, ...],
-    key: tuple[SlowVector | sp.Symbol, str, SlowVector | None],
-) -> sp.Expr:
-    """Return what all terms add to a drift, with no average taken."""
-    law, total = closed.equations.law, sp.S.Zero
-    target, inputs, vector = key
-    for term in terms:
-        if term.target != target:
-            continue
-        if isinstance(term.direction, FreshInput):
-            found = drift_of(StatedChange({term.direction: term.term}), law)
-            total += found.get((inputs, vector), sp.S.Zero) if vector is not None else 0
-        elif inputs == ALL and term.direction == vector:
-            total += average_of(term.term, law)
+def _rates(equations: Closed | StatedEquations) -> Iterator[tuple[SlowVector | sp.Symbol, _Drift]]:
+    """Yield the rates of all vectors and of the scalars that move."""
+    yield from ((vector, dict(rates)) for vector, rates in equations.drift.items())
+    for symbol, rate in equations.scalars.items():
+        if rate != 0:
+            yield symbol, {(ALL, None): rate}
+
+
+def _added(drifts: Iterable[tuple[SlowVector | sp.Symbol, _Drift]]) -> dict[_Key, sp.Expr]:
+    """Return sums of drifts, zero for what none of them has."""
+    total: defaultdict[_Key, sp.Expr] = defaultdict(lambda: sp.S.Zero)
+    for target, drift in drifts:
+        for (inputs, vector), value in drift.items():
+            total[target, inputs, vector] += value
     return total
 
 
