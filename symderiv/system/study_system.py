@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
-__all__ = ["named_state", "numbers_of", "problem_of", "stated_in", "system_of"]
+__all__ = ["named_state", "numbers_of", "problem_of", "stated_in"]
 
 AnySystem = TypeVar("AnySystem", bound=StatedSystem)
-
-
-def system_of(study: Study) -> StatedSystem:
-    """Return what a study says as a statement; see :func:`stated_in`."""
-    return stated_in(StatedSystem(study.training.order), study)
 
 
 @dataclass(frozen=True)
