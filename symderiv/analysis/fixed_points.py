@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sympy as sp
     from flint import arb
 
-__all__ = ["KindSpectrum", "SymmetricFlow", "enclosed_root", "integrated"]
+__all__ = ["KindSpectrum", "SymmetricFlow", "enclosed_root", "integrated", "slopes_of"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -244,12 +244,18 @@ def _differences(rates: Callable[[Floats], Floats], point: Floats, step: float) 
     return np.array(columns).T
 
 
+def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
+    """Return the derivatives of expressions, row by row of their Jacobian."""
+    return [e.diff(x) for e in equations for x in unknowns]
+
+
 def enclosed_root(
     equations: Sequence[sp.Expr],
     unknowns: Sequence[sp.Symbol],
     values: Mapping[sp.Symbol, arb],
     start: Sequence[float],
     bits: int,
+    slopes: Sequence[sp.Expr] | None = None,
 ) -> list[arb]:
     """Return a box that holds exactly one solution: Krawczyk's operator maps it into its own
     interior.
@@ -260,22 +266,22 @@ def enclosed_root(
         values: Balls for all other symbols.
         start: A solution in doubles.
         bits: Working precision.
+        slopes: What :func:`slopes_of` gives, if it is known.
 
     Raises:
         ToleranceError: None could be enclosed.
     """
-    import sympy as sp
     from flint import arb, arb_mat
 
-    from symderiv.precision import ball_at
+    from symderiv.precision.balls.expression_balls import balls_at
     from symderiv.precision.balls.working import working_bits
 
     size = len(unknowns)
-    slopes = [sp.diff(e, x) for e in equations for x in unknowns]
+    slopes = slopes or slopes_of(equations, unknowns)
 
     def at(expressions: Sequence[sp.Expr], state: Sequence[arb]) -> list[Any]:
         place = {**values, **dict(zip(unknowns, state, strict=True))}
-        return [ball_at(e, place, bits) for e in expressions]
+        return balls_at(expressions, place, bits)
 
     middle = [arb(float(x)) for x in start]
     identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])

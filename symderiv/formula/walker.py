@@ -13,7 +13,16 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Domain", "Meaning", "added", "compiled_walk", "constant", "multiplied", "value_of"]
+__all__ = [
+    "Domain",
+    "Meaning",
+    "added",
+    "compiled_walk",
+    "constant",
+    "multiplied",
+    "value_of",
+    "values_of",
+]
 
 Meaning = tuple[Callable[..., Any], Sequence[Any]]
 """A function, and the nodes whose values are its arguments."""
@@ -28,6 +37,11 @@ class Domain(Protocol):
 
 def value_of(tree: Hashable, domain: Domain, known: Mapping[Any, Any]) -> Any:
     """Return the value of a tree in which the nodes ``known`` have these values."""
+    return values_of([tree], domain, known)[0]
+
+
+def values_of(trees: Iterable[Hashable], domain: Domain, known: Mapping[Any, Any]) -> list[Any]:
+    """Return :func:`value_of` of several trees, whose common nodes are computed once."""
     values = dict(known)
 
     def value(node: Any) -> Any:
@@ -36,7 +50,7 @@ def value_of(tree: Hashable, domain: Domain, known: Mapping[Any, Any]) -> Any:
             values[node] = function(*[value(part) for part in parts])
         return values[node]
 
-    return value(tree)
+    return [value(tree) for tree in trees]
 
 
 def compiled_walk(tree: Hashable, domain: Domain, names: Iterable[Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import inspect
 import os
 import pickle
@@ -26,7 +27,7 @@ from symderiv import __version__
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["cache_folder", "derived_once", "is_on", "ship", "sources_digest"]
+__all__ = ["cache_folder", "derived_once", "is_on", "package_folders", "ship", "sources_digest"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,6 +70,12 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
         for path in sources:
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def package_folders(name: str) -> tuple[Path, ...]:
+    """Return the folders of a package that is not imported here, which may take long."""
+    found = importlib.util.find_spec(name)
+    return tuple(map(Path, found.submodule_search_locations or ())) if found else ()
 
 
 def derived_once(

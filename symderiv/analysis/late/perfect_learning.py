@@ -23,9 +23,8 @@ They suffice because ε_g and Γ vanish with the distance to the teacher like it
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath
@@ -49,6 +48,7 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
+from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
@@ -87,7 +87,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
-class PerfectLearning:
+class PerfectLearning(KeptTrees):
     """The linearisation around Q = R = T, output weights 1/√M, symbolic in M, T, D.
 
     T is the diagonal of the teachers' covariance, D the sum of a row without it.
@@ -116,14 +116,6 @@ class PerfectLearning:
     error: sp.Matrix
     error_curvature: sp.Matrix
     noise: tuple[sp.Expr, sp.Expr]
-
-    def __getstate__(self) -> bytes:
-        return pickle.dumps({each.name: getattr(self, each.name) for each in fields(self)})
-
-    def __setstate__(self, state: bytes) -> None:
-        # the trees are as they were written; SymPy would simplify them anew for 0.3 CPU s
-        with sp.evaluate(False):
-            self.__dict__.update(pickle.loads(state))
 
     def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
         """Return a closed form at given M, T, D as an mpmath number."""

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points import enclosed_root, integrated
+from symderiv.analysis.fixed_points import enclosed_root, integrated, slopes_of
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import (
@@ -41,6 +42,7 @@ from symderiv.analysis.symmetric import (
     reduced_equations,
 )
 from symderiv.formula.as_function import as_function
+from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
@@ -77,7 +79,7 @@ class FullPlateau:
 
 
 @dataclass(frozen=True)
-class FullFlow:
+class FullFlow(KeptTrees):
     """The three equations, symbolic in Q, C, R, M, T, D, η, ν_1 (K = M, weights 1/√M)."""
 
     equations: tuple[sp.Expr, sp.Expr, sp.Expr]
@@ -85,6 +87,17 @@ class FullFlow:
     difference_stiffness: sp.Expr
     teacher_response: sp.Expr
     noise: bool
+
+    @cached_property
+    def slopes(self) -> list[sp.Expr]:
+        """Their derivatives by Q, C, R, shape (3, 3) row by row."""
+        return slopes_of(self.equations, _UNKNOWNS)
+
+    @cached_property
+    def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
+        """Those of equal students, Q = C: two equations, and their derivatives by Q and R."""
+        equations = [e.xreplace({C: Q}) for e in self.equations[:2]]
+        return equations, slopes_of(equations, (Q, R))
 
 
 def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
@@ -149,7 +162,7 @@ def full_plateau(
     with working_bits(work):
         values = numeric.values(work)
         values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        state = enclosed_root(flow.equations, _UNKNOWNS, values, list(start), work)
+        state = enclosed_root(flow.equations, _UNKNOWNS, values, list(start), work, flow.slopes)
         values.update(zip(_UNKNOWNS, state, strict=True))
         return _measured(flow, teacher, values, work)
 
@@ -170,16 +183,15 @@ def equal_students(
     Raises:
         ToleranceError: There is none that could be enclosed.
     """
-    equal = {C: Q}
     work = bits + 40
     numeric = _Numeric(flow, teacher)
     with working_bits(work):
         values = numeric.values(work)
         values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        equations = [e.xreplace(equal) for e in flow.equations[:2]]
+        equations, slopes = flow.equal
         if any(e.has(sp.zoo, sp.nan) for e in equations):
             raise ToleranceError("the equations of equal students are singular")
-        first, second = enclosed_root(equations, (Q, R), values, list(start), work)
+        first, second = enclosed_root(equations, (Q, R), values, list(start), work, slopes)
         values.update({Q: first, C: first, R: second})
         return _measured(flow, teacher, values, work)
 

@@ -342,12 +342,18 @@ def _equations(activation: Activation) -> LearningEquations:
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
-    return full_flow(_equations(activation))
+    return _with_slopes(full_flow(_equations(activation)))
 
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _quiet(activation: Activation) -> FullFlow:
-    return full_flow(_equations(activation), noise=False)
+    return _with_slopes(full_flow(_equations(activation), noise=False))
+
+
+def _with_slopes(flow: FullFlow) -> FullFlow:
+    """Return a flow that is kept with its derivatives, which take longer than its root."""
+    _ = flow.slopes, flow.equal
+    return flow
 
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")

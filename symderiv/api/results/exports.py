@@ -123,8 +123,7 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 
 def _program(study: Study, tolerance: float | None) -> Program:
     from symderiv.integrate.rules.solving import rule_of_study
-    from symderiv.learning.rule.learning_problem import learning_problem
-    from symderiv.lowering.programs.exported import exported_program
+    from symderiv.lowering.programs.exported import kept_program
     from symderiv.problem.study_tables import keys_acting
 
     for key in ("task", *keys_acting("time")):
@@ -133,8 +132,7 @@ def _program(study: Study, tolerance: float | None) -> Program:
                 "cannot be exported, because it changes in time; leave it out", argument=key
             )
     rule = rule_of_study(study)
-    problem = learning_problem(study.student_activation, study.teacher_activation, rule)
-    return exported_program(problem, "exported", tolerance)
+    return kept_program(study.student_activation, study.teacher_activation, rule, tolerance)
 
 
 def example_of(study: Study, vectors: Sequence[Vector]) -> Example:

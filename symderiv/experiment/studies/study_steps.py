@@ -8,11 +8,9 @@ numbers that come with every example.
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -20,17 +18,15 @@ from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
 from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
-from symderiv.foundation.derivation_cache import derived_once
+from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
 
 __all__ = ["StudySteps"]
 
-_FOUND = importlib.util.find_spec("symderiv_codegen")  # which takes long to import
-
 # Rooms that the text of a step depends on.
 _ROOMS = ("formula", "numerics", "learning", "statement", "problem", "experiment")
-_CODEGEN = tuple(Path(each) for each in _FOUND.submodule_search_locations or ()) if _FOUND else ()
+_CODEGEN = package_folders("symderiv_codegen")
 
 # Probabilities, and what they are where nothing is drawn.
 _CHANCES = {"keep": 1.0, "label_flip": 0.0}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from symderiv_codegen import PrinterError, Program
 
+from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.admissible import check_for_modules
-from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures
 from symderiv.lowering.means.force_fields import over_fields
 from symderiv.lowering.programs.program import solver_program
+from symderiv.numerics import GAUSSIAN
 
 
 def exported_program(
@@ -43,6 +48,30 @@ def exported_program(
         return solver_program(equations, name, found)
     except (NotYetError, PrinterError) as error:
         raise _integrals(activations, "activation") from error
+
+
+def kept_program(
+    student: str, teacher: str, rule: LearningRule, tolerance: float | None = None
+) -> Program:
+    """Return :func:`exported_program` as it was kept, which has no numbers of a study.
+
+    Args:
+        student, teacher: Activations, by their names or formulas.
+        rule, tolerance: As those of a problem.
+    """
+    return Program(**_fields_of(student, teacher, rule, tolerance), extension=GAUSSIAN)
+
+
+@derived_once(
+    *("formula", "gaussian", "numerics", "statement", "learning", "lowering"),
+    also=package_folders("symderiv_codegen"),
+)
+def _fields_of(
+    student: str, teacher: str, rule: LearningRule, tolerance: float | None
+) -> dict[str, Any]:
+    """Return what a program says; its extension are functions, which are not kept."""
+    program = exported_program(learning_problem(student, teacher, rule), "exported", tolerance)
+    return {name: value for name, value in vars(program).items() if name != "extension"}
 
 
 def _integrals(of_what: str, argument: str) -> NotYetError:

@@ -8,7 +8,7 @@ a ball that contains 0 is the ball that covers the roots of both signs of the ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
@@ -18,7 +18,7 @@ import sympy as sp
 from flint import acb, arb, fmpq
 
 from symderiv.formula.known_functions import KNOWN
-from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of
+from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of, values_of
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import OwenT, SignMean4
 from symderiv.precision.balls.orthant import sign_mean4
@@ -54,7 +54,19 @@ def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> 
         values: The ``arb`` of every symbol that occurs.
         bits: Working precision.
     """
-    value = complex_ball(expression, bits, values)
+    return balls_at([expression], values, bits)[0]
+
+
+def balls_at(
+    expressions: Sequence[sp.Expr], values: Mapping[sp.Symbol, arb], bits: int
+) -> list[arb]:
+    """Return :func:`ball_at` of several expressions, whose common parts are computed once."""
+    with working_bits(bits):
+        found = values_of(expressions, _Balls(bits, values), values)
+    return [_real_ball(*each) for each in zip(expressions, found, strict=True)]
+
+
+def _real_ball(expression: sp.Expr, value: Ball) -> arb:
     if not isinstance(value, acb):
         return value
     # The value is known to be real, so the imaginary part is rounding.
