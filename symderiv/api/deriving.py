@@ -29,11 +29,12 @@ def derive(
     """Derive the order-parameter equations of an activation, step by step, from the SGD update.
 
     Args:
-        activation: g, a name or a formula in ``x``; that of the study when left out.
-        teacher_activation: the teacher's; the study's, or the student's when left out.
-        study: a study file, whose activations and learning rule are taken.
-        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their sizes stay
-            symbols: what counts is which there are.
+        activation: g, a name or a formula in ``x``; by default that of the study.
+        teacher_activation: activation of the teacher; by default that of the study, or of the
+            student.
+        study: a study file that states the activations and the learning rule.
+        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their values stay
+            symbols; only which keys are given matters.
         tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
             tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
 
@@ -58,9 +59,9 @@ def generate(
 ) -> Module:
     """Write a standalone solver module (NumPy and Numba only) for an activation.
 
-    NAME.py is the mathematics and all that SciPy needs to integrate it. Beside it, in ``fast/``,
-    are written a NAME.py with the right-hand side on vectors compiled for given numbers of units,
-    and runtime.py, which that imports.
+    NAME.py contains the mathematics and everything that SciPy needs to integrate it. The folder
+    ``fast/`` beside it gets another NAME.py, whose right-hand side on vectors is compiled for given
+    numbers of units, and the runtime.py that this one imports.
 
     Args:
         activation, teacher_activation, tolerance, study, rule: see :func:`derive`.

@@ -37,10 +37,10 @@ def open_file(
     Args:
         path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
             ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
-            :class:`Verdicts` in it, the JSON file of a :class:`System` that system, the
-            file that ``run.save`` of one wrote that run, the store of
-            a sweep a :class:`Sweep`. A trajectory whose file
-            holds no overlaps per eigenvalue has not-a-number in their place.
+            :class:`Verdicts` in it, the JSON file of a :class:`System` gives that system, the file
+            of ``run.save`` gives that run, and the store of a sweep gives a :class:`Sweep`. If the
+            file of a trajectory holds no overlaps per eigenvalue, the result has not-a-number
+            instead.
 
     Raises:
         InputError: the file cannot be read, or is none of these.

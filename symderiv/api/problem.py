@@ -57,10 +57,10 @@ Result = TypeVar("Result", "Trajectory", "Simulation")
 
 @saying(TABLES)
 class Problem(Shown):
-    r"""A student that learns a teacher by one-pass stochastic gradient descent: what is learned.
+    r"""A student that learns from a teacher by one-pass stochastic gradient descent.
 
-    The student is Σ_i v_i g(x_i) of fields x_i = J_i·ξ/√N, the teacher Σ_n ṽ_n g̃(y_n) + σ·noise.
-    A Problem is immutable and checked; a study file is another spelling of it.
+    The student is Σ_i v_i g(x_i) of fields x_i = J_i·ξ/√N, the teacher Σ_n ṽ_n g̃(y_n) + σ·noise. A
+    Problem is checked and never changes. A study file states the same in another form.
 
     Args:
         [network]
@@ -68,17 +68,17 @@ class Problem(Shown):
         [training]
         tasks: dictionaries with the keys of [[task]].
         [initial]
-        time, simulation: what :meth:`solve` and :meth:`simulate` take unless told otherwise, the
-            keys of the study's tables of these names.
+        time, simulation: defaults of :meth:`solve` and :meth:`simulate`, the keys of the study's
+            tables of these names.
         rule: those of the arguments above that the signature does not list.
 
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
 
-    What is left out is what Saad and Solla start from: vectors are drawn at N = 1000 with seed 0,
-    students of length σ_J = 0.01 and overlaps of relative size 1/√N, and learn with η = 0.5, below
-    the rates at which plain networks diverge. ``by_default`` of a problem and of its results names
-    the values that nobody gave.
+    The defaults are a start as in the work of Saad and Solla: vectors are drawn at N = 1000 with
+    seed 0, students have length σ_J = 0.01 and overlaps of relative size 1/√N, and they learn with
+    η = 0.5, below the rates at which plain networks diverge. ``by_default`` of a problem and of its
+    results names the defaults that were used.
 
     >>> import symderiv as sd
     >>> sd.Problem("erf", students=2, teachers=2).by_default
@@ -183,8 +183,9 @@ class Problem(Shown):
 
         Args:
             source: the path of a file, or a text of several lines.
-            timed: refuse a problem that does not say at which times results are wanted.
-            changes: values of keys instead of the file's, by their names with the table or without.
+            timed: refuse a problem that states no times for its results.
+            changes: values that replace those of the file, by names of keys with or without the
+                table.
 
         Raises:
             InputError: the file cannot be read, or something in it is not acceptable.
@@ -195,14 +196,14 @@ class Problem(Shown):
         return cls._of(load_study(Path(source), timed=timed, changes=asked), Path(source))
 
     def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """Return the text of a study file that states this problem; reads back to an equal one.
+        """Return the text of a study file that states this problem; reading it gives an equal one.
 
         Names of files in it are absolute, and arrays are written out number by number.
 
         Args:
-            path: also write the file, whole or not at all; arrays of more than 1000 numbers are
-                written beside it, and the text names their files.
-            force: replace a file also if symderiv did not write it as it is.
+            path: also write the file, completely or not at all; arrays of more than 1000 numbers
+                are written beside it, and the text names their files.
+            force: replace a file even if it is not as symderiv wrote it.
 
         Raises:
             InputError: an array of more than a million numbers, without a path; the file must not
@@ -213,11 +214,11 @@ class Problem(Shown):
         return saved_text(self._study, Path(path), force=force)
 
     def replace(self, **changes: Any) -> Problem:
-        """Return the same problem with other values, checked anew.
+        """Return the same problem with other values, and check it.
 
         Args:
-            changes: arguments of :class:`Problem`, or keys of the study file with their tables or
-                without; ``exponent=0.5`` or ``**{"inputs.exponent": 0.5}`` changes one argument of
+            changes: arguments of :class:`Problem`, or keys of the study file with or without their
+                tables; ``exponent=0.5`` or ``**{"inputs.exponent": 0.5}`` changes one argument of
                 the input model.
 
         Raises:
@@ -252,25 +253,26 @@ class Problem(Shown):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the problem was read from and takes numbers from."""
+        """The files from which the problem was read and takes numbers."""
         own = () if self._path is None else (self._path,)
         return (*own, *self._study.input_files)
 
     @property
     def name(self) -> str:
-        """The name of its file without the ending, or "problem"."""
+        """The name of the problem's file without the ending, or "problem"."""
         return "problem" if self._path is None else self._path.stem
 
     @property
     def by_default(self) -> str:
-        """The learning rate, dimension and start that nobody gave, as one line; or nothing."""
+        """The default learning rate, dimension and start that are used, as one line; or nothing."""
         return self._study.by_default()
 
     @property
     def equations(self) -> Equations:
         """The order-parameter equations, derived from the learning rule.
 
-        Takes a fraction of a second the first time; typeset in a notebook, text in a terminal.
+        Deriving them takes a fraction of a second. They are typeset in a notebook, and text in a
+        terminal.
         """
         from symderiv.api.results.shown_equations import equations_of
 
@@ -280,8 +282,9 @@ class Problem(Shown):
     def system(self) -> System:
         """The learning rule as a statement of a :class:`symderiv.System`.
 
-        Students are ``J``, teachers ``B``, trained output weights ``v``, biases ``b``. Its time
-        counts steps: of a batch of b examples over N, or whole steps of a batch of cN.
+        Students are ``J``, teachers ``B``, trained output weights ``v``, biases ``b``. Its time is
+        the number of steps over N for batches of b examples, and the number of steps for batches of
+        cN.
 
         Raises:
             NotClosed: the inputs have no equations.
@@ -305,20 +308,20 @@ class Problem(Shown):
         """Return the right-hand side dQ/dα, dR/dα, dv/dα at a state, and the error there.
 
         Args:
-            Q: overlaps of the students, shape (K, K), symmetric; or (L, K, K) per eigenvalue of
-                the inputs, as a ``State`` holds them. A total is divided as vectors are that are
-                alike in all coordinates.
+            Q: overlaps of the students, shape (K, K), symmetric; or (L, K, K) per eigenvalue of the
+                inputs, as a ``State`` holds them. A total is divided among eigenvalues as for
+                vectors whose coordinates are all alike.
             R: overlaps of students and teachers, shape (K, M) or (L, K, M).
-            T: covariance of the teachers, shape (M, M) or (L, M, M); that of the problem's own
-                initial state when left out.
+            T: covariance of the teachers, shape (M, M) or (L, M, M); by default that of the
+                problem's initial state.
             v: output weights, shape (K,); the problem's when left out.
             state: any state, or a file with one; then leave out the others.
-            alpha: the time, where a schedule multiplies the learning rates or tasks follow each
-                other; ``v`` is then the head that is taught.
+            alpha: the time, if a schedule multiplies the learning rates or tasks follow each other;
+                ``v`` is then the head of the current task.
             further: what the rule adds to the state: trained biases b (K,); with velocities U their
-                overlaps P = U·J/N (K, K), W = U·U/N and C = U·B/N (K, M), v_velocity and
-                b_velocity (K,); with averages ``J.A``, ``A.A``, ``A.B``. What is left out is at
-                rest, averages begin as the weights.
+                overlaps P = U·J/N (K, K), W = U·U/N and C = U·B/N (K, M), v_velocity and b_velocity
+                (K,); with averages ``J.A``, ``A.A``, ``A.B``. Velocities that are left out are 0,
+                and averages begin as the weights.
 
         Raises:
             InputError: an order parameter is missing, or not one of this rule, a matrix has another
@@ -345,8 +348,8 @@ class Problem(Shown):
     def rhs(self) -> RateFunction:
         """Return the right-hand side as a function f(t, y) with the signature that SciPy asks for.
 
-        It carries the start of the problem as the vector ``initial``, names of the entries, and
-        ``pack`` and ``unpack`` from states and to arrays.
+        The function has the start of the problem as the vector ``initial``, the ``names`` of the
+        entries, and ``pack`` and ``unpack``, which convert from states and to arrays.
 
         Raises:
             InputError: the rates depend on more than a state (schedules, tasks, steps).
@@ -383,8 +386,8 @@ class Problem(Shown):
     ) -> Trajectory:
         """Integrate the order-parameter equations.
 
-        A run that cannot reach its end, or is interrupted from the keyboard, is returned up to
-        where it got; see ``cause`` and ``warnings``.
+        If a run cannot reach its end, or is interrupted from the keyboard, the result contains what
+        was reached; see ``cause`` and ``warnings``.
 
         Args:
             initial: a state, a file with one, or a dictionary: of weights J (K, N), B (M, N) in
@@ -394,9 +397,9 @@ class Problem(Shown):
             [time]
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
-            progress: None for a bar where somebody watches, "lines" for lines on standard error
-                where nobody does, False for none, or a function of a task and the fraction of it
-                that is done.
+            progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
+                error elsewhere, False for nothing, or a function of a task and its finished
+                fraction.
             notice: called with a line when a solver has to be derived first.
 
         Raises:
@@ -422,7 +425,7 @@ class Problem(Shown):
     def _finished(
         self, found: Result, study: Study, initial: Start | None, output: str | PathLike[str] | None
     ) -> Result:
-        """Return a result that knows its problem, and say aloud what is wrong with it."""
+        """Return a result that knows its problem, and warn of what is wrong with it."""
         found = replaced(
             found,
             by_default=study.by_default(
@@ -467,10 +470,11 @@ class Problem(Shown):
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
 
-        Runs that share a solver module go through compiled lanes, several on each thread; what
-        lanes do not take (schedules, tasks, batches that grow with N, means by quadrature, large
-        systems) one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
-        is that of each step; ``check="auto"`` measures what errors have grown to.
+        Runs that share a solver module go through compiled lanes, several on each thread. Problems
+        that lanes do not support (schedules, tasks, batches that grow with N, means by quadrature,
+        large systems) run one on each thread. The numbers agree with those of :meth:`solve` to the
+        tolerance, which is that of each step; ``check="auto"`` measures how large errors have
+        become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
@@ -487,7 +491,8 @@ class Problem(Shown):
             ``status`` ("done", or why the run ended early: what lies behind is not a number; or
             "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
             measured), local_error_sum (of the steps, as estimated), steps, rhs_evaluations and
-            wall_seconds over the lists. An interrupt from the keyboard returns what there is.
+            wall_seconds over the lists. After an interrupt from the keyboard, the dataset contains
+            what was computed.
 
         Raises:
             InputError: a value is not acceptable, no end is given, or the results do not fit into
@@ -543,7 +548,8 @@ class Problem(Shown):
         """Simulate one-pass stochastic gradient descent, several times.
 
         All runs share the teacher and the initial student of :meth:`solve` and differ in their
-        examples. An interrupt from the keyboard returns what all runs have reached.
+        examples. After an interrupt from the keyboard, the result contains the times that all runs
+        have reached.
 
         Args:
             [simulation]
@@ -596,8 +602,9 @@ class Problem(Shown):
             force: replace files that symderiv did not write.
             checkpoints: from an output file to its checkpoint.
             progress: see :meth:`solve`.
-            notice: called with a line on what is going to be done, and with another one when the
-                page with the curves of the equations can be opened, before simulations begin.
+            notice: called with a line that says what is going to be done, and with another one,
+                before simulations begin, when the page with the curves of the equations can be
+                opened.
 
         Raises:
             InputError: no times are given, or a file must not be replaced.
@@ -631,27 +638,28 @@ class Problem(Shown):
         progress: Progress = None,
         notice: Any = None,
     ) -> Sweep:
-        """Solve a grid of problems into one store; what the store holds is not solved again.
+        """Solve a grid of problems and keep it in one store, whose points are not solved again.
 
         The store is a Zarr group that xarray opens; swept keys are dimensions. More values and more
-        keys widen it.
+        keys extend it.
 
         Args:
             over: values of arguments or keys of the study file ("learning_rate",
                 "inputs.exponent", "time.end"), beside or instead of those of its table [sweep]; a
                 text "low:high:count" or "log:low:high:count" is a range.
             output: the store; NAME-sweep.zarr when left out.
-            scheduler: the address of a Dask cluster that runs.
-            workers: processes of this machine; 0 for this one alone, on all its processors. By the
-                number of points when left out: one per processor from 50000 points on.
+            scheduler: the address of a running Dask cluster.
+            workers: processes of this machine; 0 for this one alone, on all its processors. The
+                default depends on the number of points: one per processor from 50000 points on.
             force: replace a sweep of another problem.
             fresh: solve everything again.
             progress: see :meth:`solve`.
-            notice: called with a line where it runs, and for what is damaged and solved again.
+            notice: called with a line that says where the sweep runs, and with one for each damaged
+                part.
 
         Raises:
             InputError: a problem of the grid is not acceptable, or the output is something else.
-            SymderivError: the disk is full or the scheduler is gone; what is whole is kept.
+            SymderivError: the disk is full or the scheduler is gone; complete parts are kept.
         """
         from symderiv.sweeps.sweep import run_sweep
 
@@ -680,7 +688,7 @@ class Problem(Shown):
         checkpoint: Any = None,
         progress: Progress = None,
     ) -> StudyMap:
-        """Return a number or a kind of a run over two keys, solved where it changes.
+        """Map a number or a kind of a run over two keys; solve only where it changes.
 
         Args:
             quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
@@ -688,7 +696,7 @@ class Problem(Shown):
                 or a function of the times and errors of a run.
             over: two keys of the study file, each with its ends (low, high) or (low, high, "log").
             resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
-            coarse: squares along each side that are looked at first; what lies wholly inside one of
+            coarse: number of squares along each side that are tried first; a region inside one of
                 them may be missed.
             change: largest change of the quantity that does not count, of its decimal logarithm
                 where it spans decades; a

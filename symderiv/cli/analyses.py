@@ -93,14 +93,19 @@ def _length(text: str) -> Any:
 )
 def localise(
     animation: Annotated[
-        Path | None, option("--animation", "Fields of the first run in time.", "FILE.html")
+        Path | None,
+        option(
+            "--animation",
+            "Write a page that shows the fields of the first run in time.",
+            "FILE.html",
+        ),
     ] = None,
     plot: PlotOption = None,
     force: Force = False,
     json_: Json = False,
     **asked: Any,
 ) -> None:
-    """Receptive fields of a mean of K units taught two classes of inputs on a ring.
+    """Receptive fields of K units that learn two classes of inputs on a ring.
 
     Example:  symderiv localise --gain 3 --lengths 2,1 --steps 2000
     """
@@ -116,7 +121,9 @@ def localise(
 
 def one_step(
     study: StudyFile,
-    quick: Annotated[bool, option("--quick", "Smaller sizes and fewer trials: seconds.")] = False,
+    quick: Annotated[
+        bool, option("--quick", "Use smaller sizes and fewer trials, which takes seconds.")
+    ] = False,
     plot: PlotOption = None,
     force: Force = False,
     json_: Json = False,

@@ -58,7 +58,7 @@ def check(
         option(
             "--covariance",
             'JSON array of rows; entries are numbers, "1/3" or symbols. '
-            "Left out: symbols c11, c12, ...",
+            "By default symbols c11, c12, ...",
             "C",
         ),
     ] = None,
@@ -66,7 +66,7 @@ def check(
 ) -> None:
     r"""Decide whether a formula, typed or pasted as LaTeX, equals an expectation.
 
-    Exit code 0 yes, 1 no.
+    The exit code is 0 if it does, and 1 if it does not.
 
     Both sides are compared at exact random covariances, degenerate ones included. Example:
 

@@ -39,7 +39,7 @@ _FORMATS = {ending: format for format, ending in _ENDINGS.items()}
 def derive(
     format: Annotated[
         Format | None,
-        option("--format", "How it is written.", show_default="as --output ends, else text"),
+        option("--format", "Format of the derivation.", show_default="as --output ends, else text"),
     ] = None,
     output: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def derive(
 @calling("api/deriving:generate", "api/deriving:derive", placeholders={"name": "NAME"})
 def generate(
     output: Annotated[
-        Path, option("--output", "Directory to write to; - for screen.", "DIR", short="-o")
+        Path, option("--output", "Directory to write to; - for the screen.", "DIR", short="-o")
     ] = Path(),
     checked_in: Annotated[
         bool, option("--checked-in", "Rewrite the modules of symderiv_kernels instead.")

@@ -12,7 +12,9 @@ from symderiv.foundation.outputs import Output
 
 __all__ = ["PlotOption", "plot_output", "read_times"]
 
-PlotOption = Annotated[Path | None, option("--plot", "Also draw it (.svg, .png or .pdf).", "FIG")]
+PlotOption = Annotated[
+    Path | None, option("--plot", "Also draw a figure (.svg, .png or .pdf).", "FIG")
+]
 
 
 def plot_output(

@@ -40,7 +40,7 @@ def map(
         option("--over", "A key and its ends, or KEY=log:LOW:HIGH; twice.", "KEY=LOW:HIGH"),
     ],
     output: Annotated[
-        Path | None, option("--output", "Also the map as netCDF.", "MAP.nc", short="-o")
+        Path | None, option("--output", "Also write the map as netCDF.", "MAP.nc", short="-o")
     ] = None,
     plot: PlotOption = None,
     checkpoint_every: CheckpointEvery = 10.0,
@@ -51,7 +51,7 @@ def map(
 ) -> None:
     """Map a number of a run over two keys of a study, solving only where it changes.
 
-    It may be stopped in any way: the same command goes on with the runs that are known.
+    If it is stopped, the same command continues with the runs that it has made.
 
     Example:  symderiv map STUDY.toml --quantity stable --over training.learning_rate=0:20 --over
     training.label_noise=0:1

@@ -25,7 +25,7 @@ Force = Annotated[
 ]
 
 StudyFile = Annotated[
-    Path, typer.Argument(metavar="STUDY.toml", help="The study; the manual: reference/study-file.")
+    Path, typer.Argument(metavar="STUDY.toml", help="Study file (manual: reference/study-file).")
 ]
 
 

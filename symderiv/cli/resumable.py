@@ -25,7 +25,7 @@ CheckpointEvery = Annotated[
     option(
         "--checkpoint-every",
         "Seconds between checkpoints, kept beside the output as FILE.checkpoint. After a kill "
-        "or Ctrl-C the same command goes on from there, to the same numbers.",
+        "or Ctrl-C the same command continues from there to the same numbers.",
         "SECONDS",
         min=0.0,
     ),

@@ -31,7 +31,9 @@ def solve(
     end: End = None,
     output: Annotated[
         Path | None,
-        option("--output", "netCDF file.", "RUN.nc", short="-o", show_default="STUDY-run.nc"),
+        option(
+            "--output", "netCDF file to write.", "RUN.nc", short="-o", show_default="STUDY-run.nc"
+        ),
     ] = None,
     plot: PlotOption = None,
     checkpoint_every: CheckpointEvery = 10.0,
@@ -54,11 +56,13 @@ def simulate(
     set_: Set = None,
     end: End = None,
     runs: Annotated[
-        int | None, option("--runs", "Number of runs, instead of the study's.", "R")
+        int | None, option("--runs", "Number of runs; replaces that of the study.", "R")
     ] = None,
     output: Annotated[
         Path | None,
-        option("--output", "netCDF file.", "SIM.nc", short="-o", show_default="STUDY-sim.nc"),
+        option(
+            "--output", "netCDF file to write.", "SIM.nc", short="-o", show_default="STUDY-sim.nc"
+        ),
     ] = None,
     checkpoint_every: CheckpointEvery = 10.0,
     fresh: Fresh = False,

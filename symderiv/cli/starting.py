@@ -30,10 +30,10 @@ def init(
         "study.toml"
     ),
     template: Annotated[
-        str | None, option("--template", "Instead of questions; see --list.", "NAME")
+        str | None, option("--template", "Use a template and ask nothing; see --list.", "NAME")
     ] = None,
-    list_: Annotated[bool, option("--list", "Print the templates, write nothing.")] = False,
-    force: Annotated[bool, option("--force", "Replace a file that is there.")] = False,
+    list_: Annotated[bool, option("--list", "Print the templates and write nothing.")] = False,
+    force: Annotated[bool, option("--force", "Replace an existing file.")] = False,
     json_: Json = False,
 ) -> None:
     """Write a commented study file, by a few questions or from a template.
@@ -73,7 +73,7 @@ def cite(
         ),
     ],
     equation: Annotated[
-        str | None, option("--equation", "Of the paper, or the name of a claim.", "NAME")
+        str | None, option("--equation", "Equation of the paper, or name of a claim.", "NAME")
     ] = None,
     output: Output = None,
     force: Force = False,

@@ -27,9 +27,9 @@ def sweep(
     json_: Json = False,
     **asked: Any,
 ) -> None:
-    """Solve a grid of studies into one store; what is there already is not computed again.
+    """Solve a grid of studies and keep it in one store, whose points are not computed again.
 
-    It may be stopped in any way: the same command goes on. Checkpoints are for --files only.
+    If it is stopped, the same command continues. Checkpoints are for --files only.
 
     Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1:0.4:4
     """

@@ -14,14 +14,14 @@ Set = Annotated[
     list[str] | None,
     option(
         "--set",
-        "A value instead of the study's: --set learning_rate=0.3, or training.learning_rate=0.3; "
+        "Replace a value of the study: --set learning_rate=0.3, or training.learning_rate=0.3; "
         "repeatable. A key that is set is not swept.",
         "KEY=VALUE",
     ),
 ]
 End = Annotated[
     float | None,
-    option("--end", "The time α at which equations and simulation end, instead.", "A"),
+    option("--end", "Replace the time α at which equations and simulation end.", "A"),
 ]
 
 

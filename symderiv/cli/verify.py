@@ -49,12 +49,12 @@ def verify(
         Path | None,
         option(
             "--ledger",
-            "Write ledger.json and ledger.html of all papers there, mutants included.",
+            "Write ledger.json and ledger.html of all papers to DIR, with mutants.",
             "DIR",
         ),
     ] = None,
     check: Annotated[
-        bool, option("--check", "With --ledger: write nothing, fail if it is not current.")
+        bool, option("--check", "With --ledger: write nothing, and fail if it is not current.")
     ] = False,
     changed: Annotated[
         bool,
@@ -69,7 +69,7 @@ def verify(
 ) -> None:
     """Check a paper's printed equations against the engine's own derivation.
 
-    The verdicts are computed anew. A claim that is not settled ends the command with exit code 1;
+    The verdicts are always computed. A claim that is not settled ends the command with exit code 1;
     misprints and false statements of a paper do not. Examples:
 
     symderiv verify --verdict misprint --verdict false

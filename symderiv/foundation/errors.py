@@ -16,8 +16,8 @@ class SymderivError(Exception):
     Args:
         message: What is wrong and what to do, without the name of the argument.
         argument: The argument it is about: its Python name (``"covariance"``) or the dotted key of
-            a study (``"training.learning_rate"``); None if it is about no single one.
-        entry: Which part of the argument, as it is indexed (``"[0][1]"``).
+            a study (``"training.learning_rate"``); None if it is not about a single one.
+        entry: The part of the argument, written as an index (``"[0][1]"``).
 
     Attributes:
         reason: The message as given. ``str(error)`` puts argument and entry in front of it.

@@ -129,7 +129,8 @@ def why_unread(path: Path, error: OSError | ValueError) -> str:
         return reason
     beside: dict[str, str] = {}
     with contextlib.suppress(OSError):
-        beside = {name.partition(".")[0]: name for name in sorted(os.listdir(path.parent))}
+        names = [name for name in sorted(os.listdir(path.parent)) if not name.startswith(".")]
+        beside = {name.partition(".")[0]: name for name in names}
     meant = beside.get(nearest(path.name.partition(".")[0], beside))
     return reason + (f"; did you mean {meant}?" if meant else "; check its name and its folder")
 

@@ -61,7 +61,7 @@ def _explained(
         if name not in found:
             said = did_you_mean(name, names if listed is None else listed.parameters)
             said = said or f"; it takes {', '.join(names) or 'none'}"
-            return InputError(f"is no argument of {call}{said}", argument=name)
+            return InputError(f"is not an argument of {call}{said}", argument=name)
     positional = [
         name
         for name, each in found.items()

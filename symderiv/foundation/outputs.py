@@ -63,10 +63,10 @@ class Output:
         self._inputs, self._force, self._ours = tuple(inputs), force, ours
         self._known: tuple[int, int, int, int] | None = None
         if self.path.name == os.fspath(path) and self.path.name.startswith("--"):
-            raise InputError(f"{path}: looks like an option; a file of this name is ./{path}")
+            raise InputError(f"{path}: looks like an option; write ./{path} if you mean a file")
         if self.streams:
             if format not in STREAMED:
-                raise InputError(f"-: a .{format} file does not go to standard output; name a file")
+                raise InputError(f"-: standard output cannot take a .{format} file; name a file")
             return
         #: What is written: the path itself, or what it leads to as a symbolic link.
         self.file = self.path
@@ -167,10 +167,12 @@ class OutputFolder:
         beside: int = 0,
     ) -> None:
         if os.fspath(path) == STANDARD_OUTPUT:
-            raise InputError("-: several files do not go to standard output; name a folder")
+            raise InputError("-: standard output cannot take several files; name a folder")
         self.path = Path(path)
         if beside and self.path.name in ("", ".."):
-            raise InputError(f"{str(path)!r}: is no name of its own; give one", argument="output")
+            raise InputError(
+                f"{str(path)!r}: is not the name of a file; give one", argument="output"
+            )
         check_names(self.path, beside=beside)
         self._inputs, self._force = tuple(inputs), force
         _check_folder(self.path, resolved(self.path))

@@ -406,7 +406,7 @@ def coordinates_of(data: DataModel | None) -> np.ndarray:
     """
     if data is None or data.dimension is None:
         raise InputError(
-            "is missing; a simulation needs the number of inputs, also when initial.state is given",
+            "is missing; a simulation needs the number of inputs, even if initial.state is given",
             argument="data.dimension",
         )
     return data.multiplicities()

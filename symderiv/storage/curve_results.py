@@ -211,7 +211,7 @@ def _write_zarr(data: xarray.Dataset, path: Path, force: bool) -> None:
             f"{path}: exists; choose another name, or replace it with --force (force=True)"
         )
     if path.exists() and not (path / "zarr.json").is_file():
-        raise InputError(f"{path}: is no Zarr group; remove it, or choose another name")
+        raise InputError(f"{path}: is not a Zarr group; remove it, or choose another name")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         made = Path(folder) / path.name

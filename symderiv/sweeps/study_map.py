@@ -84,7 +84,10 @@ class StudyMap(Shown):
             InputError: a level is missing, or given for kinds.
         """
         if bool(self.kinds) == (level is not None):
-            raise InputError("is for quantities that are numbers, which need it", argument="level")
+            raise InputError(
+                "is needed for a quantity that is a number, and allowed only there",
+                argument="level",
+            )
         from contourpy import contour_generator
 
         found = self.tree.filled()

@@ -62,7 +62,7 @@ class StatedSystem(Language):
         model = Isotropic() if model is None else model
         if not hasattr(model, "build"):
             raise InputError(
-                f"is no input model but {type(model).__name__}; give sd.Isotropic() or another",
+                f"is {type(model).__name__}, not an input model; give sd.Isotropic() or another",
                 argument="model",
             )
         return model
@@ -315,9 +315,9 @@ class StatedSystem(Language):
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
         """Return the symmetric plateau: a fixed point in which vectors are alike, linearised.
 
-        Permutations of the vectors of families (and of the scalars that belong to them) that leave
-        the equations alone are found; the flow keeps states that these leave alone. The fixed point
-        is the one that is approached from the symmetric part of a state.
+        This finds the permutations of vectors of a family (and of the scalars that belong to them)
+        under which the equations do not change. The flow keeps states symmetric under them. The
+        fixed point is the one that the flow approaches from the symmetric part of a state.
 
         Args:
             initial: A state as in ``rates``.
@@ -328,8 +328,8 @@ class StatedSystem(Language):
             ``direction``, ``escape_time`` and all ``eigenvalues``, in doubles.
 
         Raises:
-            InputError: No permutation leaves the equations alone.
-            ToleranceError: No fixed point is approached, or the flow is not smooth there.
+            InputError: Every permutation changes the equations.
+            ToleranceError: The flow approaches no fixed point, or is not smooth there.
         """
         from symderiv.system.system_plateau import plateau_of
 

@@ -335,7 +335,7 @@ def ensemble_of(
         InputError: A list is none, or a name means nothing that varies.
     """
     if not lists:
-        raise InputError("of nothing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
+        raise InputError("are missing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
     keys, values = [], []
     for name, given in lists.items():
         key = varied.key_of(name)

@@ -253,7 +253,7 @@ class _Reader:
     def _vector(self, name: str) -> SlowVector:
         vectors: dict[str, SlowVector] = {v.name: v for v in self.system.statement.vectors}
         if name not in vectors:
-            raise InputError(f"{name!r} is no vector of this file")
+            raise InputError(f"{name!r} is not a vector of this file")
         return vectors[name]
 
     def _atom(self, name: str) -> Any:

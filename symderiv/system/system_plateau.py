@@ -93,19 +93,21 @@ def plateau_of(
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
     if not solver.closed.autonomous:
-        raise NotYetError("plateaus are fixed points of flows without time in their coefficients")
+        raise NotYetError("a plateau needs a flow whose coefficients do not depend on time")
     start, constants = solver.layout.packed(initial, parameters)
     exchanges = exchanges_of(solver, constants)
     if not exchanges:
         raise InputError(
-            "no permutation of vectors leaves the equations alone, so that there is no symmetric "
-            "state: families of several vectors that enter alike, and fixed ones with overlaps "
-            "that are alike, have one"
+            "no permutation of vectors leaves the equations unchanged, so there is no symmetric "
+            "state; it needs families of several vectors that enter the equations alike, and "
+            "fixed vectors whose overlaps are alike"
         )
     flow = _symmetric_flow(solver, start, constants, exchanges)
     state = flow.fixed_point(partial(_coinciding, solver, flow.labels, exchanges))
     if state is None:
-        raise ToleranceError("no symmetric fixed point is approached from this state")
+        raise ToleranceError(
+            "the flow approaches no symmetric fixed point from this state; start closer to one"
+        )
     families = {each.name: classes_of(start.size, each.orders) for each in exchanges}
     found = flow.spectrum(state, families)
     direction, rate = found.escape
@@ -171,7 +173,7 @@ def _held(solver: Solver) -> dict[int, float | None]:
     found: dict[int, float | None] = {}
     for constraint in layout.statement.constraints:
         if layout.classes > 1:
-            raise NotYetError("plateaus under constraints are those of isotropic inputs")
+            raise NotYetError("plateaus under constraints need isotropic inputs")
         for a in constraint.vectors:
             for b in constraint.vectors:
                 if a is b or constraint.kind == "orthonormal":

@@ -33,7 +33,7 @@ def generated(solver: Solver, name: str, output: str | PathLike[str], force: boo
         InputError: The name is no name of a module, or the file must not be replaced.
     """
     if not name.isidentifier():
-        raise InputError(f"{name!r} is no name of a module", argument="name")
+        raise InputError(f"{name!r} is not a name of a module", argument="name")
     target = Output(Path(output) / f"{name}.py", "py", force=force)
     target.write_text(print_readable(replace(solver.closed.program, name=name)))
     return target.path
@@ -52,7 +52,7 @@ def exported(
         raise InputError(f"{to!r} is not one of {', '.join(PROGRAMS)}", argument="to")
     if solver.closed.means.joints.functions:
         raise NotYetError(
-            "not exported: a mean has no closed form, and only compiled modules integrate it",
+            "cannot be exported: a mean has no closed form, and only compiled modules integrate it",
             argument="to",
         )
     language = PROGRAMS[to]
@@ -70,7 +70,9 @@ def _with_observables(program: Program) -> Program:
     """Return the program with its first observable as what evaluates a state."""
     first = next((p.name for p in program.procedures if p.name.startswith("observe_")), None)
     if first is None:
-        raise InputError("exported sources evaluate a state too: say what to observe first")
+        raise InputError(
+            "exported sources also evaluate a state; name an observable with observe first"
+        )
     return replace(program, observables=first)
 
 
@@ -96,7 +98,8 @@ def precise_rates(
         raise InputError(f"must be from 1 to 1000, not {digits}", argument="digits")
     if solver.closed.means.joints.functions:
         raise NotYetError(
-            "a mean has no closed form; its digits are those of the quadrature", argument="digits"
+            "is not possible here: a mean has no closed form, and quadrature gives its digits",
+            argument="digits",
         )
     program, layout = solver.closed.program, solver.layout
     procedure = program.procedure("right_hand_side")

@@ -309,7 +309,7 @@ def _measure_of(
     """
     names = {each.inputs for each in statement.constraints if each.kind == "sphere"}
     if len(names) > 1:
-        raise NotYetError("not yet simulated: spheres that are measured with several inputs")
+        raise NotYetError("spheres that are measured with several inputs cannot be simulated yet")
     return eigenvalues.get("".join(names), np.ones(classes))
 
 

@@ -83,7 +83,7 @@ class SystemEquations:
         """
         layout = self._solver.layout
         if name not in layout.names:
-            raise InputError(f"{name!r} is not an order parameter; there are {layout.names}")
+            raise InputError(f"{name!r} is not an order parameter; choose one of {layout.names}")
         return tuple(step for _, step in self._rates_of(name))
 
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:

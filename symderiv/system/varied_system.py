@@ -79,7 +79,9 @@ class VariedSystem:
             *(f"initial.{each}" for each in layout.names),
             *(f"inputs.{x}.{a}" for x, model in models.items() for a in _arguments(model)),
         ]
-        raise InputError(f"is nothing that varies; there are {', '.join(there)}", argument=name)
+        raise InputError(
+            f"is not a name that can vary; choose one of {', '.join(there)}", argument=name
+        )
 
     def point(self, values: Mapping[str, Any]) -> SystemPoint:
         """Return the run with other values.

@@ -37,7 +37,7 @@ def test_what_is_written_beside_a_name_needs_room_too(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"the limit is {MOST - 20}"):
         OutputFolder(tmp_path / ("x" * (MOST - 19)), beside=20)
     for no_name in (Path(), tmp_path / ".."):
-        with pytest.raises(InputError, match="no name of its own"):
+        with pytest.raises(InputError, match="is not the name of a file"):
             OutputFolder(no_name, beside=20)
     with pytest.raises(InputError, match="too long"):
         Checkpoint(checkpoint_path(tmp_path / ("x" * (MOST - 3))))

@@ -115,7 +115,8 @@ class LateDynamics:
             raise InputError(f"{label_noise!r} is not a number >= 0", argument="label_noise")
         if label_noise > 0 and order != "full":
             raise InputError(
-                "acts by terms of order η²: ask for them, or leave it out", argument="label_noise"
+                "acts by terms of order η²; ask for these terms, or leave it out",
+                argument="label_noise",
             )
         check_count(len(eigenvalue))
         self.units, self.learning_rate, self.order = units, float(learning_rate), order

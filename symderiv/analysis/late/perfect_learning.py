@@ -298,7 +298,7 @@ def _at_teacher(expression: sp.Expr) -> sp.Expr:
 def _must_vanish(value: sp.Expr, what: str) -> None:
     sample = {M: sp.Integer(4), T: sp.Rational(6, 5), D: sp.Rational(3, 10)}
     if abs(number(value.xreplace(sample), 30)) > mpmath.mpf(10) ** -25:
-        raise SymderivError(f"{what} does not vanish at Q = R = T: not a fixed point")
+        raise SymderivError(f"{what} does not vanish at Q = R = T, so this is not a fixed point")
 
 
 def _towards_teachers(expression: sp.Expr) -> list[sp.Expr]:

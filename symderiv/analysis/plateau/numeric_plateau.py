@@ -96,8 +96,8 @@ def numeric_plateau(
     values = inside.fixed_point(coinciding, (_LASTING,), _STILL)
     if values is None:
         raise ToleranceError(
-            "no symmetric fixed point is approached within ηα = "
-            f"{_LASTING:g}: smaller learning rates have one"
+            "the flow approaches no symmetric fixed point within ηα = "
+            f"{_LASTING:g}; take a smaller learning rate"
         )
     families = {
         "students": entries.orbits(students=True, teachers=False),

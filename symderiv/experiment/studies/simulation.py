@@ -21,8 +21,9 @@ class Simulation(Curves):
     """Learning curves of simulated runs and their mean.
 
     Args:
-        alpha: times asked for and reached by all runs, shape (P,).
-        examples: the whole numbers of examples nearest to N alpha, where the runs reported, (P,).
+        alpha: requested times that all runs have reached, shape (P,).
+        examples: the whole numbers of examples nearest to N alpha, at which the runs reported,
+            (P,).
         Q, R, v, generalization_error: of every run, shapes (runs, P, K, K), (runs, P, K, M),
             (runs, P, K), (runs, P); the error is computed from Q, R, T, v, not from examples.
         T, teacher_weights: shapes (M, M), (M,); shared by all runs.
@@ -51,7 +52,9 @@ class Simulation(Curves):
         return self.cause == "done"
 
     def times(self) -> np.ndarray:
-        """Return the times at which the runs reported, whole examples over N, shape (P,)."""
+        """Return the times at which the runs reported: whole numbers of examples over N, shape
+        (P,).
+        """
         found: np.ndarray = self.examples / self.dimension
         return found
 

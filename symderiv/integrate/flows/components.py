@@ -56,7 +56,7 @@ def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel)
     """
     if study.time.method == "implicit" or study.time.compression == "on":
         raise InputError(
-            "inputs of several components have explicit steps and all eigenvalues only",
+            "inputs of several components need explicit steps and all eigenvalues",
             argument="time",
         )
     return ComponentsFlow(study, kernel, state, None, data)

@@ -42,7 +42,7 @@ class Trajectory(Curves):
     """Learning curves: the order parameters and the error over time.
 
     Args:
-        alpha: all times asked for when ``cause`` is "done".
+        alpha: the times; all that were asked for if ``cause`` is "done".
         Q, R, v: shapes (P, K, K), (P, K, M), (P, K).
         T: teacher covariance, shape (M, M).
         teacher_weights: shape (M,).
@@ -58,7 +58,7 @@ class Trajectory(Curves):
         tolerance_kept: not measured to be above the tolerance asked for.
         error_accuracy: largest relative change of the generalisation error in the same comparison;
             not a number when there is nothing to compare with. Late in learning the error is a
-            small difference of Q, R and T, and less accurate than they are.
+            small difference of Q, R and T, and is less accurate than they are.
         method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         output: the file it was written to, if any.
         compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
@@ -96,9 +96,9 @@ class Trajectory(Curves):
     def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:
         """Integrate the same problem further, from the last time to a later one.
 
-        Where the state is all that learning depends on, the run goes on from :attr:`final`; under
-        learning rules that keep more (schedules, tasks, momentum, …) and with compressed
-        eigenvalues it is integrated again from the start.
+        If learning depends only on the state, the run continues from :attr:`final`. Under learning
+        rules that keep more (schedules, tasks, momentum, …) and with compressed eigenvalues it is
+        integrated again from the start.
 
         Args:
             end: the new last time.
@@ -106,7 +106,7 @@ class Trajectory(Curves):
             progress: see :meth:`symderiv.Problem.solve`.
 
         Returns:
-            A run over the times of this one and the added ones; this one stays as it is.
+            A run over the times of this one and the added ones; this run does not change.
 
         Raises:
             InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.

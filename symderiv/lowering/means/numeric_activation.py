@@ -66,8 +66,8 @@ class NumericActivation:
             found = found.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
         if found.has(sp.DiracDelta):
             raise NotYetError(
-                f"the derivative of order {order} of {self.text} is no function; use an activation "
-                "without jumps beside one whose means have no closed form"
+                f"the derivative of order {order} of {self.text} is not a function; use "
+                "an activation without jumps beside one whose means have no closed form"
             )
         return self._without_holes(found, order)
 

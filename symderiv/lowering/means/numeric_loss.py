@@ -33,7 +33,7 @@ class NumericLoss:
     def __post_init__(self) -> None:
         if self.slope.has(sp.DiracDelta):
             raise NotYetError(
-                f"not yet: the slope of the loss {self.loss.name!r} is no function; choose a "
+                f"not yet: the slope of the loss {self.loss.name!r} is not a function; choose a "
                 "continuous loss, written with Max, Min or Abs",
                 argument="loss",
             )

@@ -37,7 +37,7 @@ def exported_program(
     equations = derive_equations(problem)
     if equations.motion.by_steps:
         raise NotYetError(
-            "not exported: the state changes by steps, not in time; leave it out",
+            "cannot be exported: the state changes by steps, not in time; leave it out",
             argument="batch_ratio",
         )
     activations = f"{problem.student.text!r} and {problem.teacher.text!r}"
@@ -76,7 +76,8 @@ def _fields_of(
 
 def _integrals(of_what: str, argument: str) -> NotYetError:
     return NotYetError(
-        f"not exported: means of {of_what} are integrals that only compiled modules evaluate; use "
-        "symderiv generate, or an activation with closed means (erf, relu, linear, tanh, gelu, …)",
+        f"cannot be exported: means of {of_what} are integrals that only compiled modules "
+        "evaluate; use symderiv generate, or an activation with closed means (erf, relu, "
+        "linear, tanh, gelu, …)",
         argument=argument,
     )

@@ -224,7 +224,7 @@ def _waiting(
                 aside = set_aside(point.file, "damaged")
                 notice(
                     f"{point.file} is not the whole result of this study; it is kept as "
-                    f"{aside.name}, solving anew"
+                    f"{aside.name}, and this point is solved again"
                 )
         # what must not be replaced is refused here, before anything is computed
         keeping.outputs(point)

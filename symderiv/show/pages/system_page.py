@@ -43,7 +43,10 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
         InputError: The run does not know its statement, as one from another process.
     """
     if run.system is None:
-        raise InputError("the run does not know its statement; solve it again in this process")
+        raise InputError(
+            "the run has no statement, because it comes from another process; solve it again "
+            "in this one"
+        )
     last = float(run.alpha[-1]) if run.alpha.size else 0.0
     ended = "to the end" if run.cause == "done" else f"and ended there: {run.cause}"
     conditions = [(Paragraph(condition),) for condition in run.system.conditions]

@@ -116,7 +116,7 @@ def quantity_of(name: str) -> Quantity:
     if name not in QUANTITIES:
         known = ", ".join((*QUANTITIES, "status"))
         raise InputError(
-            f"{name!r} is none of {known}{did_you_mean(name, QUANTITIES)}", argument="quantity"
+            f"{name!r} is not one of {known}{did_you_mean(name, QUANTITIES)}", argument="quantity"
         )
     return QUANTITIES[name]
 

@@ -198,7 +198,7 @@ class Averages:
         for factor in factors:
             slot = self._slot(factor)
             if slot is None:
-                raise NotYetError(f"{factor} is no function of one affine combination of fields")
+                raise NotYetError(f"{factor} is not a function of one affine combination of fields")
             found.append(slot)
         return found
 

@@ -73,7 +73,7 @@ class Joint:
         """
         found = mean_over(self.function, self.fields[self.nonlinear :], self.left)
         if found is None:
-            raise NotYetError(f"{self.function} is no polynomial of its last fields")
+            raise NotYetError(f"{self.function} is not a polynomial of its last fields")
         return found
 
     @property

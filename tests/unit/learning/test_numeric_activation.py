@@ -101,7 +101,7 @@ def test_what_jumps_has_no_derivative() -> None:
     assert found.kinks == (0.0, 1.0)
     assert found.jumps_of_value == pytest.approx((0.0, 2.0))
     assert found.derivative(1, between_kinks=True).subs(X, sp.Rational(1, 2)) == 1
-    with pytest.raises(NotYetError, match="is no function"):
+    with pytest.raises(NotYetError, match="is not a function"):
         found.derivative(1)
     with pytest.raises(NotYetError, match="not at roots of a polynomial"):
         _ = NumericActivation(sp.Abs(sp.sin(X)), "Abs(sin(x))").kinks

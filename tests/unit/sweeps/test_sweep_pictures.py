@@ -40,7 +40,7 @@ def test_a_page_has_pictures_of_two_keys(
     assert np.asarray(mesh.get_array())[0] == pytest.approx(drawn)
     phases = np.asarray(status_figure(data).axes[0].collections[0].get_array())
     assert phases.tolist() == [[0, 0, 1], [0, 0, 1]]
-    with pytest.raises(InputError, match="'nope' is none of final_error"):
+    with pytest.raises(InputError, match="'nope' is not one of final_error"):
         sweep.figure("nope")
 
 

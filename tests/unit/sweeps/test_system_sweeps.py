@@ -100,7 +100,9 @@ def test_what_cannot_be_swept_is_refused_before_anything_is_computed(
     committee: Any, tmp_path: Path
 ) -> None:
     given = {"initial": START, "output": tmp_path / "s.zarr", **TIMES}
-    with pytest.raises(InputError, match=r"rate: is nothing that varies; there are eta, initial"):
+    with pytest.raises(
+        InputError, match=r"rate: is not a name that can vary; choose one of eta, initial"
+    ):
         committee.sweep({"rate": [0.1]}, **given)
     with pytest.raises(InputError, match="names a value twice"):
         committee.sweep({"eta": [0.1, 0.1]}, **given)

@@ -86,11 +86,11 @@ def test_a_run_that_cannot_start_says_so_and_stops_no_other(committee: Any) -> N
 
 def test_names_that_vary_nothing_are_refused(committee: Any) -> None:
     P, state = committee
-    with pytest.raises(InputError, match="is nothing that varies; there are eta"):
+    with pytest.raises(InputError, match="is not a name that can vary; choose one of eta"):
         P.ensemble(end=1, initial=state, rate=[0.1])
     with pytest.raises(InputError, match="must be a list of values"):
         P.ensemble(end=1, initial=state, eta=0.1)
-    with pytest.raises(InputError, match="of nothing"):
+    with pytest.raises(InputError, match="are missing"):
         P.ensemble(end=1, initial=state)
     with pytest.raises(InputError, match="must be given"):
         P.ensemble(end=1, initial={}, eta=[0.1])
