@@ -64,7 +64,7 @@ def study_from_template(
         output: the file; None writes nothing.
         ask: called with the words of each of :data:`QUESTIONS` and what stands in the template;
             gives what shall stand there.
-        force: replace a file that is there, whoever wrote it.
+        force: replace an existing file, whoever wrote it.
 
     Raises:
         InputError: there is no such template, the file is there, or an answer is not acceptable.
@@ -95,7 +95,7 @@ def study_from_template(
 
 
 def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> str:
-    """Return the text with the answer in the place of what stands there; comments stay."""
+    """Return the text with the answer in place of what stands there; comments stay."""
     table, _, key = question.key.partition(".")
     pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"
     found = re.search(pattern, text, re.MULTILINE)

@@ -42,7 +42,7 @@ def swept(
         force, notice, how: see :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
 
     Raises:
-        InputError: a text is no key with values, or nothing may be written there.
+        InputError: a text is not a key with values, or nothing may be written there.
     """
     grid = {}
     for key, values in map(parse_over, over or ()):

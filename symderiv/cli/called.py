@@ -61,7 +61,7 @@ def calling(
     read: Mapping[str, Callable[[Any], Any]] | None = None,
     placeholders: Mapping[str, str] | None = None,
 ) -> Callable[[Command], Command]:
-    """Give a command, in the place of its ``**asked``, an option for each argument of a call.
+    """Give a command, in place of its ``**asked``, an option for each argument of a call.
 
     An argument that the command has itself is left to it. Where the call takes the keys of a
     learning rule as ``**rule``, each of them is an option as well.

@@ -107,7 +107,7 @@ def write_text(text: str, output: Output | None) -> None:
 
 @contextmanager
 def status(message: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on standard error, lines where that is no terminal; nothing if ``quiet``."""
+    """A spinner on standard error, lines where that is not a terminal; nothing if ``quiet``."""
     if quiet:
         yield
         return

@@ -83,7 +83,7 @@ def _beginning(path: Path) -> str:
 
 
 def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
-    """Give the file its name, in the place of ``old`` or of nothing, and of nothing else."""
+    """Give the file its name, in place of ``old`` or of nothing, and of nothing else."""
     if old is not None:
         if signature(os.lstat(path)) != signature(old):
             raise FileExistsError(errno.EEXIST, "it was changed by another program meanwhile")

@@ -1,4 +1,4 @@
-"""The languages that equations are exported to: each declared once, with all that is said of it.
+"""The languages to which equations are exported: each declared once, with its endings and printers.
 
 Printers are imported when they are used: commands name the languages without loading SymPy.
 """

@@ -23,7 +23,7 @@ _SHARE = 0.25
 
 
 class DetailedTask(str):
-    """The name of a task, and what is to be said of it just now."""
+    """The name of a task, with a remark on what it does just now."""
 
     detail: str
 

@@ -20,7 +20,7 @@ N_j = r_kl - r_kj r_lj and N'_j the minor (4jk, 4jl). Every term of every sum is
 cancellation once these minors are known, and every singularity lies on the imaginary axis, at
 distances between 1 and sqrt(d3/d4) from 0: in the variable log(sigma) none is closer than pi/2
 to the path. Gauss-Legendre panels of fixed length in log(sigma) therefore converge at a rate that
-does not depend on the correlations, also when fields align.
+does not depend on the correlations, even when fields align.
 """
 
 from __future__ import annotations

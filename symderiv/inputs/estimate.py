@@ -130,7 +130,7 @@ def estimate_generator(
     """Ω, Φ and E x of a generator's outputs, by sampling in blocks.
 
     Standard errors are those of the large-sample limit, from the fourth moments of the samples,
-    with samples - D - 1 in the place of samples.
+    with samples - D - 1 in place of samples.
 
     Args:
         function: latent vectors (count, D), independent normal numbers, to outputs (count, N),
@@ -180,7 +180,7 @@ def generator_sampler(
 ) -> Sampler:
     """Return a generator's own centred outputs, with their latent vectors, for simulations.
 
-    :func:`symderiv.experiment.studies.simulating.with_sampler` puts it in the place of the Gaussian
+    :func:`symderiv.experiment.studies.simulating.with_sampler` puts it in place of the Gaussian
     inputs that ``data.model = "generator"`` draws. The function is called from several threads at
     once.
 

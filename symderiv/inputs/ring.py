@@ -25,7 +25,7 @@ def gaussian_kernel(sites: int, length: float) -> Floats:
     """Return first row of C_ij = exp(−d(i, j)²/ξ²), shape (D,).
 
     Raises:
-        InputError: the kernel, wrapped around the ring, is no covariance: ξ is too long for it.
+        InputError: the kernel, wrapped around the ring, is not a covariance: ξ is too long for it.
     """
     row: Floats = np.exp(-((distances(sites) / length) ** 2))
     lowest = float(np.min(eigenvalues(row)))

@@ -34,10 +34,10 @@ class Table(BaseModel):
 
     A subclass names the table of a study that it stands for: ``class Network(Table,
     table="network")``; errors then know its keys, and a line ``[network]`` of its docstring becomes
-    what is said of them.
+    their description.
 
     Attributes:
-        RECORDS: what is said of each key.
+        RECORDS: the record of each key.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -57,8 +57,8 @@ class InputModel(Table):
         """Keep what was given, checked: the body of every ``__init__``.
 
         Args:
-            values: its local variables; what is no key is left out, None is not given.
-            instead: values of keys in the place of arguments of these names.
+            values: its local variables; other names than keys are left out, None is not given.
+            instead: values of keys in place of arguments of these names.
         """
         fields = type(self).model_fields
         given = {

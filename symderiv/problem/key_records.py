@@ -1,4 +1,4 @@
-"""The record of a key of a study: what is said of it where it is declared, once.
+"""The record of a key of a study: its meaning and its relations, declared once with the key.
 
 A key is declared as a field of a checked table, ``name: Annotated[type, Key(…)] = default``. From
 its type, range, default and :class:`Key` come the checks that relate it to other keys, arguments of

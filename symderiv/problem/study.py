@@ -464,7 +464,7 @@ def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
     The combinations are checked when they are made, by :func:`expand_sweep`.
 
     Raises:
-        InputError: A key is no study's, or there are too many combinations.
+        InputError: A key is not one of a study's, or there are too many combinations.
     """
     added = {key: list(values) for key, values in sweep.items()}
     return study.model_copy(update={"sweep": _read_sweep({**study.sweep, **added})})
@@ -481,7 +481,7 @@ def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]
         timed: Refuse one that does not say at which times results are wanted.
 
     Raises:
-        InputError: A combination is no study; the message has its label.
+        InputError: A combination is not a study; the message has its label.
     """
     if not study.sweep:
         return [("", study)]

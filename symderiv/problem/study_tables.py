@@ -1,4 +1,4 @@
-"""The tables of STUDY.toml: every key, declared once with all that is said of it."""
+"""The tables of STUDY.toml: every key, declared once with its record."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Law:
 
     @property
     def gaussian_inputs(self) -> tuple[Inputs, ...]:
-        """Inputs that are Gaussian: components in the place of mixtures."""
+        """Inputs that are Gaussian: components in place of mixtures."""
         return tuple(each for name, each in self._inputs.items() if name not in self.mixtures)
 
     @cached_property

@@ -53,7 +53,7 @@ def indicator(condition: Any) -> sp.Expr:
 
 
 def without_pieces(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with steps in the place of ``Piecewise``."""
+    """Return an expression with steps in place of ``Piecewise``."""
 
     def steps(*pieces: sp.Tuple) -> sp.Expr:
         total, left = sp.S.Zero, sp.S.One

@@ -285,7 +285,7 @@ class Language:
         Args:
             loss: An expression in fields, overlaps, scalars, latents and parameters.
             rates: For every family, vector or scalar that is trained, its learning rate.
-            velocity: What gains the step in the place of what the gradient is taken by, e.g.
+            velocity: What gains the step in place of what the gradient is taken by, e.g.
                 ``{w: U}``; how w follows U is for ``update`` to say.
 
         Raises:
@@ -344,7 +344,7 @@ class Language:
             kind: ``"sphere"`` (every norm keeps its initial value) or ``"orthonormal"``
                 (w_a·w_b = N δ_ab, by W ← (W Wᵀ/N)^(−1/2) W).
             inputs: Of a sphere: inputs on which the variances of the fields keep their initial
-                values, in the place of the norms; the same for isotropic inputs.
+                values, in place of the norms; the same for isotropic inputs.
         """
         if kind not in _KINDS:
             raise InputError(_unknown(kind, _KINDS), argument="kind")

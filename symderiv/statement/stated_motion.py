@@ -36,7 +36,7 @@ from symderiv.statement.vector_expressions import FreshInput, SlowVector
 __all__ = ["ALL", "Average", "StatedEquations", "average_of", "derived", "drift_of"]
 
 ALL = ""
-"""The name of the identity in the place of the name of inputs."""
+"""The name of the identity in place of the name of inputs."""
 
 
 class Average(sp.Function):  # type: ignore[misc]

@@ -52,7 +52,7 @@ class Descent:
         loss: Of one example.
         rates: By what the gradient is taken by.
         sign: Of the step, 1 downwards.
-        velocity: What the gradient moves in the place of what it is taken by.
+        velocity: What the gradient moves in place of what it is taken by.
     """
 
     loss: sp.Expr
@@ -274,8 +274,8 @@ def _checked(
         )
     if slope.has(sp.DiracDelta) or slope.atoms(sp.Derivative, sp.Subs):
         raise NotClosed(
-            f"the loss jumps, so its gradient by {name} is no function and the mean of its square "
-            "does not exist; descend a continuous loss, or state the change with update",
+            f"the loss jumps, so its gradient by {name} is not a function and the mean of its "
+            "square does not exist; descend a continuous loss, or state the change with update",
             average=f"E[({slope})**2]",
             statement=line.text,
         )

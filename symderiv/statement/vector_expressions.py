@@ -460,7 +460,7 @@ def norm2(vector: VectorExpression) -> sp.Expr:
         order N. A loss may contain these only where they multiply nothing that is trained.
 
     Raises:
-        InputError: The argument is no vector.
+        InputError: The argument is not a vector.
     """
     if not isinstance(vector, VectorExpression):
         raise InputError(f"norm2 takes a vector expression, not {type(vector).__name__}")

@@ -64,7 +64,7 @@ class Checkpoint:
     Args:
         path: the file.
         every: seconds between two writes; 0 writes whenever the run offers to.
-        fresh: do not use a file that is there, but remove it.
+        fresh: remove an existing file and do not use it.
         notice: called with one line on resuming, and why a file is not used.
         stop: asked now and then whether to stop, besides the signals.
 

@@ -70,7 +70,7 @@ class CurveResult(Shown):
             names: of arrays or of single entries; all arrays when left out.
 
         Raises:
-            InputError: there is none of this name.
+            InputError: nothing has this name.
         """
         arrays = self.arrays()
         for asked in arrays if names is None else names:
@@ -116,7 +116,7 @@ class CurveResult(Shown):
             The axes.
 
         Raises:
-            InputError: something is no name of a curve and no result.
+            InputError: something is neither the name of a curve nor a result.
         """
         axes: Axes = drawing("axes").curve_axes(self, what, names, label, ax)
         return axes
@@ -139,7 +139,7 @@ class CurveResult(Shown):
 
         Args:
             path: also write the file, whole or not at all.
-            force: replace a file that is there. A table carries no mark of who wrote it.
+            force: replace an existing file. A table carries no mark of who wrote it.
 
         Returns:
             The text, numbers with all their digits.

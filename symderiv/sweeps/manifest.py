@@ -189,7 +189,7 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
         copy: where the manifest is damaged, read its copy.
 
     Raises:
-        InputError: the folder is no store.
+        InputError: the folder is not a store.
         DamagedError: the manifest is damaged.
     """
     if not is_store(path):

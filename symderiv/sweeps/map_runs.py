@@ -120,7 +120,7 @@ class MapRuns:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Keep in the checkpoint in the end what is known; it is written if it is no good end."""
+        """Keep the known runs in the checkpoint, and write it if the map does not end well."""
         try:
             yield
         except BaseException:

@@ -95,7 +95,7 @@ class Store:
 
         Args:
             layout: that of the store, with the output times.
-            notice: told of each.
+            notice: called with one line for each.
         """
         wrong = self.manifest.wrong_files(self.path)
         for key in wrong:

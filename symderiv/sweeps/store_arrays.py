@@ -118,6 +118,6 @@ def _create(
 
 
 def open_array(files: SealedFiles, name: str) -> Array[Any]:
-    """Open an array that is there, to be read and written."""
+    """Open an existing array, to read and write it."""
     found = zarr.open_array(files, path=name, mode="r+", zarr_format=3)
     return found.with_config({"write_empty_chunks": True})

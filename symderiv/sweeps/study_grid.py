@@ -48,7 +48,7 @@ class Grid(RunGrid):
 
     Args:
         study: what is the same in all of them; its own [sweep] counts too.
-        over: values of keys, beside or in the place of those of [sweep].
+        over: values of keys, beside or in place of those of [sweep].
         tell: told how far the checks are.
         lazily: check studies when they are made; values may stand twice.
 

@@ -145,7 +145,7 @@ class StudyMap(Shown):
 
         Args:
             path: the file.
-            force: replace a file also if symderiv did not write it.
+            force: replace a file even if symderiv did not write it.
         """
         import io
 

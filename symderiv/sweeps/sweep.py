@@ -52,7 +52,7 @@ def run_sweep(
 
     Args:
         study: what is swept: a study, or a system with its start and times.
-        over: values of keys, beside or in the place of those of its own.
+        over: values of keys, beside or in place of those of its own.
         path: the store; made if it is not there, widened by new keys and values if it is.
         where: the address of a running Dask cluster, or how many processes of this machine; 0 for
             this process alone; by the number of points when left out.

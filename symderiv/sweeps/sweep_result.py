@@ -66,7 +66,7 @@ class Sweep(Shown):
 
     @classmethod
     def at(cls, path: Path) -> Sweep:
-        """Return the sweep of a store that is there.
+        """Return the sweep of an existing store.
 
         Raises:
             InputError: there is none, or it is damaged.
@@ -125,7 +125,7 @@ class Sweep(Shown):
 
         Args:
             path: the file.
-            force: replace a file also if symderiv did not write it.
+            force: replace a file even if symderiv did not write it.
 
         Raises:
             InputError: the file must not be replaced, or the dataset does not fit into memory.
@@ -153,7 +153,7 @@ class Sweep(Shown):
 
         Args:
             path: the file.
-            force: replace a file also if symderiv did not write it.
+            force: replace a file even if symderiv did not write it.
         """
         page = drawing("symderiv.show.pages.sweep_page")
         written: Path = page.write_page(self, Output(path, "html", force=force))

@@ -104,7 +104,7 @@ def widened(
     tell: Tell,
     notice: Callable[[str], None],
 ) -> Store:
-    """Return a store in the place of another one, with all whole points that it has.
+    """Return a store in place of another one, with all whole points that it has.
 
     It is made beside it; at every moment there is a whole one. For the one writer of the store.
 

@@ -209,7 +209,7 @@ class Layout:
         return vectors[0], vectors[1]
 
     def known_parameters(self, given: Iterable[str]) -> None:
-        """Refuse a name that is no parameter."""
+        """Refuse a name that is not a parameter."""
         names = [str(p) for p in self.symbols.parameters]
         for name in given:
             if name not in names:
@@ -329,7 +329,7 @@ class Layout:
         return self._from_vectors(dict(given))
 
     def _from_vectors(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return overlaps in the place of vectors that were given themselves."""
+        """Return overlaps in place of vectors that were given themselves."""
         vectors = {name: np.atleast_2d(given.pop(name)) for name in self.families if name in given}
         if not vectors:
             return given

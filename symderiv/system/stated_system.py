@@ -72,7 +72,7 @@ class StatedSystem(Language):
 
         Args:
             path: The file, ending in .json.
-            force: Replace a file that is there.
+            force: Replace an existing file.
 
         Raises:
             InputError: The file is there already, or cannot be written.
@@ -185,7 +185,7 @@ class StatedSystem(Language):
             path: The file.
             initial: The state at α = 0, as in ``rates``.
             dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
-            force: Replace a file also if symderiv did not write it.
+            force: Replace a file even if symderiv did not write it.
             solving: ``end`` or ``alpha`` and tolerances as in ``solve``, and values of parameters.
 
         Returns:

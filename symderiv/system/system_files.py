@@ -142,7 +142,7 @@ def read_system(text: str, system: Any) -> Any:
     """Return state in an empty system what a JSON text says, and return it.
 
     Raises:
-        InputError: The text is no such file, or something in it is not acceptable; the message
+        InputError: The text is not such a file, or something in it is not acceptable; the message
             names the entry.
     """
     try:

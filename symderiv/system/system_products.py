@@ -30,7 +30,7 @@ def generated(solver: Solver, name: str, output: str | PathLike[str], force: boo
     """Write the readable solver module NAME.py, which needs numpy and numba only.
 
     Raises:
-        InputError: The name is no name of a module, or the file must not be replaced.
+        InputError: The name is not the name of a module, or the file must not be replaced.
     """
     if not name.isidentifier():
         raise InputError(f"{name!r} is not a name of a module", argument="name")

@@ -147,7 +147,7 @@ class SystemRun(CurveResult):
         Args:
             path: The file.
             simulation: Of the same system, drawn beside the run.
-            force: Replace a file also if symderiv did not write it.
+            force: Replace a file even if symderiv did not write it.
         """
         target = Output(path, "html", force=force)
         page = drawing("symderiv.show.pages.system_page")

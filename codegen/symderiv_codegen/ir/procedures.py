@@ -82,7 +82,7 @@ class Procedure:
 
     Args:
         template: Name of a function in the texts of the program's extension for doubles, which
-            stands in the place of a body: its arguments are those of the procedure.
+            stands in place of a body: its arguments are those of the procedure.
         names: For names of the template, the names of the module that stand for them.
     """
 

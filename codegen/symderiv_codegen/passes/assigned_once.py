@@ -128,8 +128,8 @@ def check_globals(code: str, where: str) -> None:
             known = each.get_name() in defined or not (each.is_global() or scope is module)
             if each.is_referenced() and not known:
                 raise ProgramError(
-                    f"{where}: {each.get_name()!r} is used in {scope.get_name()!r} and is no "
-                    "function, constant or import of the module"
+                    f"{where}: {each.get_name()!r} is used in {scope.get_name()!r} and is "
+                    "not a function, constant or import of the module"
                 )
 
 
@@ -180,7 +180,7 @@ class _Walk:
             self._known(name)
         for call in calls_of(expression):
             if str(call.func) not in self._frame.module:
-                raise self._error(str(call.func), "is called and is no function of the module")
+                raise self._error(str(call.func), "is called and is not a function of the module")
 
     # Statements.
 

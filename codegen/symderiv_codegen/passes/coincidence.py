@@ -56,7 +56,7 @@ def tidy_condition(condition: sp.Basic) -> sp.Basic:
 
 
 def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
-    """Return the expression with the general value in the place of cases of coinciding indices.
+    """Return the expression with the general value in place of cases of coinciding indices.
 
     Args:
         expression: With cases over indices, the last one general.

@@ -1,4 +1,4 @@
-"""Procedures in the place of their calls, so that one function holds a whole computation.
+"""Procedures in place of their calls, so that one function holds a whole computation.
 
 The compilers below inline as well, but late: what is one function here is compiled once, with its
 sizes known, and not once for itself and again for every caller.

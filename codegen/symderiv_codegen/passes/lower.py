@@ -249,7 +249,7 @@ class _Lowering:
     ) -> list[Node]:
         """Return the call of a procedure, inside a condition where it has one.
 
-        With ``procedures`` the body of the procedure, if it has one, stands in the place of the
+        With ``procedures`` the body of the procedure, if it has one, stands in place of the
         call.
         """
         remark: list[Node] = [Remark(step.comment)] if step.comment else []

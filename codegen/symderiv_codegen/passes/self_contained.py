@@ -109,7 +109,7 @@ def _needed(
 
 
 def _rewritten(node: sp.Expr, portable: Portable, guarded: bool) -> sp.Expr:
-    """Return the expression with calls in the place of what needs them."""
+    """Return the expression with calls in place of what needs them."""
     if not node.args or isinstance(node, sp.Indexed):
         return node
     if guarded and isinstance(node, sp.Mul):

@@ -93,7 +93,7 @@ class _NestNodes:
         return self._over(later, body)
 
     def _with_rows(self, expression: sp.Expr, rows: set[sp.Symbol]) -> sp.Expr:
-        """Return the expression with elements of arrays in the place of the rows' symbols."""
+        """Return the expression with elements of arrays in place of the rows' symbols."""
         used = expression.free_symbols & rows
         return expression.xreplace({symbol: self._element(symbol) for symbol in used})
 

@@ -276,7 +276,7 @@ def _inverse_root_of(expression: sp.Expr) -> sp.Expr | None:
 
 
 def _read(expression: sp.Expr, ranges: Ranges, tables: Mapping[Key, _Table]) -> sp.Expr:
-    """Return the expression with tables in the place of what they hold."""
+    """Return the expression with tables in place of what they hold."""
     known: dict[sp.Expr, sp.Expr] = {}
     for index, own in ranges.items():
         for (size, part), table in tables.items():
@@ -309,7 +309,7 @@ def _reading(node: Node, around: Ranges, ranges: Ranges, tables: Mapping[Key, _T
 
 
 def _without_copies(body: tuple[Node, ...], tables: set[sp.IndexedBase]) -> tuple[Node, ...]:
-    """Elements of tables in the place of scalars that only repeat them."""
+    """Elements of tables in place of scalars that only repeat them."""
     copies = {
         node.target: node.value
         for node in body

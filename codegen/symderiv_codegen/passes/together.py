@@ -162,7 +162,7 @@ class _Values:
         return [replace(loop, body=tuple(needed))] if needed else []
 
     def read(self, loop: Loop) -> Loop:
-        """Return the loop with values in the place of calls."""
+        """Return the loop with values in place of calls."""
         body: list[Node] = []
         for node in loop.body:
             if isinstance(node, Loop):

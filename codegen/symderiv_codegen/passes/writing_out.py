@@ -1,4 +1,4 @@
-"""Short closed forms in the place of their calls, where sums are taken over them.
+"""Short closed forms in place of their calls, where sums are taken over them.
 
 What a function shares with the others of a sum (a root of what depends on one index) can only be
 taken out of the sum when it is written there; often one arcsine is left in the innermost loop.

@@ -55,7 +55,7 @@ _SAME_RATIO: Final = 1e-19
 #: four dimensions.
 DIGITS_BY_QUADRATURE: Final = (25, 15, 10, 6)
 DIGITS_IN_FOUR: Final = (12, 8, 5)
-#: Kinds of points, and how many of each; quadrature is too dear for all.
+#: Kinds of points, and how many of each; quadrature is too slow for all.
 _KINDS: Final = {
     "generic": 4,
     "diagonal": 1,
@@ -155,7 +155,7 @@ class Sides(ABC):
         self.formula, self.covariance = formula, covariance
         self.enclosed = True  # all that was compared
         self._integrals: dict[sp.Expr, Any] = {}
-        # by identity: points are few, and hashing their matrices is dear
+        # by identity: points are few, and hashing their matrices is slow
         self._truths: dict[int, Known] = {}
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Accusations: claims by which public code is wrong, and what has to be said of each in fairness.
+"""Accusations: claims by which public code is wrong, and the remarks that fairness demands.
 
 A formula that is wrong on paper may never run, may be meant for a limit in which it is right, or
 may repeat an error that another claim has stated already. A claim on public code with a correction

@@ -173,7 +173,7 @@ def compiled(activation: str) -> tuple[Callable[[Floats], Floats], Callable[[Flo
     slope = derivative(g)
     if slope.has(sp.DiracDelta):
         raise InputError(
-            f"{activation!r} jumps: its slope is no function, and nothing is learnt from samples",
+            f"{activation!r} jumps: its slope is not a function, so samples teach it nothing",
             argument="activation",
         )
     return on_arrays(g), on_arrays(slope)

@@ -51,7 +51,7 @@ class ExponentialSum:
         return self.limit + self.amplitude * exponential_sum(times, self.rate, self.weight)
 
     def after(self, steps: Any) -> Floats:
-        """Return the same with (1 - s_j)^n in the place of the exponential: n updates instead of a
+        """Return the same with (1 - s_j)^n in place of the exponential: n updates instead of a
         time.
 
         Args:

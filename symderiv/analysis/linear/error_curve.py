@@ -193,7 +193,7 @@ def generalization_error(
     Args:
         directions: what is trained.
         learning_rate: η > 0; above :func:`stability_limit` the first rate is negative.
-        deviation: S² + T, or the mean of (J - B)² of each direction, shape (n,), in the place of
+        deviation: S² + T, or the mean of (J - B)² of each direction, shape (n,), in place of
             an average (then without ``directions.frozen``).
     """
     system = linear_coefficients()

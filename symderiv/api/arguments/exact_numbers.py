@@ -19,7 +19,7 @@ def exact(name: str, value: Any) -> sp.Rational:
     """Return the exact rational that an argument means: a text, or the decimal that a float shows.
 
     Raises:
-        InputError: it is no rational number.
+        InputError: it is not a rational number.
     """
     from symderiv.formula import parse_number
 

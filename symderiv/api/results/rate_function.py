@@ -65,7 +65,7 @@ class RateFunction(Shown):
                 teachers of the problem's own start.
 
         Raises:
-            InputError: it is no state of this problem, or has other eigenvalues or teachers.
+            InputError: it is not a state of this problem, or has other eigenvalues or teachers.
         """
         flow = flow_at(self._study, start_of(self._study, state))
         same = flow.parameters.shape == self._flow.parameters.shape

@@ -70,7 +70,7 @@ class Equations(Shown):
         """Return one equation by its short name; that of Q is ``"Q"`` or ``"dQ"``.
 
         Raises:
-            InputError: there is none of this name.
+            InputError: nothing has this name.
         """
         known = self._named
         moving = f"d{name}"

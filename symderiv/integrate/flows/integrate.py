@@ -111,7 +111,7 @@ def solve_flow(
 def _warned(
     start: Initial, problem: Flow, best: MeasuredRun, kept: bool, compression: Compression | None
 ) -> Trajectory:
-    """Return the trajectory of the best run, with what is to be said of it."""
+    """Return the trajectory of the best run, with its warnings and its accuracy."""
     kernel = problem.kernel
     trajectory = _trajectory(best.result, problem, best.errors)
     beyond = beyond_range(kernel, trajectory, problem.fixed_bias)

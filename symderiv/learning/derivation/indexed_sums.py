@@ -108,7 +108,7 @@ def free_letter(index: Any, used: set[Any]) -> Any:
     pool = next((pool for pool in POOLS if index in pool), None)
     free = [other for other in _preferred(pool or ()) if other not in used]
     if not free:
-        raise SymderivError(f"no index letter is left in the place of {index}")
+        raise SymderivError(f"no index letter is left in place of {index}")
     return free[0]
 
 

@@ -64,7 +64,7 @@ def one_of_all(drift: sp.Expr) -> sp.Expr:
 
 
 def _of_its_component(term: Term) -> Term:
-    """Return a term of an example of the component c in the place of a mean over components."""
+    """Return a term of an example of the component c in place of a mean over components."""
     kept = tuple(limit for limit in term.limits if limit[0] not in s.COMPONENTS)
     if len(kept) == len(term.limits):
         return term

@@ -43,7 +43,7 @@ class Summed:
     sizes: Mapping[str, int]
 
     def written(self, renamed: Mapping[Unit, int] | None = None) -> sp.Expr:
-        """Return the sum written out, with other numbers of units in the place of some."""
+        """Return the sum written out, with other numbers of units in place of some."""
         return sp.expand(
             sp.Add(
                 *(
@@ -55,7 +55,7 @@ class Summed:
         )
 
     def lettered(self, free: Mapping[Unit, sp.Idx]) -> sp.Expr:
-        """Return the sum with letters in the place of numbers."""
+        """Return the sum with letters in place of numbers."""
         found = []
         for summand, bound in self.pieces:
             letters: dict[Unit, sp.Idx] = dict(free)

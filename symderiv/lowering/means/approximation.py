@@ -30,7 +30,7 @@ FINEST_KINKED = 1e-6
 
 @dataclass(frozen=True)
 class Mixtures:
-    """The mixtures in the place of activations that contain tanh.
+    """The mixtures in place of activations that contain tanh.
 
     Attributes:
         tolerance: What was asked for.

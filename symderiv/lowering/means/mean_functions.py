@@ -97,7 +97,7 @@ class Integrals:
             what: What the expression is, for the message of an error, e.g. ``Γ_ii``.
 
         Raises:
-            DivergentError: A mean does not exist, also when indices coincide.
+            DivergentError: A mean does not exist, even when indices coincide.
         """
         means = sorted(expression.atoms(s.Average), key=sp.default_sort_key)
         try:

@@ -50,7 +50,7 @@ class MixtureIntegral:
 
     Attributes:
         terms: One sum for every choice of the slots that hold erf.
-        form: The closed form with one error function in the place of every mixture, for questions
+        form: The closed form with one error function in place of every mixture, for questions
             about its domain; all terms are in it, because any of them may reach an edge.
         sign_factors: The most that are left in a term.
     """

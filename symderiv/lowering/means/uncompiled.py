@@ -26,7 +26,7 @@ def uncompiled(
 
     Args:
         text: Of the module.
-        compiled: Functions to take in the place of its own, by name.
+        compiled: Functions to take in place of its own, by name.
 
     Its functions give what the compiled ones give up to rounding, except where those divide by zero
     or take roots of negative numbers: Python raises there.

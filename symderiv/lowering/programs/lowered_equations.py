@@ -1,4 +1,4 @@
-"""The equations with scalar functions in the place of means, and the activations themselves."""
+"""The equations with scalar functions in place of means, and the activations themselves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from symderiv.lowering.solver_arrays import B_STATE
 
 @dataclass(frozen=True)
 class Lowered:
-    """The expressions of the equations with scalar functions in the place of means.
+    """The expressions of the equations with scalar functions in place of means.
 
     ``curvature`` and ``noise_diagonal`` are what A_ii and Γ_ii have besides what holds for all
     A_ij, Γ_ij. ``further`` has what students drift by along other vectors: the entry, what holds

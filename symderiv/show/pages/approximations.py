@@ -248,7 +248,7 @@ def _integral(
     steps.append(
         Step(
             "linearity",
-            "The mixture in every slot; each summand is the mean F with erf in the place of the "
+            "The mixture in every slot; each summand is the mean F with erf in place of the "
             "activation, of fields scaled by the slots' $a$."
             + (" The affine part is multiplied out beside it." if affine else ""),
             f"I_{kind[1]}",

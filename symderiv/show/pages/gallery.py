@@ -111,7 +111,7 @@ def gallery_page(
 
 
 def _part(entry: Entry) -> Part:
-    """Return a figure with what is said of it."""
+    """Return a figure with its caption and its verdict."""
     kind = "" if entry.name.startswith("Table") else "Figure "
     marks: dict[bool | None, tuple[str, Tone]] = {
         True: ("✓ agrees", "holds"),

@@ -111,7 +111,7 @@ def quantity_of(name: str) -> Quantity:
     """Return a quantity by its name.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: nothing has this name.
     """
     if name not in QUANTITIES:
         known = ", ".join((*QUANTITIES, "status"))

@@ -40,7 +40,7 @@ class Joint:
 
     Args:
         function: In z1, z2, …, a polynomial of the last ones.
-        nonlinear: How many fields it is no polynomial of.
+        nonlinear: How many fields it is not a polynomial of.
         size: How many fields there are.
         constants: Further symbols that it is a polynomial of.
     """

@@ -15,7 +15,7 @@ Monomial = tuple[int, ...]
 def coefficients(
     expression: sp.Expr, symbols: Sequence[sp.Symbol]
 ) -> dict[Monomial, sp.Expr] | None:
-    """Return the coefficients by powers of the symbols, None where it is no polynomial of them.
+    """Return the coefficients by powers of the symbols, None where it is not a polynomial of them.
 
     Only what contains the symbols is multiplied out.
     """
@@ -95,7 +95,7 @@ def mean_over(
         covariance: Of the symbols, for places i <= j.
 
     Returns:
-        None if the expression is no polynomial of the symbols.
+        None if the expression is not a polynomial of the symbols.
     """
     found = coefficients(expression, symbols)
     if found is None:

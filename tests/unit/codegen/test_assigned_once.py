@@ -291,7 +291,7 @@ WRONG: dict[str, tuple[tuple[Node, ...], str]] = {
     "a function": ((Set(sp.Symbol("f"), ONE),), "'f' has the name of a function"),
     "an index like a table": ((over(sp.Symbol("TABLE")),), "'TABLE' has the name of a function"),
     "an import": ((Set(sp.Symbol("math"), ONE),), "'math' has the name of a function"),
-    "no function": ((Set(x, sp.Function("h")(ONE)),), "'h' is called and is no function"),
+    "no function": ((Set(x, sp.Function("h")(ONE)),), "'h' is called and is not a function"),
     "no procedure": ((Invoke("h", (), (), None),), "'h' is called and is no procedure"),
     "a result twice": ((Set(x, ONE), Invoke("f", ("A",), (), "x")), "'x' is assigned twice"),
     "unregistered": ((Set(sp.Symbol("mine"), ONE),), "'mine' does not come from the register"),
