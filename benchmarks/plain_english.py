@@ -70,7 +70,7 @@ TURNS = {
     r"\bin the place of\b": "in place of",
     r"\b(?:file|store|array|study|sweep)s? that (?:is|are) there\b": "existing",
     r"\bnone of this name\b": "nothing has this name",
-    r"(?<!there )(?<!and )\bis no (?:argument|covariance|function|key|polynomial|vector)\b": "is not",
+    r"(?<!there )(?<!and )\bis no (?:argument|covariance|function|key|vector)\b": "is not a",
     r"\b(?:said|told) of (?:it|them|each)\b": "say who says what about it",
 }
 _TURNS = {re.compile(pattern, re.IGNORECASE): mend for pattern, mend in TURNS.items()}

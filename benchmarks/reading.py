@@ -18,12 +18,14 @@ from pathlib import Path
 import symderiv
 
 TOP = Path(__file__).resolve().parent.parent
+MANUAL = TOP / "docs" / "manual"
 NOTES = ("CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md", "docs/notes/*.md")
 # Calls whose texts a person reads, by the last part of their names.
 HELP = ("option", "argument", "Option", "Argument", "Key")
 MESSAGES = re.compile(r"(Error|NotClosed|Warning|_refusal|warn|notice)$")
 ENDS = re.compile(r"(?<=[.!?])[)”\"]?\s+(?=[A-Z`“\[(*{])")
 SECTIONS = re.compile(r"\n *(?:Args|Returns|Raises|Attributes|Yields|Source|Example|Examples):")
+CODE = re.compile(r"^(`{3,}|\${2})(.*?)^\1", re.MULTILINE | re.DOTALL)
 
 Place = tuple[str, str]  # where the sentence stands, and the sentence
 
@@ -38,10 +40,8 @@ def sentences(text: str) -> Iterator[str]:
 def of_markdown(path: Path) -> Iterator[Place]:
     """Yield the sentences of a page, without its code blocks and directives."""
     text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    text = re.sub(r"^(`{3,}|\${2})(.*?)^\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|:]|\d+\.) )", text):
-        parts = block.split("|") if block.lstrip().startswith("|") else [block]
-        for part in parts:
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*#|:]|\d+\.) )", CODE.sub("", text)):
+        for part in block.split("|") if block.lstrip().startswith("|") else [block]:
             for sentence in sentences(part.strip().lstrip("#-*: ")):
                 yield str(path.relative_to(TOP)), sentence
 
@@ -52,11 +52,9 @@ def _literal(node: ast.expr) -> str:
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
         return "".join(_literal(part) for part in node.values)
-    if isinstance(node, ast.FormattedValue):
-        return "{" + ast.unparse(node.value) + "}"
     if isinstance(node, ast.BinOp):
         return _literal(node.left) + _literal(node.right)
-    return ""
+    return f"{{{ast.unparse(node.value)}}}" if isinstance(node, ast.FormattedValue) else ""
 
 
 def _docstring(node: ast.AST) -> str:
@@ -69,14 +67,13 @@ def _docstring(node: ast.AST) -> str:
 def of_module(path: Path) -> Iterator[tuple[str, Place]]:
     """Yield room and sentence for each docstring, help text and message of a module."""
     name = str(path.relative_to(TOP))
-    command = "symderiv/cli/" in name
     public = {getattr(getattr(symderiv, call), "__name__", "") for call in symderiv.__all__}
-    in_public: set[ast.AST] = set()
+    within: set[ast.AST] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if getattr(node, "name", None) in public or node in in_public:
-            in_public |= {node, *getattr(node, "body", ())}
-        room = "help" if command else "public calls" if node in in_public else "docstrings"
-        texts = [(room, _docstring(node))]
+        if getattr(node, "name", None) in public or node in within:
+            within |= {node, *getattr(node, "body", ())}
+        room = "public calls" if node in within else "docstrings"
+        texts = [("help" if "/cli/" in name else room, _docstring(node))]
         if isinstance(node, ast.Call):
             call = ast.unparse(node.func).rsplit(".", 1)[-1]
             room = "help" if call in HELP else "messages" if MESSAGES.search(call) else ""
@@ -90,12 +87,11 @@ def of_module(path: Path) -> Iterator[tuple[str, Place]]:
 def rooms() -> dict[str, list[Place]]:
     """Return all sentences by the room they stand in."""
     found: dict[str, list[Place]] = {"readme": list(of_markdown(TOP / "README.md"))}
-    for page in sorted((TOP / "docs" / "manual").rglob("*.md")):
-        folder = page.relative_to(TOP / "docs" / "manual").parts[:-1]
+    for page in sorted(MANUAL.rglob("*.md")):
+        folder = page.relative_to(MANUAL).parts[:-1]
         found.setdefault("/".join(("manual", *folder[:1])), []).extend(of_markdown(page))
-    for pattern in NOTES:
-        for page in sorted(TOP.glob(pattern)):
-            found.setdefault("notes", []).extend(of_markdown(page))
+    for page in (page for pattern in NOTES for page in sorted(TOP.glob(pattern))):
+        found.setdefault("notes", []).extend(of_markdown(page))
     for module in sorted((TOP / "symderiv").rglob("*.py")):
         for room, place in of_module(module):
             found.setdefault(room, []).append(place)
@@ -108,7 +104,6 @@ def main() -> None:
     parser.add_argument("sheet", type=Path)
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     parser.add_argument("--count", action="store_true", help="count the marks of a sheet")
-    parser.add_argument("--rooms", nargs="*", help="draw from these rooms only")
     given = parser.parse_args()
     if given.count:
         lines = [row for row in given.sheet.read_text("utf-8").splitlines() if row[:1] == "["]
@@ -117,8 +112,6 @@ def main() -> None:
     chance, rows = random.Random(given.seed), []
     for room, places in sorted(rooms().items()):
         drawn = chance.sample(places, -(-len(places) // 5))
-        if given.rooms and room not in given.rooms:
-            continue
         print(f"{room:18} {len(drawn):5} of {len(places):5} sentences")
         rows += ["", f"# {room}", *(f"[ ] {place}  {text}" for place, text in sorted(drawn))]
     given.sheet.write_text("\n".join(rows) + "\n", encoding="utf-8")
