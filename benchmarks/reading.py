@@ -20,8 +20,7 @@ import symderiv
 TOP = Path(__file__).resolve().parent.parent
 MANUAL = TOP / "docs" / "manual"
 NOTES = ("CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md", "docs/notes/*.md")
-# Calls whose texts a person reads, by the last part of their names.
-HELP = ("option", "argument", "Option", "Argument", "Key")
+HELP = ("option", "argument", "Option", "Argument", "Key")  # calls with texts
 MESSAGES = re.compile(r"(Error|NotClosed|Warning|_refusal|warn|notice)$")
 ENDS = re.compile(r"(?<=[.!?])[)”\"]?\s+(?=[A-Z`“\[(*{])")
 SECTIONS = re.compile(r"\n *(?:Args|Returns|Raises|Attributes|Yields|Source|Example|Examples):")
@@ -60,7 +59,6 @@ def _literal(node: ast.expr) -> str:
 def _docstring(node: ast.AST) -> str:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     text = ast.get_docstring(node) if isinstance(node, kinds) else None
-    # Each argument begins a sentence of its own.
     return re.sub(r"\n +(?=\*?\w+: )", ".\n ", SECTIONS.sub(". ", text or ""))
 
 
