@@ -25,9 +25,6 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import slots
-from symderiv.lowering.means.closed_means import ClosedMean
-from symderiv.lowering.means.mean_functions import Integrals
-from symderiv.lowering.means.patterns import arrange, upper_triangle
 
 Q, C, R, S, T, D = sp.symbols("Q C R S T D", real=True)
 V, V_TEACHER = sp.symbols("v v_teacher", real=True)
@@ -90,6 +87,9 @@ class SymmetricState:
     """
 
     def __init__(self, equations: LearningEquations, *, paired: bool) -> None:
+        # what is kept is read without the code that lowers means
+        from symderiv.lowering.means.mean_functions import Integrals
+
         self.equations = equations
         self.paired = paired
         self.students = s.M if paired else s.K
@@ -144,6 +144,9 @@ class SymmetricState:
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
         """Return a mean of products of activations, by the Gaussian calculus at this covariance."""
+        from symderiv.lowering.means.closed_means import ClosedMean
+        from symderiv.lowering.means.patterns import arrange, upper_triangle
+
         groups: dict[Unit, list[Any]] = {}
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
         for slot in slots(average):

@@ -140,6 +140,7 @@ class LateDynamics:
         noise = np.array([float(each) for each in self.coefficients.label_noise])
         self.source = float(label_noise) ** 2 * noise
         self.multiplicity = np.array([1.0, units - 1.0])
+        self._overlaps: tuple[Floats, LowRankSpectrum] | None = None
         self.teacher = np.array([T1 + D1, T1 - D1 / (units - 1)])
 
     @property
@@ -190,9 +191,16 @@ class LateDynamics:
     def _overlap_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
         """Return that of the overlaps with the teachers, y = √(μ w/t) r; vectors of shape (2,
         L).
+
+        It takes O(L²), so the last one is kept, and eigenvalues alone are read off it.
         """
+        asked = np.array(vectors)
+        if self._overlaps is not None and (not vectors or np.array_equal(self._overlaps[0], asked)):
+            return self._overlaps[1]
         strength = np.sqrt(self.weight * self.teacher[:, None]) * self.eigenvalue
-        return self._spectrum(1.0, strength, self.response, vectors)
+        found = self._spectrum(1.0, strength, self.response, vectors)
+        self._overlaps = asked, found
+        return found
 
     def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
         """Return that of the distance to the teachers with the η² terms, y = √(μ w) D."""

@@ -22,7 +22,6 @@ from symderiv.gaussian import derivative, expectation
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import Slot, slots
-from symderiv.lowering.means.closed_means import X, almost_everywhere
 
 LENGTH = sp.Symbol("length", positive=True)
 """The first student's field is this multiple of the others'."""
@@ -54,6 +53,8 @@ class CollinearState(SymmetricState):
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
         """Return a mean over the common student field and the fields of the teachers that occur."""
+        from symderiv.lowering.means.closed_means import X, almost_everywhere
+
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
         placed = [(slot, by_name[slot.index, slot.teacher]) for slot in slots(average)]
         sites = sorted({unit.site for _, unit in placed if unit.teacher})

@@ -166,7 +166,9 @@ def late_learning(
         if exponent is None or setting.label_noise:
             record["exponent"] = None
         else:
-            record["exponent"] = _exponent(theory, L, exponent, student_std)
+            smaller = {size: theory(size) for size in (L // 2, L // 4) if size >= 8}
+            theories = {L: found, **smaller} if L >= 8 else {}
+            record["exponent"] = _exponent(theories, exponent, student_std)
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
     return LateLearning(record, _shown(record, found), partial(_curves, found, values, student_std))
@@ -201,12 +203,12 @@ def _second_order(found: LateDynamics, alpha: np.ndarray, student_std: float) ->
 
 
 def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
-    groups = found.groups()
     first = second = None
     if found.stable:
         first = found.generalization_error(alpha, student_std, second_order=False)
         second = _second_order(found, alpha, student_std)
     best = first if second is None else second
+    groups = found.groups()  # read off the spectrum of the error, if there is one
     return {
         "order": found.order,
         "rates": sorted(rate for group in groups for rate in group.rates.tolist()),
@@ -248,17 +250,16 @@ def _matrices(found: LateDynamics) -> dict[str, Any]:
     return texts
 
 
-def _exponent(theory: Any, L: int, beta: float, student_std: float) -> dict[str, Any] | None:
+def _exponent(
+    theories: dict[int, LateDynamics], beta: float, student_std: float
+) -> dict[str, Any] | None:
     """Return the fitted exponent, and how it depends on the number of eigenvalues."""
     import numpy as np
 
     from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []
-    for size in (L, L // 2, L // 4):
-        if size < 8:
-            continue
-        found = theory(size)
+    for size, found in theories.items():
         if not found.stable:
             return None
         lower, upper = found.window
