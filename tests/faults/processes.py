@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.forked_commands import warm_up_with
 
 import symderiv
 from symderiv.foundation.errors import InputError, SymderivError
@@ -73,23 +74,7 @@ class Ended:
 
 def warm_up() -> None:
     """Import and compile what the commands need."""
-    import h5netcdf  # noqa: F401
-
-    from symderiv.experiment.studies.simulating import simulate
-    from symderiv.integrate.rules.solving import solve
-    from symderiv.problem.study import parse_study
-    from symderiv.show.pages import grid, job  # noqa: F401
-    from symderiv.storage.kernels import load_kernel
-
-    study = parse_study(STUDY.format(**_DEFAULTS))
-    kernel = load_kernel("erf")
-    solve(study, kernel=kernel)
-    for method in ("vectors", "gram"):
-        changed = study.model_copy(
-            update={"simulation": study.simulation.model_copy(update={"method": method})}
-        )
-        # one worker of a pool that is gone before anything is forked
-        simulate(changed, kernel=kernel, workers=1)
+    warm_up_with(STUDY.format(**_DEFAULTS))
 
 
 def _obey_permissions() -> None:

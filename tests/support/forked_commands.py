@@ -68,8 +68,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         }
 
 
-def main() -> None:
-    """Warm up, then answer until standard input ends."""
+def warm_up_with(text: str) -> None:
+    """Import and compile what the commands need for a study."""
     import h5netcdf  # noqa: F401
 
     import symderiv.cli.run  # noqa: F401
@@ -79,9 +79,7 @@ def main() -> None:
     from symderiv.show.pages import grid, job  # noqa: F401
     from symderiv.storage.kernels import load_kernel
 
-    with open(sys.argv[1], encoding="utf-8") as file:
-        study = parse_study(file.read())
-    kernel = load_kernel("erf")
+    study, kernel = parse_study(text), load_kernel("erf")
     solve(study, kernel=kernel)
     for method in ("vectors", "gram"):
         changed = study.model_copy(
@@ -89,6 +87,12 @@ def main() -> None:
         )
         # one worker of a pool that is gone before anything is forked
         simulate(changed, kernel=kernel, workers=1)
+
+
+def main() -> None:
+    """Warm up, then answer until standard input ends."""
+    with open(sys.argv[1], encoding="utf-8") as file:
+        warm_up_with(file.read())
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)
 

@@ -35,57 +35,42 @@ U, D = sp.IndexedBase("u"), sp.IndexedBase("second_difference")
 LINEAR, PRODUCTS = sp.IndexedBase("linear"), sp.IndexedBase("products")
 
 
-def heat() -> Program:
-    """du/dt = κ Δu on a square of N x N places, Δ by one matrix of second differences."""
-    laplacian = sp.Sum(D[I, P] * U[P, J] + D[J, P] * U[I, P], P)
-    kappa = sp.Symbol("conductivity")
-    state = Array("u", ("N", "N"), "temperature")
-    parameters = Array("second_difference", ("N", "N")), Array("conductivity")
-    rate = Assignment(sp.IndexedBase("d_u")[I, J], kappa * laplacian)
+def flow(
+    name: str, title: str, state: Array, parameters: tuple[Array, ...], rate: sp.Expr
+) -> Program:
+    """u' = rate, per place of the state."""
+    output = Array(f"d_{state.name}", state.shape)
+    places = (I, J)[: len(state.shape)]
+    body = Assignment(sp.IndexedBase(output.name)[places], rate)
+    rates = Procedure("right_hand_side", "Rates.", (state, *parameters), (output,), (), (body,))
     return Program(
-        "heat",
-        "Heat on a square",
+        name,
+        title,
         {},
-        ("u' = conductivity (D u + u D^T)",),
+        (f"u' = {rate}",),
         ("N",),
         (),
-        (
-            Procedure(
-                "right_hand_side",
-                "Rates.",
-                (state, *parameters),
-                (Array("d_u", ("N", "N")),),
-                (),
-                (rate,),
-            ),
-        ),
+        (rates,),
         state=Vector("state", (state,)),
         parameters=Vector("parameters", parameters),
         small=("N",),
     )
+
+
+def heat() -> Program:
+    """du/dt = κ Δu on a square of N x N places, Δ by one matrix of second differences."""
+    laplacian = sp.Sum(D[I, P] * U[P, J] + D[J, P] * U[I, P], P)
+    state = Array("u", ("N", "N"), "temperature")
+    parameters = Array("second_difference", ("N", "N")), Array("conductivity")
+    rate = sp.Symbol("conductivity") * laplacian
+    return flow("heat", "Heat on a square", state, parameters, rate)
 
 
 def lorenz() -> Program:
     """Lorenz's equations as what they are: linear terms and products of two unknowns."""
     value = sp.Sum(LINEAR[I, J] * U[J], J) + sp.Sum(PRODUCTS[I, P, S] * U[P] * U[S], P, S)
-    state = Array("u", ("N",))
     parameters = Array("linear", ("N", "N")), Array("products", ("N", "N", "N"))
-    rate = Assignment(sp.IndexedBase("d_u")[I], value)
-    procedure = Procedure(
-        "right_hand_side", "Rates.", (state, *parameters), (Array("d_u", ("N",)),), (), (rate,)
-    )
-    return Program(
-        "lorenz",
-        "Lorenz's equations",
-        {},
-        (),
-        ("N",),
-        (),
-        (procedure,),
-        state=Vector("state", (state,)),
-        parameters=Vector("parameters", parameters),
-        small=("N",),
-    )
+    return flow("lorenz", "Lorenz's equations", Array("u", ("N",)), parameters, value)
 
 
 def rates_of(program: Program, state: np.ndarray, *parameters: np.ndarray | float) -> np.ndarray:
