@@ -21,6 +21,7 @@ from symderiv_ledger.claims.statement import (
     MAX_NODES,
     Range,
     Relation,
+    bounds_of,
     parse_ranges,
     read_tree,
 )
@@ -236,11 +237,7 @@ def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]
     elif isinstance(node, ast.Subscript):
         yield from _free(node.slice, bound, True)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        own = {
-            part.elts[0].id
-            for part in node.args
-            if isinstance(part, ast.Tuple) and isinstance(part.elts[0], ast.Name)
-        }
+        own = {name for name, _, _ in bounds_of(node)}
         quantity = node.func.id not in (*BINDERS, *FUNCTIONS)
         for argument in node.args:
             alone = quantity and isinstance(argument, ast.Name)
@@ -253,15 +250,10 @@ def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]
 
 def quantities(tree: ast.AST) -> set[str]:
     """Return all names in a statement but functions of numbers and the indices that it binds."""
-    found: set[str] = set()
-    bound: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Call) and _head(node) in BINDERS:
-            firsts = [part.elts[0] for part in node.args if isinstance(part, ast.Tuple)]
-            bound |= {name.id for name in firsts if isinstance(name, ast.Name)}
-    return found - bound - {*BINDERS, *FUNCTIONS}
+    nodes = list(ast.walk(tree))
+    binders = [n for n in nodes if isinstance(n, ast.Call) and _head(n) in BINDERS]
+    bound = {name for node in binders for name, _, _ in bounds_of(node)}
+    return {n.id for n in nodes if isinstance(n, ast.Name)} - bound - {*BINDERS, *FUNCTIONS}
 
 
 def read_indices(table: Mapping[str, str]) -> dict[str, Range]:

@@ -141,8 +141,12 @@ def parts_of(node: ast.expr) -> list[ast.expr]:
 
 def bounds_of(node: ast.Call) -> list[tuple[str, ast.expr, ast.expr]]:
     """Return the names that a sum or an integral binds, each with its first and last value."""
-    ranges = [part.elts for part in node.args[1:] if isinstance(part, ast.Tuple)]
-    return [(name_of(name), first, last) for name, first, last in ranges]
+    tuples = [part.elts for part in node.args[1:] if isinstance(part, ast.Tuple)]
+    return [
+        (part[0].id, part[1], part[2])
+        for part in tuples
+        if len(part) == 3 and isinstance(part[0], ast.Name)
+    ]
 
 
 class Range:

@@ -174,12 +174,10 @@ class Sides(ABC):
     def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
         """Why a point does not count at which a side has no value; empty if that ends the check."""
 
-    @abstractmethod
-    def confirm(self, inside: Sequence[CovariancePoint]) -> None:
+    def confirm(self, inside: Sequence[CovariancePoint]) -> None:  # noqa: B027
         """Refuse a verdict where the expectation contradicts itself."""
 
-    @abstractmethod
-    def agreed(self, found: Known, truth: Known) -> None:
+    def agreed(self, found: Known, truth: Known) -> None:  # noqa: B027
         """Take notice that both sides are compatible at a point."""
 
     # -- values ----------------------------------------------------------------------------------
@@ -362,9 +360,6 @@ class InClosedForm(Sides):
                     "two derivations of the expectation disagree; please report this"
                 )
 
-    def agreed(self, found: Known, truth: Known) -> None:
-        """Return None: the tolerance says to how many digits."""
-
 
 class ByQuadrature(Sides):
     """An expectation that is known as an interval at each covariance.
@@ -412,9 +407,6 @@ class ByQuadrature(Sides):
         if isinstance(error, FormulaError | DivergentError):
             return "the expectation does not exist" if point.degenerate else ""
         return str(error) if isinstance(error, NotYetError | ToleranceError) else ""
-
-    def confirm(self, inside: Sequence[CovariancePoint]) -> None:
-        """Say whether its bounds are proved."""
 
     def agreed(self, found: Known, truth: Known) -> None:
         """Say whether both numbers lie between the outermost ends: so many digits agree."""

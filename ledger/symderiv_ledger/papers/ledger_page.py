@@ -158,20 +158,14 @@ def _counts(records: Sequence[dict[str, Any]]) -> list[tuple[str, int]]:
 
 
 def _mutants(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    reports = [record["mutants"] for record in records if record["mutants"]]
+    reports = {record["name"]: record["mutants"] for record in records if record["mutants"]}
     if not reports:
         return None
-    survivors = [
-        f"{record['name']}: {survivor}"
-        for record in records
-        if record["mutants"]
-        for survivor in record["mutants"]["survivors"]
-    ]
     return {
-        "caught": sum(report["caught"] for report in reports),
-        "wanted": sum(report["wanted"] for report in reports),
-        "equivalent": sum(len(report["equivalent"]) for report in reports),
-        "survivors": survivors,
+        "caught": sum(report["caught"] for report in reports.values()),
+        "wanted": sum(report["wanted"] for report in reports.values()),
+        "equivalent": sum(len(report["equivalent"]) for report in reports.values()),
+        "survivors": [f"{name}: {one}" for name in reports for one in reports[name]["survivors"]],
     }
 
 

@@ -136,15 +136,14 @@ def _lost(paper: Paper, name: str) -> dict[str, Any]:
 
 def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
     try:
-        finding = verify_claim(claim, with_mutants=selection.mutants)
+        return record(paper, verify_claim(claim, with_mutants=selection.mutants))
     except UnsettledError as error:
-        found = Finding(claim, "unsettled", error.printed, error.corrected)
-        return {**record(paper, found), "error": str(error)}
+        found, reason = Finding(claim, "unsettled", error.printed, error.corrected), str(error)
     except Exception as error:
         # whatever happens to a claim, the claims after it are still tried
         reason = f"internal error ({type(error).__name__}): {error}"
-        return {**record(paper, Finding(claim, "unsettled")), "error": reason}
-    return record(paper, finding)
+        found = Finding(claim, "unsettled")
+    return {**record(paper, found), "error": reason}
 
 
 def record(paper: Paper, finding: Finding) -> dict[str, Any]:

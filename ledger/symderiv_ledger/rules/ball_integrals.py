@@ -8,34 +8,19 @@ and never less than the last three digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from flint import arb
 
 from symderiv.precision.balls.contexts import numbers as arithmetic
-from symderiv_ledger.rules.values import Indexed
+from symderiv_ledger.rules.values import Indexed, Values
 
 __all__ = ["ball_integral"]
 
 _SAFETY: Final = 10
 _LAST_DIGITS: Final = 3
 _BITS_PER_DIGIT: Final = 3.3219280948873626
-
-
-class _Middles(Mapping[str, Any]):
-    """The values of a point with the middles of balls, in mpmath."""
-
-    def __init__(self, values: Mapping[str, Any], context: Any) -> None:
-        self._values, self._context = values, context
-
-    def __getitem__(self, name: str) -> Any:
-        return _middle(self._values[name], self._context)
-
-    def __iter__(self) -> Any:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
 
 
 def _middle(value: Any, context: Any) -> Any:
@@ -48,6 +33,10 @@ def _middle(value: Any, context: Any) -> Any:
         ranges = value.ranges
         return Indexed(lambda *place: _middle(value[place], context), *ranges)
     return value
+
+
+def _named_middle(values: Mapping[str, Any], name: str, context: Any) -> Any:
+    return _middle(values[name], context)
 
 
 def ball_integral(
@@ -66,7 +55,8 @@ def ball_integral(
     """
     digits = int(balls.prec / _BITS_PER_DIGIT)
     with arithmetic(digits, "mpmath") as context:
-        middles = _Middles(values, context)
+        lazy = {name: partial(_named_middle, values, name, context) for name in values}
+        middles = Values({}, lazy)
         ends = [[_middle(end, context) for end in pair] for pair in limits]
         split = [[low, _between(low, high, context), high] for low, high in ends]
 
