@@ -797,7 +797,7 @@ class Problem(Shown):
     ) -> Export:
         """Return the right-hand side and the error as source in another language.
 
-        At the end of the source stands an example with the numbers of this problem.
+        At the end of the source is an example with the numbers of this problem.
 
         Args:
             to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all.
@@ -861,11 +861,11 @@ class Problem(Shown):
     def late(
         self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
     ) -> LateLearning:
-        """Late learning, linearised around Q = R = T; see :func:`symderiv.late`.
+        """Analyse late learning, linearised around Q = R = T; see :func:`symderiv.late`.
 
-        Terms of order η² are in it if the problem's ``order`` is "full"; with label noise the
-        steady state then, in which learning ends. Output weights may be any number v, the same for
-        all units; see :meth:`plateau`.
+        It contains the terms of order η² if the problem's ``order`` is "full", and then, with label
+        noise, the steady state in which learning ends. Output weights may be any number v, the same
+        for all units; see :meth:`plateau`.
 
         Args:
             alpha: times; a few in the power-law window when left out.

@@ -39,10 +39,10 @@ class System(stated_system.StatedSystem):
         notice: Any = None,
         **solving: Any,
     ) -> Sweep:
-        """Solve a grid of runs into one store; what the store holds is not solved again.
+        """Solve a grid of runs and keep it in one store, whose points are not solved again.
 
         The store is a Zarr group that xarray opens, with the JSON of the statement; swept keys are
-        dimensions. More values and more keys widen it.
+        dimensions. More values and more keys extend it.
 
         Args:
             over: Values of what varies: a parameter ("eta"), an initial value ("initial.w.B") or an
@@ -57,7 +57,7 @@ class System(stated_system.StatedSystem):
 
         Raises:
             InputError: A run of the grid cannot start, or the output is something else.
-            SymderivError: The disk is full or the scheduler is gone; what is whole is kept.
+            SymderivError: The disk is full or the scheduler is gone; complete parts are kept.
         """
         from symderiv.sweeps.sweep import run_sweep
 
@@ -89,7 +89,7 @@ class System(stated_system.StatedSystem):
         progress: Progress = None,
         **solving: Any,
     ) -> StudyMap:
-        """Return a number or a kind of a run over two keys, solved where it changes.
+        """Map a number or a kind of a run over two keys; solve only where it changes.
 
         Args:
             quantity: See :meth:`symderiv.Problem.map`, read off an observable; or a function of its

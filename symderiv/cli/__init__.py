@@ -88,7 +88,9 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _usage(error: Any) -> NoReturn:
-    """Wrong usage in one line that says where help is; without a command, the help itself."""
+    """Report wrong usage in one line that says where help is; without a command, print the help
+    itself.
+    """
     if type(error).__name__ == "NoArgsIsHelpError":
         # Raised after the help was printed.
         sys.exit(USAGE)
@@ -99,9 +101,10 @@ def _usage(error: Any) -> NoReturn:
 
 
 def _mistyped(context: Any, error: Any) -> str:
-    """An option, a command or a word that there is not, and what was meant.
+    """Report an unknown option, command or word, and the nearest known one.
 
-    Also for commands that let unknown options pass because a formula may begin like one ("-x").
+    This also serves commands that let unknown options pass because a formula may begin like one
+    ("-x").
     """
     if context is None:
         return ""
@@ -131,7 +134,7 @@ def _mistyped(context: Any, error: Any) -> str:
 
 
 def _keep_what_was_typed() -> None:
-    """Names of files that are no text come out as they came in, and any letter on any terminal."""
+    """Print names of files that are not text as they came in, and any letter on any terminal."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
@@ -203,18 +206,19 @@ _WITH_FORMULAS = ("expect", "integral", "check")
 
 
 def _app_for(words: Sequence[str]) -> typer.Typer:
-    """The application for a command line that begins so: a known command needs no others."""
+    """Return the application for a command line that begins so: a known command needs no others."""
     asked = tuple(word for word in words if word in _HOMES)
     overview = list(words) in ([], ["-h"], ["--help"]) and "_SYMDERIV_COMPLETE" not in os.environ
     return build_app(asked or tuple(_HOMES), overview=overview)
 
 
 def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
-    """The command-line application with all its commands, or with some.
+    """Return the command-line application with all its commands, or with some.
 
     Args:
-        names: of the commands.
-        overview: only what the help says of all of them; they take no options and do nothing.
+        names: names of the commands.
+        overview: make commands that only have their line in the help; they take no options and do
+            nothing.
     """
     import typer
 

@@ -18,7 +18,7 @@ from symderiv.foundation.outputs import Output
 def plateau(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
-    """Symmetric plateau of M students and M teachers: height, linearisation, escape.
+    """Compute the symmetric plateau of M students and M teachers: height, linearisation, escape.
 
     Output weights are 1/√M. The flow is that of first order in η; every number is certified. A
     learning rate above 1 is refused where the full flow has no stationary plateau.
@@ -37,7 +37,7 @@ def plateau(
 def asymptotics(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
-    """Late learning of M students and M teachers: rates, error curve, exponent, largest stable η.
+    """Analyse late learning of M students and teachers: rates, error, exponent, largest stable η.
 
     Everything is linearised around Q = R = T; output weights are 1/√M.
 
@@ -55,7 +55,7 @@ def asymptotics(
 def linear(
     plot: PlotOption = None, force: Force = False, json_: Json = False, **asked: Any
 ) -> None:
-    """Exact error of a linear network, averaged over teacher and initial weights, at any η.
+    """Compute the exact error of a linear network, a mean over teacher and initial weights.
 
     Example:  symderiv linear --distinct-eigenvalues 64 --exponent 1 --learning-rate 0.5 --student-std 0.1 --alpha 1,10,100
     """  # noqa: E501
@@ -69,7 +69,7 @@ def linear(
 
 
 def _lengths(text: str) -> list[Any]:
-    """Two lengths, each a number or a range ``10-12``."""
+    """Read two lengths, each a number or a range ``10-12``."""
     try:
         return [_length(each) for each in text.split(",")]
     except ValueError:
@@ -105,7 +105,7 @@ def localise(
     json_: Json = False,
     **asked: Any,
 ) -> None:
-    """Receptive fields of K units that learn two classes of inputs on a ring.
+    """Compute receptive fields of K units that learn two classes of inputs on a ring.
 
     Example:  symderiv localise --gain 3 --lengths 2,1 --steps 2000
     """
@@ -128,7 +128,7 @@ def one_step(
     force: Force = False,
     json_: Json = False,
 ) -> None:
-    """One gradient step and ridge: network, conditional Gaussian map and Hermite model.
+    """Take one gradient step, then ridge: network, conditional Gaussian map and Hermite model.
 
     Errors are E(y - ŷ)², without the ½ of some figures.
 

@@ -1,6 +1,6 @@
 """Options that follow from the signature of a public call, and their help from its docstring.
 
-Both are read off the source: what is only asked for its help must not load what it computes with.
+Both are read off the source, because asking for help must not load the modules that compute.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def calling(
 ) -> Callable[[Command], Command]:
     """Give a command, in place of its ``**asked``, an option for each argument of a call.
 
-    An argument that the command has itself is left to it. Where the call takes the keys of a
-    learning rule as ``**rule``, each of them is an option as well.
+    An argument that the command has itself is left to it. If the call takes the keys of a learning
+    rule as ``**rule``, each of them is an option as well.
 
     Args:
         call: module and name, such as "api/results/plateau:plateau".
@@ -113,7 +113,7 @@ def calling(
 
 @dataclass(frozen=True)
 class _CallArgument:
-    """An argument of a call: what its source says of it."""
+    """An argument of a call, as its source states it."""
 
     name: str
     annotation: str
@@ -121,7 +121,7 @@ class _CallArgument:
     words: str
 
     def parameter(self, placeholder: str | None, is_read: bool) -> inspect.Parameter:
-        """The option that it is; a text where a function reads it."""
+        """Return the option for this argument; it is a text if a function reads it."""
         typed = self.name if _AS_WRITTEN.fullmatch(self.name) else self.name.replace("_", "-")
         usual = _PLACEHOLDERS.get(self.name, "X" if _AS_WRITTEN.match(self.name) else None)
         missing = self.default is inspect.Parameter.empty
@@ -145,7 +145,7 @@ class _CallArgument:
         )
 
     def _kind(self, is_read: bool) -> Any:
-        """Return, of the types it may have, the one that a word on a command line can be."""
+        """Return the one of its types that a word on a command line can have."""
         if re.search(r"Mapping\[|(Sequence|Collection)\[str\]", self.annotation):
             return str if is_read and "Mapping" not in self.annotation else list[str]
         if self.annotation.startswith("Literal["):
@@ -158,7 +158,7 @@ class _CallArgument:
 
 
 class _Call:
-    """A call as its source says it: ``module:function`` or ``module:Class.method``."""
+    """A call as its source states it: ``module:function`` or ``module:Class.method``."""
 
     def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
@@ -175,9 +175,9 @@ class _Call:
         return self._keywords == "rule"
 
     def arguments(self, others: Sequence[_Call] = ()) -> Iterator[_CallArgument]:
-        """Yield its arguments, and those of others where it takes what they do.
+        """Yield its arguments, and the arguments of other calls that it passes on.
 
-        What a docstring leaves to that of another call is taken from there.
+        If a docstring refers to that of another call, the text is taken from there.
         """
         named = self._given.args
         missing = len(named) - len(self._given.defaults)

@@ -33,7 +33,7 @@ _OPTIONS: Final = {
 
 
 def _batch(path: str, defaults: Mapping[str, Any]) -> None:
-    """One JSON line per line of the file, in order; ``-`` reads standard input."""
+    """Print one JSON line per line of the file, in order; ``-`` reads standard input."""
     from symderiv.api.questions.batch import answers
 
     for record in answers(_lines(path), defaults):
@@ -61,7 +61,7 @@ def _print_json(record: Mapping[str, Any]) -> None:
 
 
 def _options(**texts: str | None) -> dict[str, Any]:
-    """The options that were given; those that are JSON are read."""
+    """Return the options that were given; those that are JSON are read."""
     return {
         key: load_json(text, f"--{key}") if key in ("covariance", "mean") else text
         for key, text in texts.items()
@@ -116,7 +116,7 @@ def expect(
     as_json: Json = False,
     batch: _Batch = None,
 ) -> None:
-    """Expectation of a product of one-variable functions of jointly Gaussian variables.
+    """Compute the expectation of a product of functions of jointly Gaussian variables.
 
     Example: symderiv expect "erf(x)*y*Heaviside(z)" --covariance
     '[[1,"1/3",0],["1/3",1,"0.11"],[0,"0.11",1]]' --digits 30
@@ -143,7 +143,7 @@ def integral(
     as_json: Json = False,
     batch: _Batch = None,
 ) -> None:
-    """The student-teacher integrals I2, I3, I4 of an activation, in symbols or at a covariance.
+    """Compute the integrals I2, I3, I4 of an activation, in symbols or at a covariance.
 
     Example: symderiv integral i3 --activation erf --covariance
     '[[1,"1/2","1/4"],["1/2",1,0],["1/4",0,1]]'

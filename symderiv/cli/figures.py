@@ -20,7 +20,7 @@ PlotOption = Annotated[
 def plot_output(
     plot: Path | None, *, inputs: Iterable[Path] = (), force: bool = False
 ) -> Output | None:
-    """The output of ``--plot``, refused before anything is computed.
+    """Return the output of ``--plot``; refuse a bad one before anything is computed.
 
     Raises:
         InputError: nothing may be written there, or its ending is not that of a figure.
@@ -33,10 +33,10 @@ def plot_output(
 
 
 def read_times(text: str) -> list[float]:
-    """The numbers of ``--alpha``.
+    """Read the numbers of ``--alpha``.
 
     Raises:
-        InputError: not numbers separated by commas.
+        InputError: the text is not numbers separated by commas.
     """
     try:
         return [float(part) for part in text.split(",")]

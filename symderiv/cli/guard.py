@@ -17,11 +17,11 @@ P = ParamSpec("P")
 def guarded(
     names: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """A command whose errors name what was typed.
+    """Return a command whose errors name what was typed.
 
     Args:
-        names: Per argument of the public call, what it is called on the command line; an argument
-            with the name of an option is the option also without being listed.
+        names: The name on the command line of each argument of the public call; an argument with
+            the name of an option need not be listed.
     """
 
     def decorated(command: Callable[P, None]) -> Callable[P, None]:

@@ -10,14 +10,14 @@ import typer
 def option(
     name: str, help: str, metavar: str | None = None, *, short: str = "", **more: Any
 ) -> typer.models.OptionInfo:
-    """An option of a command.
+    """Return an option of a command.
 
     Args:
-        name: as it is typed, with its hyphens.
-        help: what it says of itself.
+        name: the name as it is typed, with its hyphens.
+        help: its help text.
         metavar: a placeholder of its value; its type when left out.
         short: a second name.
-        more: what ``typer.Option`` takes besides.
+        more: further arguments of ``typer.Option``.
     """
     names = (name, short) if short else (name,)
     found: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, **more)

@@ -45,13 +45,13 @@ def shown(
     failing: bool = True,
     **others: Output | None,
 ) -> None:
-    """Print a result, draw it if that was asked for, and end as it did.
+    """Print a result, draw it on request, and fail if the result failed.
 
     Args:
         found: The result of a public call.
-        as_json: As its ``to_dict()`` on one line.
-        plot: Where it is drawn to.
-        failing: Raise what the result says of itself in ``failure()``.
+        as_json: Print its ``to_dict()`` on one line.
+        plot: The file of the figure.
+        failing: Raise an error if ``failure()`` of the result gives one.
         others: Further files that were written, by their options.
 
     Raises:
@@ -79,26 +79,26 @@ def shown(
 def text_output(
     path: Path | None, format: str, *, inputs: Iterable[Path] = (), force: bool = False
 ) -> Output | None:
-    """The output of a text; None for the terminal."""
+    """Return the output of a text; None for the terminal."""
     if path is None or str(path) == "-":
         return None
     return Output(path, format, inputs=inputs, force=force)
 
 
 def tell_written(*outputs: Output | None) -> None:
-    """One line per file that was written."""
+    """Print one line for each file that was written."""
     for output in outputs:
         if output is not None:
             print(f"wrote {output.path}")
 
 
 def written(**outputs: Output | None) -> dict[str, str]:
-    """The same for JSON: option and path of every file that was written."""
+    """Return option and path of every file that was written, for JSON."""
     return {name: str(output.path) for name, output in outputs.items() if output is not None}
 
 
 def write_text(text: str, output: Output | None) -> None:
-    """Write to the file, whole or not at all, or to standard output without one."""
+    """Write to the file, completely or not at all; without a file, write to standard output."""
     if output is None:
         sys.stdout.write(text)
     else:
@@ -107,7 +107,7 @@ def write_text(text: str, output: Output | None) -> None:
 
 @contextmanager
 def status(message: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on standard error, lines where that is not a terminal; nothing if ``quiet``."""
+    """Show a spinner on standard error, lines if that is not a terminal, nothing if ``quiet``."""
     if quiet:
         yield
         return
@@ -122,12 +122,12 @@ def status(message: str, *, quiet: bool) -> Iterator[None]:
 
 
 def bars(quiet: bool) -> Literal[False, "lines"]:
-    """The argument ``progress`` of calls: nothing with --json, otherwise a bar or lines."""
+    """Return the argument ``progress`` of calls: nothing with --json, otherwise a bar or lines."""
     return False if quiet else "lines"
 
 
 def notice(*, quiet: bool) -> Callable[[str], None] | None:
-    """A function that tells on standard error what takes long, or None."""
+    """Return a function that says on standard error what takes long, or None."""
     if quiet:
         return None
     return lambda message: print(f"symderiv: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the commands of long runs share: checkpoint options, signals, how to go on."""
+"""Parts that the commands of long runs share: checkpoint options, signals, how to resume."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ Fresh = Annotated[bool, option("--fresh", "Start over, without the checkpoint of
 
 
 def tell(message: str) -> None:
-    """A line on standard error, also with --json."""
+    """Print a line on standard error, even with --json."""
     print(f"symderiv: {message}", file=sys.stderr)
 
 
 def checkpoint_beside(target: Path, every: float, fresh: bool) -> Checkpoint:
-    """The checkpoint of an output file."""
+    """Return the checkpoint of an output file."""
     from symderiv.storage.checkpoint import Checkpoint, checkpoint_path
 
     return Checkpoint(checkpoint_path(target), every=every, fresh=fresh, notice=tell)
 
 
 def resume_command() -> str:
-    """The command line that goes on with this run."""
+    """Return the command line that continues this run."""
     return shlex.join(["symderiv", *(word for word in sys.argv[1:] if word != "--fresh")])
 
 
 @contextmanager
 def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
-    """SIGTERM ends the run as Ctrl-C does, and the error says how to go on.
+    """Let SIGTERM end the run as Ctrl-C does; the error says how to continue.
 
     Args:
-        has_state: whether there is anything to go on from.
+        has_state: whether a run can continue from something.
     """
     received = int(signal.SIGINT)
 

@@ -26,7 +26,7 @@ End = Annotated[
 
 
 def stated_problem(study: Path, changes: list[str] | None, end: float | None) -> Problem:
-    """The problem of a study file with other values."""
+    """Return the problem of a study file with other values."""
     from symderiv.api.arguments.typed_keys import typed_changes
     from symderiv.api.problem import Problem
 

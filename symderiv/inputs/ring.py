@@ -22,7 +22,7 @@ def distances(sites: int) -> Floats:
 
 
 def gaussian_kernel(sites: int, length: float) -> Floats:
-    """Return first row of C_ij = exp(−d(i, j)²/ξ²), shape (D,).
+    """Return the first row of C_ij = exp(−d(i, j)²/ξ²), shape (D,).
 
     Raises:
         InputError: the kernel, wrapped around the ring, is not a covariance: ξ is too long for it.

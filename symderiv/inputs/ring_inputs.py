@@ -40,7 +40,7 @@ class RingInputs(Protocol):
         """D, the number of sites."""
 
     def row(self, label: int) -> Floats:
-        """Return first row of the covariance of a class, shape (D,)."""
+        """Return the first row of the covariance of a class, shape (D,)."""
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         """Return inputs of a class, shape ``(*shape, D)``."""
@@ -79,7 +79,7 @@ class GaussianRing:
         return np.array(self.rows[_index(label)])
 
     def covariance(self, label: int) -> Floats:
-        """Return covariance of a class, shape (D, D)."""
+        """Return the covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
@@ -126,7 +126,7 @@ class NonlinearProcess:
             self.kernel(label)
 
     def kernel(self, label: int) -> Floats:
-        """Return first row of the covariance of the Gaussian beneath, shape (D,)."""
+        """Return the first row of the covariance of the Gaussian beneath, shape (D,)."""
         assert isinstance(self.lengths, tuple)
         return ring.gaussian_kernel(self.sites, self.lengths[_index(label)])
 
@@ -140,7 +140,7 @@ class NonlinearProcess:
         return _erf_covariance(self._variance, kernel) / _erf_covariance(self._variance, np.ones(1))
 
     def covariance(self, label: int) -> Floats:
-        """Return covariance of a class, shape (D, D)."""
+        """Return the covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def surrogate(self) -> GaussianRing:
@@ -211,7 +211,7 @@ class Pulses:
         return int(least), int(most)
 
     def _moments(self, label: int) -> tuple[float, Floats]:
-        """Return mean of a site and E[x_0 x_d], shape (D,), of inputs in {0, 1}."""
+        """Return the mean of a site and E[x_0 x_d], shape (D,), of inputs in {0, 1}."""
         least, most = self._range(label)
         lengths = np.arange(least, most + 1)[:, None]
         d = np.arange(self.sites)[None, :]
@@ -231,7 +231,7 @@ class Pulses:
         return np.asarray((second - first**2) / (second[0] - first**2))
 
     def covariance(self, label: int) -> Floats:
-        """Return covariance of a class, shape (D, D)."""
+        """Return the covariance of a class, shape (D, D)."""
         return ring.circulant(self.row(label))
 
     def surrogate(self) -> GaussianRing:

@@ -70,7 +70,7 @@ def mixed_spectra(
     """
     if len(eigenvalues) != len(probabilities):
         raise InputError(
-            f"{len(eigenvalues)} lists for {len(probabilities)} probabilities",
+            f"{len(eigenvalues)} lists for {len(probabilities)} probabilities; give one for each",
             argument="eigenvalues",
         )
     if len({len(one) for one in eigenvalues}) != 1:

@@ -54,11 +54,11 @@ class RingModel(InputModel):
         return self
 
     def row(self, label: int) -> Floats:
-        """Return first row of the covariance of a label, shape (D,)."""
+        """Return the first row of the covariance of a label, shape (D,)."""
         return self.law.row(label)
 
     def covariance(self, label: int) -> Floats:
-        """Return covariance of a label, shape (D, D)."""
+        """Return the covariance of a label, shape (D, D)."""
         return self.law.covariance(label)
 
     def surrogate(self) -> GaussianRing:

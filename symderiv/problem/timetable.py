@@ -100,7 +100,7 @@ def heads(study: Study) -> dict[int, int]:
 
 
 def task_weights(study: Study, number: int, teacher_weights: np.ndarray) -> np.ndarray:
-    """Return output weights of the teacher in a task: zero for units that are not in it, shape
+    """Return the output weights of the teacher in a task: zero for units that are not in it, shape
     (M,).
 
     Args:

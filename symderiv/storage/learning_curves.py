@@ -100,7 +100,7 @@ class Curves(CurveResult):
         return drawing("symderiv.api.problem").Problem.from_toml(self.study_text)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return order parameters, the error and what a rule has beside, as the file has them."""
+        """Return the order parameters, the error and arrays of the rule, as the file has them."""
         kept = self.contents().variables
         curves = {name: value for name, value in kept.items() if name not in _NO_CURVES}
         return {n: value for n, value in curves.items() if axes_of(n)[0][0] == "alpha"}

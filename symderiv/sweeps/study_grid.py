@@ -120,7 +120,7 @@ class Grid(RunGrid):
             yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return output times and sizes; one study is made per combination of keys that are not
+        """Return the output times and sizes; one study is made per combination of keys that are not
         quick.
         """
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))

@@ -271,7 +271,7 @@ class Layout:
     def unpacked(
         self, states: np.ndarray, parameters: np.ndarray, names: Iterable[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Return order parameters by name, all that are needed or these, from states (…, n)."""
+        """Return the order parameters by name, all that are needed or these, from states (…, n)."""
         fields = self.packing("state").views(states)
         fixed = self.packing("parameters").views(parameters)
         found = {}

@@ -70,7 +70,7 @@ def _shown(state: State) -> np.ndarray:
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:
-    """Return state in an empty system what a study says; names are those of ``state_rule``.
+    """State in an empty system what a study says; names are those of ``state_rule``.
 
     Tasks that follow each other are one statement, with factors that depend on time. Inputs that
     the teacher does not see itself are stated by their Gaussian equivalents: fields with vectors

@@ -139,7 +139,7 @@ def _name(key: SlowVector | sp.Symbol) -> str:
 
 
 def read_system(text: str, system: Any) -> Any:
-    """Return state in an empty system what a JSON text says, and return it.
+    """State in an empty system what a JSON text says, and return it.
 
     Raises:
         InputError: The text is not such a file, or something in it is not acceptable; the message

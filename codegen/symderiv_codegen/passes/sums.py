@@ -74,7 +74,9 @@ class SumRewriter:
         return result
 
     def _halved(self, summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
-        """Return sum over half of the pairs for the first pair of indices that may be exchanged."""
+        """Return the sum over half of the pairs for the first pair of indices that may be
+        exchanged.
+        """
         for second, (b, low, high) in enumerate(limits):
             for a, other_low, other_high in limits[second + 1 :]:
                 if (low, high) != (other_low, other_high):
@@ -168,7 +170,7 @@ def _without(product: sp.Expr, *left_out: sp.Expr) -> sp.Expr:
 
 
 def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
-    """Return sum over one index: factors and case distinctions without the index go in front."""
+    """Return the sum over one index: factors and cases without the index go in front."""
     index, low, high = limit
     summand = _common_factors_in_front(summand)
     factors = [part for f in sp.Mul.make_args(summand) for part in _cases_apart(f)]

@@ -63,7 +63,7 @@ def parenthesised(piece: Piece) -> Bracket:
 
 
 def render(piece: Piece, indent: int, used: int) -> str:
-    """Return text of a piece that starts in column ``used`` of a line indented by ``indent``."""
+    """Return the text of a piece that starts in column ``used`` of a line with this ``indent``."""
     flat = piece.flat()
     if used + len(flat) <= WIDTH or isinstance(piece, Text):
         return flat

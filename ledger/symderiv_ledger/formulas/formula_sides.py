@@ -287,7 +287,9 @@ class Sides(ABC):
         return self.known(value.real).apart(self.truth(point))[0] <= self.tolerance
 
     def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
-        """Return formula over expectation if that is the same number inside the cone, else None."""
+        """Return the formula over the expectation if that is the same number inside the cone, else
+        None.
+        """
         low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
         for point in inside:
             value = self.value(self.formula, point.values)

@@ -63,7 +63,7 @@ class Question:
 class Expectation(Shown):
     """A Gaussian expectation: its closed form if it has one, its number, and the derivation.
 
-    ``float(result)`` is the double nearest to the exact value wherever that is proved.
+    ``float(result)`` is the double nearest to the exact value if that can be proved.
 
     Args:
         question: What was asked.
@@ -88,15 +88,15 @@ class Expectation(Shown):
 
     @property
     def value(self) -> Any:
-        """The number as a decimal with the digits asked (:class:`Digits`).
-
-        While symbols are left: the closed form, or None if there is none.
+        """The number as a decimal with the digits that were asked for (:class:`Digits`). If symbols
+        are left, this is the closed form, or None if there is none.
         """
         return self.expression if self.number is None else Digits(self.number.value)
 
     @property
     def error_bound(self) -> Digits | None:
-        """``value`` is not further than this from the exact number, the digits' rounding included.
+        """A bound on the distance of ``value`` from the exact number, including the rounding of
+        digits.
 
         Proved if ``certified``, else estimated; None while symbols are left.
         """
@@ -137,9 +137,10 @@ class Expectation(Shown):
     def __float__(self) -> float:
         """Return the nearest double.
 
-        Proved where the value is certified: if the digits asked do not decide, more are computed.
-        Where they do not decide either (the exact value lies between two doubles, or cannot be
-        told from zero), and where the value is estimated, the double nearest to what is known.
+        This is proved if the value is certified: if the digits do not decide, more are computed. If
+        these do not decide either (the exact value lies between two doubles, or cannot be
+        distinguished from zero), or if the value is estimated, this is the double nearest to the
+        known number.
 
         Raises:
             InputError: Symbols are left.
@@ -231,9 +232,7 @@ class Expectation(Shown):
         return Part("", (Summary(rows=rows), derivation))
 
     def to_text(self, width: int = 88) -> str:
-        """Return everything in words, the derivation included, for a terminal of so many
-        columns.
-        """
+        """Return everything in words, with the derivation, for a terminal of so many columns."""
         return text(self._document(), max(width, 40))
 
     def _repr_latex_(self) -> str:

@@ -43,8 +43,7 @@ class Impact(Answer):
 
 @public
 def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
-    """Return what falls with an equation: every claim that takes something from it, directly or
-    not.
+    """Return the claims that fall with an equation because they use it, directly or not.
 
     Nothing is computed: the edges are read off the papers' files, and those that a claim names as
     given, calls by an abbreviation or a definition, or lists under ``uses``.

@@ -66,7 +66,8 @@ def late(
     D1: Any = "0",
     label_noise: float = 0.0,
 ) -> LateLearning:
-    """Late learning of M students and M teachers with output weights 1/√M and power-law inputs.
+    """Analyse late learning of M students and M teachers with output weights 1/√M and power-law
+    inputs.
 
     With output weights v the activation is v √M g; :meth:`symderiv.Problem.late` does so itself.
 

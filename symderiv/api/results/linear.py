@@ -74,7 +74,8 @@ def linear(
     working_digits: int | None = None,
     dimension: int | None = None,
 ) -> LinearCurve:
-    """Return exact error of a linear network, averaged over teacher and initial weights, at any η.
+    """Return the exact error of a linear network, averaged over teacher and initial weights, at any
+    η.
 
     Args:
         learning_rate: η, positive and below the stability limit.

@@ -40,7 +40,7 @@ _POINTS = 40
 
 
 class Localisation(Answer):
-    """Receptive fields of a mean of K units, over runs.
+    """Receptive fields of a network whose output is the mean of K units, over runs.
 
     Attributes:
         participation_ratio: Σ w⁴/(Σ w²)²: ``mean`` and ``standard_error`` over runs, of the mean
@@ -70,7 +70,8 @@ class Localisation(Answer):
         return axes
 
     def animate(self, output: Output | str | PathLike[str]) -> None:
-        """Write the fields of the first run in time as an animation: a page that stands alone.
+        """Write the fields of the first run in time as an animation: a page that needs no other
+        file.
 
         Raises:
             InputError: nothing may be written there.
@@ -101,7 +102,7 @@ def localise(
     convention: str = "erf(u/sqrt(2))",
     progress: Progress = None,
 ) -> Localisation:
-    """Receptive fields of a mean of K units that is taught two classes of inputs on a ring.
+    """Compute receptive fields of K units that learn two classes of inputs on a ring.
 
     The output is f(x) = (1/K) Σ g(w_k·x + b_k), the label 1 for inputs of the first length and 0
     for those of the second; inputs have unit variance.

@@ -60,8 +60,8 @@ class OneStep(Setting):
     """One gradient step on the first layer and ridge on the second, on a mixture with spikes.
 
     Inputs are of two components of covariance I + Σ_i θ γ_i γ_iᵀ with θ = n^(β(1-α)); the step has
-    the learning rate η = n^(βα). Compared on the same data are the network, the conditional
-    Gaussian map and the Hermite model. Each trial draws spikes, teacher, weights and data.
+    the learning rate η = n^(βα). The network, the conditional Gaussian map and the Hermite model
+    are compared on the same data. Each trial draws spikes, teacher, weights and data.
 
     Args:
         n: dimension of the inputs.
@@ -142,10 +142,10 @@ class OneStep(Setting):
         return self._made(self.shortened())
 
     def asymptotic(self) -> RidgeErrors:
-        """Return the error of ridge by equations alone: ``test`` and ``training``, E(y - ŷ)².
+        """Return the error of ridge from equations alone: ``test`` and ``training``, E(y - ŷ)².
 
-        Deterministic in all keys: nothing is drawn, and "uniform" strengths are averaged over.
-        Left out are terms of relative order 1/n; ``docs/notes/one-step.md`` has the measured
+        The result is deterministic: nothing is drawn, and "uniform" strengths are averaged over.
+        Terms of relative order 1/n are left out; ``docs/notes/one-step.md`` has the measured
         differences.
 
         Raises:

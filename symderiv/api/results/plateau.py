@@ -23,7 +23,7 @@ _MOMENTS = ("T1", "D1", "T2", "D2")
 
 
 class Plateau(Answer):
-    """The state in which all students are alike, and how it is left.
+    """The state in which all students are alike, and the escape from it.
 
     Attributes:
         R, Q, generalization_error: the plateau; texts beyond 15 digits.
@@ -84,13 +84,13 @@ def plateau(
     digits: int = 15,
     full: bool = False,
 ) -> Plateau:
-    """Return symmetric plateau of M students and M teachers with output weights 1/√M.
+    """Return the symmetric plateau of M students and M teachers with output weights 1/√M.
 
     With output weights v the activation is v √M g: "sqrt(2)*erf(x/sqrt(2))" for v = 1 and M = 2;
     :meth:`symderiv.Problem.plateau` does so itself.
 
-    The flow is that of first order in η. A learning rate above 1 is refused where the full flow has
-    no stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
+    The flow is that of first order in η. A learning rate above 1 is refused if the full flow has no
+    stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
     means the shortest decimal that shows it.
 
     Args:

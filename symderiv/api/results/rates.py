@@ -50,8 +50,8 @@ class Rates(Shown):
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return nested lists under the names of the attributes that there are; what is in
-        ``further`` under its name with a d in front.
+        """Return nested lists under the names of the attributes; entries of ``further`` get a d in
+        front of their names.
         """
         present = {name: value for name, value in vars(self).items() if value is not None}
         present |= {f"d{name}": value for name, value in present.pop("further").items()}

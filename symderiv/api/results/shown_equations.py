@@ -43,7 +43,7 @@ class Equation:
 
 @dataclass(frozen=True, repr=False)
 class Equations(Shown):
-    r"""The equations, one a line, and beneath them what stands in them.
+    r"""The equations, one on each line, and beneath them the definitions of their terms.
 
     Attributes:
         title: who learns what.

@@ -59,14 +59,14 @@ class Simulation(Curves):
         return found
 
     def mean(self, name: str) -> np.ndarray:
-        """Return mean over the runs of "Q", "R", "v", "generalization_error" or a name in
+        """Return the mean over the runs of "Q", "R", "v", "generalization_error" or a name in
         ``further``.
         """
         values: np.ndarray = np.mean(getattr(self, name), axis=0)
         return values
 
     def standard_error(self, name: str) -> np.ndarray:
-        """Return standard error of :meth:`mean`; not a number for a single run."""
+        """Return the standard error of :meth:`mean`; not a number for a single run."""
         return standard_error(np.asarray(getattr(self, name)))
 
     def to_dict(self) -> dict[str, Any]:

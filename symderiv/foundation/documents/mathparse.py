@@ -143,7 +143,7 @@ class _FormulaReader:
     position_after_subscript: int = -1
 
     def sequence(self, closing: str | None = None) -> str:
-        """Return text up to the ``closing`` token (consumed) or to the end."""
+        """Return the text up to the ``closing`` token (consumed) or to the end."""
         parts: list[str] = []
         while self.position < len(self.tokens):
             token = self.tokens[self.position]
@@ -154,7 +154,7 @@ class _FormulaReader:
         return "".join(parts)
 
     def argument(self) -> str:
-        """Return text of the next brace group or the next single token."""
+        """Return the text of the next brace group or the next single token."""
         self._skip_space()
         if self.position >= len(self.tokens):
             return ""

@@ -237,5 +237,5 @@ class Unfolded:
 
 
 def _terms_of(element: Any) -> int:
-    """Return number of terms of a polynomial; 1 for anything else."""
+    """Return the number of terms of a polynomial; 1 for anything else."""
     return len(element) if hasattr(element, "terms") else 1

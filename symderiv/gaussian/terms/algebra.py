@@ -204,7 +204,7 @@ class Algebra:
     # -- writing out -----------------------------------------------------------------------
 
     def factors(self, a: Any) -> tuple[sp.Expr, dict[sp.Expr, int]]:
-        """Return number and oriented factors (as expressions) with their multiplicities."""
+        """Return the number and oriented factors (as expressions) with their multiplicities."""
         if self.numeric:
             return self._outward(self.domain.to_sympy(a)), {}
         found = self._factor_memo.get(a)

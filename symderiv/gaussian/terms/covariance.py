@@ -25,7 +25,7 @@ Conditions = tuple[int, ...]
 
 
 def covariance_symbols(count: int) -> sp.Matrix:
-    """Return symmetric covariance in symbols c11 (positive), c12 (real), ...; shape (count,
+    """Return the symmetric covariance in symbols c11 (positive), c12 (real), ...; shape (count,
     count).
     """
     if count < 1:
@@ -42,7 +42,7 @@ def covariance_symbols(count: int) -> sp.Matrix:
 def validated(
     covariance: sp.Matrix, mean: sp.Matrix | None, count: int
 ) -> tuple[list[list[sp.Expr]], list[sp.Expr]]:
-    """Return covariance and mean as nested lists of exact entries.
+    """Return the covariance and mean as nested lists of exact entries.
 
     Raises:
         ShapeError: Wrong shapes.

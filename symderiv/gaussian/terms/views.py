@@ -30,7 +30,7 @@ class View(Protocol):
         """C_ij / sqrt(C_ii C_jj)."""
 
     def standard_mean(self, given: Conditions, i: int, row: int) -> sp.Expr:
-        """Return mean over standard deviation, of the real or imaginary mean row."""
+        """Return the mean over standard deviation, of the real or imaginary mean row."""
 
     def slope(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
         """(h_j - ρ h_i)/(h_i sqrt(1 - ρ²)) of the standardised means h: Owen's second argument."""

@@ -38,7 +38,7 @@ def add(into: Weight, other: Weight) -> None:
 
 
 def times(a: Weight, b: Weight) -> Weight:
-    """Return product of two weights; i² = -1 is used."""
+    """Return the product of two weights; i² = -1 is used."""
     if a == ONE:
         return b
     if b == ONE:

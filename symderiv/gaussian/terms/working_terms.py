@@ -105,7 +105,7 @@ def multiply_keys(a: TermKey, b: TermKey) -> TermKey:
 
 
 def add_terms(*parts: Terms) -> Terms:
-    """Return sum of normal forms, equal keys merged and zero coefficients dropped."""
+    """Return the sum of normal forms, equal keys merged and zero coefficients dropped."""
     total: Terms = {}
     for part in parts:
         for key, value in part.items():
@@ -114,7 +114,7 @@ def add_terms(*parts: Terms) -> Terms:
 
 
 def multiply_terms(left: Terms, right: Terms) -> Terms:
-    """Return product of normal forms, expanded."""
+    """Return the product of normal forms, expanded."""
     if len(left) * len(right) > _MAX_TERMS:
         raise InputError("the integrand expands into too many terms; split it into smaller ones")
     total: Terms = {}

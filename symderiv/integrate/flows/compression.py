@@ -106,7 +106,7 @@ def settle(
 
 
 def _change(first: Run, second: Run) -> float:
-    """Return largest relative change of the generalisation error; infinite for runs that end
+    """Return the largest relative change of the generalisation error; infinite for runs that end
     unlike.
     """
     if "interrupted" in (first[0].cause, second[0].cause):

@@ -143,7 +143,7 @@ class PhasedFlow(RuleFlow):
         )
 
     def _taught_weights(self, number: int) -> np.ndarray:
-        """Return output weights of the teacher in a task."""
+        """Return the output weights of the teacher in a task."""
         return task_weights(self.study, number, self.state.teacher_weights)
 
     def _at_rate(self, phase: Phase) -> tuple[RightHandSide, np.ndarray]:

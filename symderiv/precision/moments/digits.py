@@ -135,7 +135,7 @@ def require_double(plan: Plan) -> None:
     if plan.largest_power >= _DOUBLE_RANGE:
         raise ToleranceError(
             f"moments in double precision overflow: the largest eigenvalue to the power L is "
-            f"10^{plan.largest_power:.0f}, doubles end at 10^{_DOUBLE_RANGE:.0f}; {instead}"
+            f"10^{plan.largest_power:.0f}, but doubles end at 10^{_DOUBLE_RANGE:.0f}; {instead}"
         )
     if plan.double_digits < plan.wanted:
         left = max(0, math.floor(plan.double_digits))

@@ -138,7 +138,7 @@ class MomentSystem:
         ]
 
     def _moments(self, values: _Rows, power: int) -> list[RealNumber]:
-        """Return sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
+        """Return the sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
         c = self._context
         columns = range(len(values[0]))
         factors = [w * rho**power for w, rho in zip(self._weight, self._rho, strict=True)]

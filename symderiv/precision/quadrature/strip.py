@@ -181,7 +181,7 @@ class _Search:
         return largest.upper()
 
     def _cell(self, u: float, v: float, p: float, q: float) -> tuple[arb, arb]:
-        """Return bound of |f| exp(-rate |x|) on a cell, and a value from below at its centre."""
+        """Return the bound of |f| exp(-rate |x|) on a cell, and a lower bound at its centre."""
         # radii a little larger, so that rounding of the corners leaves no gaps
         margin = 1e-12 * (1 + abs(u) + abs(v))
         wide, tall = arb(u, p + margin), arb(v, q + margin)

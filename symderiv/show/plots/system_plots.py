@@ -16,7 +16,7 @@ __all__ = ["curves_figure"]
 
 
 def curves_figure(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Figure:
-    """One order parameter or observable over log α and over α."""
+    """Draw one order parameter or observable over log α and over α."""
     results = [run] if simulation is None else [run, simulation]
     with plots._styled():
         figure, axes = plots._new(1, 2, (8.6, 3.6))

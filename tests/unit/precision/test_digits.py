@@ -107,7 +107,7 @@ def test_doubles_are_refused_with_the_reason() -> None:
         require_double(moment_digits(eigenvalues_of(12, 1.0), digits=8))
     beyond = moment_digits(eigenvalues_of(185, 0.25))
     assert beyond.double_digits == -math.inf
-    with pytest.raises(ToleranceError, match=r"overflow: .* 10\^319, doubles end at 10\^308"):
+    with pytest.raises(ToleranceError, match=r"overflow: .* 10\^319, but doubles end at 10\^308"):
         require_double(beyond)
     # it is the power of the largest eigenvalue that overflows
     below = eigenvalues_of(175, 0.25)
