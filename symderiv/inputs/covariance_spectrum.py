@@ -254,9 +254,11 @@ def _single(matrix: np.ndarray) -> bool:
     return matrix.dtype.kind == "f" and matrix.dtype.itemsize < 8
 
 
-def _asymmetry(matrix: np.ndarray, scale: float) -> float:
+def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
+    """Return how far entries differ from their mirrors, and whether rounding explains that."""
     scaled = matrix.astype(np.float64) / scale
-    return float(np.max(np.abs(scaled - scaled.T)))
+    found = float(np.max(np.abs(scaled - scaled.T)))
+    return found, found <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)
 
 
 def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
@@ -266,8 +268,8 @@ def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
             'samples are read from an array named "samples"',
             argument="file",
         )
-    found = _asymmetry(matrix, scale)
-    if found > (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY):
+    found, symmetric = _asymmetry(matrix, scale)
+    if not symmetric:
         raise InputError(
             f"{where}: is not symmetric (entries differ by {found:.1e} of the largest)",
             argument="file",
@@ -277,17 +279,15 @@ def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
 def _looks_like_covariance(matrix: np.ndarray, scale: float, where: str) -> bool:
     if matrix.shape[0] != matrix.shape[1]:
         return False
-    found = _asymmetry(matrix, scale)
-    if found <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY):
-        return True
-    if found < _NEARLY_SYMMETRIC:
+    found, symmetric = _asymmetry(matrix, scale)
+    if not symmetric and found < _NEARLY_SYMMETRIC:
         raise InputError(
             f"{where}: is nearly symmetric (entries differ by {found:.1e} of the largest): "
             'neither a covariance nor samples; say which in an .npz file, "covariance" or '
             '"samples"',
             argument="file",
         )
-    return False
+    return symmetric
 
 
 def sample_covariance(samples: np.ndarray, scale: float = 1.0, where: str = "") -> np.ndarray:

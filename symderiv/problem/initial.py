@@ -148,26 +148,26 @@ def _made(study: Study, data: DataModel) -> Initial:
     _check_sizes(study, data)
     if study.initial.draw == "mean":
         return Initial(_mean_state(study, data), None, data, data.remarks)
+    dimension = int(data.multiplicities().sum())
     if data.latent is not None:
-        latent = _draw_latent(study, data, data.latent)
+        assert data.latent.cross is not None
+        student, teacher = _drawn(study, dimension, data.latent.cross.shape[1])
+        latent = latent_vectors(student, teacher, data, data.latent)
         return Initial(state_of_latent(latent, study, data), latent, data, data.remarks)
-    if study.simulation.method != "vectors":
-        dimension = int(data.multiplicities().sum())
-        if dimension * (study.K + study.M) > _MOST_NUMBERS:
-            return Initial(drawn_state(study, data), None, data, data.remarks)
-    vectors = _draw(study, data)
+    if study.simulation.method != "vectors" and dimension * (study.K + study.M) > _MOST_NUMBERS:
+        return Initial(drawn_state(study, data), None, data, data.remarks)
+    vectors = vectors_in_eigenbasis(*_drawn(study, dimension, dimension), data)
     return Initial(state_of_vectors(vectors, study), vectors, data, data.remarks)
 
 
-def _draw(study: Study, data: DataModel) -> Vectors:
-    counts = data.multiplicities()
-    N = int(counts.sum())
+def _drawn(study: Study, student_size: int, teacher_size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates of students and teachers of these numbers of coordinates."""
     seed = study.initial.seed
-    teacher = stream(seed, TEACHER).standard_normal((study.M, N))
+    teacher = stream(seed, TEACHER).standard_normal((study.M, teacher_size))
     if study.initial.teacher == "orthogonal":
         teacher = orthogonal_rows(teacher)
-    student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    return vectors_in_eigenbasis(student, teacher, data)
+    student = stream(seed, STUDENT).standard_normal((study.K, student_size))
+    return study.initial.student_std * student, teacher
 
 
 def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataModel) -> Vectors:
@@ -175,17 +175,6 @@ def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataMo
     counts = data.multiplicities()
     variance = np.repeat(data.average().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
-
-
-def _draw_latent(study: Study, data: DataModel, latent: LatentTeacher) -> LatentVectors:
-    assert latent.cross is not None
-    counts, seed = data.multiplicities(), study.initial.seed
-    N = int(counts.sum())
-    teacher = stream(seed, TEACHER).standard_normal((study.M, latent.cross.shape[1]))
-    if study.initial.teacher == "orthogonal":
-        teacher = orthogonal_rows(teacher)
-    student = study.initial.student_std * stream(seed, STUDENT).standard_normal((study.K, N))
-    return latent_vectors(student, teacher, data, latent)
 
 
 def latent_vectors(

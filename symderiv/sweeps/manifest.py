@@ -37,6 +37,8 @@ OWN = ".symderiv"
 _COPY = f"{OWN}/{ROOT}"
 _FORMAT = 2
 _MANIFEST = "symderiv_manifest"
+#: Fields of a manifest that are one text in the attributes.
+_HELD = ("keys", "box", "timed", "inner", "alpha", "versions", "files", "complete")
 
 
 class DamagedError(InputError):
@@ -142,17 +144,7 @@ class Manifest:
     @property
     def content(self) -> bytes:
         """The bytes of ``zarr.json``."""
-        own = {
-            "format": _FORMAT,
-            "keys": self.keys,
-            "box": self.box,
-            "timed": self.timed,
-            "inner": self.inner,
-            "alpha": self.alpha,
-            "versions": self.versions,
-            "files": self.files,
-            "complete": self.complete,
-        }
+        own = {"format": _FORMAT, **{name: getattr(self, name) for name in _HELD}}
         group = {
             "zarr_format": 3,
             "node_type": "group",
