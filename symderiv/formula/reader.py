@@ -66,7 +66,7 @@ _TOKEN = re.compile(
 )
 
 # What people type from habit, and what to type instead.
-_HINTS: Final = {
+HINTS: Final = {
     "^": "write ** for a power",
     "\\": "LaTeX is not read here",
     "=": "equations and keyword arguments are not allowed",
@@ -151,7 +151,7 @@ def _scan(text: str) -> None:
         match = _TOKEN.match(text, position)
         if match is None:
             character = text[position]
-            hint = _HINTS.get(character, "only ASCII letters, digits and + - * / ( ) , . are read")
+            hint = HINTS.get(character, "only ASCII letters, digits and + - * / ( ) , . are read")
             raise FormulaError(f"{quoted(character)} in {quoted(text[position:])}: {hint}")
         token, kind = match.group(), match.lastgroup
         if kind == "number":

@@ -57,31 +57,54 @@ class SymderivError(Exception):
 
 
 class InputError(SymderivError, ValueError):
-    """Something the user gave (formula, covariance, study key, file) cannot be accepted."""
+    """Something that was given cannot be accepted: a formula, a covariance, a key, a file.
+
+    It is raised before anything is computed or written. The message names the argument or the key
+    and says what is allowed; change that one. At the terminal the exit code is 2.
+    """
 
 
 class FormulaError(InputError):
-    """A formula is outside the allow-list, too long, too deep, or not well formed."""
+    """A formula cannot be read: a name is unknown, a bracket is missing, it is too long or deep.
+
+    It is raised when a formula or an activation is given. Formulas are read and never run, so they
+    have the functions and names that are listed, and nothing else of Python.
+    """
 
 
 class ShapeError(InputError):
-    """A matrix or vector has the wrong shape."""
+    """A matrix or a vector has another shape than the units, the inputs or the fields ask for.
+
+    The message has the shape that was given and the one that is expected.
+    """
 
 
 class InexactError(InputError):
-    """A floating-point number stands where an exact one is required."""
+    """A floating-point number stands where an exact one is needed, as in a proved value.
+
+    Write it as a text, "0.1" or "1/3", which is exact.
+    """
 
 
 class DivergentError(InputError):
-    """A Gaussian expectation does not exist; the message says for which variances it would."""
+    """A Gaussian expectation does not exist, because what is averaged grows too fast.
+
+    The message says for which variances it would; choose those, or another function.
+    """
 
 
 class NotYetError(InputError):
-    """The request is meaningful but this version has no honest way to answer it."""
+    """What was asked for has a meaning, but this version cannot answer it with an error it knows.
+
+    The message names what stands in the way, and a way around it where there is one.
+    """
 
 
 class NotClosed(InputError):  # noqa: N818 - the name that users know
     """The equations of a stated problem do not close in finitely many order parameters.
+
+    It is raised when the equations of a system or of a study are first asked for. Change the line
+    of the statement that it names.
 
     Args:
         message: What does not close and why, one line.
@@ -96,7 +119,10 @@ class NotClosed(InputError):  # noqa: N818 - the name that users know
 
 
 class StoppedError(SymderivError):
-    """A run was stopped by a signal; the message says what was kept and how to go on."""
+    """A run was stopped by a signal: Ctrl-C, or an end of its time on a cluster.
+
+    The message says what was kept and how to go on; the same command goes on from there.
+    """
 
     def __init__(self, message: str = "", signal: int = 0) -> None:
         super().__init__(message)
@@ -104,11 +130,18 @@ class StoppedError(SymderivError):
 
 
 class ToleranceError(SymderivError):
-    """A computation ended without reaching its tolerance, or a check failed."""
+    """A computation ended without reaching its tolerance, or a check failed.
+
+    It is raised after computing, so that what was given is acceptable. Ask for fewer digits or a
+    larger tolerance, or read what did not hold. At the terminal the exit code is 1.
+    """
 
 
 class RunWarning(UserWarning):
-    """A run came out other than it was asked for: it diverged, stopped early, or lost accuracy."""
+    """A run came out other than it was asked for: it diverged, stopped early, or lost accuracy.
+
+    The result is there and says the same in its ``warnings``.
+    """
 
 
 def defect(error: Exception) -> str:

@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from error_pages import error_page, kinds
 from public_names import commands, members, names
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -27,6 +28,7 @@ def write_pages(app: Sphinx, _config: object) -> None:
     folder.mkdir(exist_ok=True)
     pages = {f"python-{name}.md": _name_page(name) for name in names()}
     pages |= {f"command-{name}.md": _command_page(name, c) for name, c in commands().items()}
+    pages |= {f"error-{name}.md": error_page(name) for name in kinds()}
     pages["study-keys.md"] = study_tables()
     # parts of pages, which those include
     pages["rule-keys.txt"] = rule_keys()
@@ -37,6 +39,10 @@ def write_pages(app: Sphinx, _config: object) -> None:
     pages["python-list.txt"] = _list(
         {f"sd.{name}": f"python-{name}" for name in names()},
         [inspect.getdoc(getattr(sd, name)) or "" for name in names()],
+    )
+    pages["error-list.txt"] = _list(
+        {name: f"error-{name}" for name in kinds()},
+        [inspect.getdoc(found) or "" for found in kinds().values()],
     )
     for file, text in pages.items():
         page = folder / file

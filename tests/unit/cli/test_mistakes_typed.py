@@ -5,11 +5,13 @@ Nothing is computed and nothing written: after each of them the folder is as it 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.commands import symderiv
+from support.error_pages import error_pages
 
 STUDY = """[network]
 activation = "erf"
@@ -169,4 +171,7 @@ def test_a_mistake_is_answered_by_one_line_that_names_the_mend(
     assert ended.stderr.count("\n") == 1
     assert mend in ended.stderr
     assert len(ended.stderr) < 320
+    line = ended.stderr.removeprefix("symderiv: error: ").rstrip()
+    usage = re.search(r" \(see .* --help\)$", line)
+    assert usage or error_pages.known(line), "the manual has no such message"
     assert contents(folder) == before
