@@ -22,7 +22,8 @@ from symderiv.foundation.languages import LANGUAGES
 )
 def export(
     study: Annotated[
-        Path | None, typer.Argument(metavar="[STUDY.toml]", help="The study; or give --activation.")
+        Path | None,
+        typer.Argument(metavar="[STUDY.toml]", help="Study file; or give --activation."),
     ] = None,
     to: Annotated[str, option("--to", f"One of {', '.join(LANGUAGES)}.", "LANGUAGE")] = "python",
     output: Annotated[

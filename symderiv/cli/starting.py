@@ -79,7 +79,7 @@ def cite(
     force: Force = False,
     json_: Json = False,
 ) -> None:
-    """Print the BibTeX entries of what the results of a study, or claims of a paper, rest on.
+    """Print the BibTeX entries of the sources of a study, or of claims of a paper.
 
     Example:  symderiv cite study.toml -o run.bib
     """

@@ -60,7 +60,7 @@ def verify(
         bool,
         option(
             "--changed",
-            "With --ledger: try only claims whose hash is not that of the ledger there.",
+            "With --ledger: try only claims whose hash differs from that in the ledger.",
         ),
     ] = False,
     processes: Annotated[int, option("--processes", "0: one per processor.", "P", min=0)] = 0,

@@ -97,7 +97,7 @@ def parse_latex(text: str, names: Mapping[str, str]) -> Node:
         FormulaError: Not readable; one line that names the token and its position, from 1.
     """
     if len(text) > MAX_LENGTH:
-        raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
+        raise FormulaError(f"a formula of {len(text)} characters is longer than {MAX_LENGTH}")
     return _Parser(text, names).formula()
 
 

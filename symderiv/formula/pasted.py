@@ -281,7 +281,7 @@ def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
     LaTeX.
     """
     if len(text) > MAX_LENGTH:
-        raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
+        raise FormulaError(f"a formula of {len(text)} characters is longer than {MAX_LENGTH}")
     if _LATEX.search(text):
         return parse_latex(text, names)
     try:

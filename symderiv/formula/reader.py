@@ -119,7 +119,7 @@ def read(text: str, variables: Iterable[str]) -> Node:
     if not isinstance(text, str):
         raise FormulaError(f"a formula must be text, not {type(text).__name__}")
     if len(text) > MAX_LENGTH:
-        raise FormulaError(f"formula of {len(text)} characters is longer than {MAX_LENGTH}")
+        raise FormulaError(f"a formula of {len(text)} characters is longer than {MAX_LENGTH}")
     text = text.strip(" \t\n\r")
     if not text:
         raise FormulaError("the formula is empty")

@@ -116,7 +116,9 @@ class Language:
         """
         model = self._law_of(model)
         if length is not None and episode is not None:
-            raise InputError("inputs have a length or an episode, not both", argument="episode")
+            raise InputError(
+                "inputs may have a length or an episode, but not both", argument="episode"
+            )
         of = episode if isinstance(episode, Episode) else None
         number = len(of.copies) if of is not None else episode
         size = _count(length, "length") or _count(number, "episode")

@@ -120,7 +120,7 @@ class VariedSystem:
         solver = self._solvers(inputs) if inputs else self.solver
         if solver.layout.classes != self.solver.layout.classes:
             raise NotYetError(
-                "the runs of a system have the same number of eigenvalue classes",
+                "all runs of a system must have the same number of eigenvalue classes",
                 argument=f"inputs.{inputs[0][0]}",
             )
         given = {**self.initial, **parts["initial"]}

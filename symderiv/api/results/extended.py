@@ -24,7 +24,7 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
     reached = float(run.alpha[-1])
     if not end > reached:
         raise InputError(
-            f"{end:g} is not later than {reached:g}, which was reached", argument="end"
+            f"{end:g} is not later than {reached:g}, the end of the run", argument="end"
         )
     problem = run.problem
     spread = np.geomspace if problem.time.spacing == "log" and reached > 0.0 else np.linspace

@@ -85,7 +85,7 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
                 bits += wanted - accuracy + 12  # every bit more is a bit gained
                 continue
         bits *= 2
-    raise ToleranceError(f"no enclosure with {digits} digits of {str(expression)[:200]}")
+    raise ToleranceError(f"there is no enclosure with {digits} digits of {str(expression)[:200]}")
 
 
 def _attempt(expression: sp.Expr, bits: int) -> arb | None:

@@ -78,7 +78,9 @@ def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
         NotYetError: It is not.
     """
     if any(each.has(sp.I) for each in (mean.value, *(value for _, value in mean.definitions))):
-        raise NotYetError("a wave and a sign with means have an error function of complex numbers")
+        raise NotYetError(
+            "a product of a wave and a sign of fields with means needs an error function of complex numbers"
+        )
     return mean
 
 

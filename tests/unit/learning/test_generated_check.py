@@ -70,7 +70,7 @@ WRONG = {
     "a negative error": (
         "generalization_error",
         "return -1e-4",
-        r"generalization_error \(K = 2, M = 3\) = -0.0001, but what is stated gives",
+        r"generalization_error \(K = 2, M = 3\) = -0.0001, but the statement gives",
     ),
     "an error by weights": (
         "generalization_error",

@@ -116,7 +116,7 @@ def test_a_module_that_computes_something_else_is_not_written(made, name, old, n
     parts = {"readable": text.readable, "fast": text.fast}
     assert old in parts[name]
     parts[name] = parts[name].replace(old, new)
-    with pytest.raises(GeneratedError, match="but what is stated gives"):
+    with pytest.raises(GeneratedError, match="but the statement gives"):
         check_generated(SolverText(**parts), asked)
 
 
