@@ -171,6 +171,6 @@ class _Comparison:
         if far.any():
             place = tuple(int(n) for n in np.argwhere(far)[0])
             raise GeneratedError(
-                f"{what}{list(place) if place else ''} = {found[place]:.9g}, but what is stated "
+                f"{what}{list(place) if place else ''} = {found[place]:.9g}, but the statement "
                 f"gives {expected[place]:.9g} ± {np.broadcast_to(error, found.shape)[place]:.1g}"
             )

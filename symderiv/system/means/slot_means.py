@@ -79,7 +79,7 @@ def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
     """
     if any(each.has(sp.I) for each in (mean.value, *(value for _, value in mean.definitions))):
         raise NotYetError(
-            "a product of a wave and a sign of fields with means needs an error function of complex numbers"
+            "a wave times a sign of fields with means needs an error function of complex numbers"
         )
     return mean
 
