@@ -75,12 +75,12 @@ WRONG = {
     "an error by weights": (
         "generalization_error",
         "return right(*a) + 1e-7 * a[3][0]",
-        "generalization_error .* but what is stated",
+        "generalization_error .* but the statement gives",
     ),
     "a gradient by R": (
         "first_layer_gradients",
         "right(*a); a[6][0] *= 1 + 1e-6",
-        "readable.*: student_overlap .* but what is stated",
+        "readable.*: student_overlap .* but the statement gives",
     ),
     "a gradient by Q": (
         "first_layer_gradients",
