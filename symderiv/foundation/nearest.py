@@ -6,12 +6,28 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["did_you_mean", "nearest"]
+__all__ = ["OTHER_NAMES", "did_you_mean", "nearest"]
 
-_COMMON: Final = {
+OTHER_NAMES: Final = {
     "lr": "learning_rate",
     "eta": "learning_rate",
     "step_size": "learning_rate",
+    "rate": "learning_rate",
+    "decay": "weight_decay",
+    "l2_reg": "weight_decay",
+    "noise_std": "label_noise",
+    "dropout_rate": "keep",
+    "teacher_units": "teachers",
+    "v": "student_weights",
+    "output_weights": "student_weights",
+    "bias": "student_biases",
+    "biases": "student_biases",
+    "tmax": "end",
+    "error": "generalization_error",
+    "test_error": "generalization_error",
+    "eg": "generalization_error",
+    "epsilon_g": "generalization_error",
+    "loss": "generalization_error",
     "hidden": "students",
     "hidden_units": "students",
     "k": "students",
@@ -84,7 +100,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
             parts.setdefault(_plain(part), each)
     typed = _plain(name[:80])
     last = typed.rpartition(".")[2]
-    for meant in (typed, _COMMON.get(last, "")):
+    for meant in (typed, OTHER_NAMES.get(last, "")):
         if meant in parts:
             return parts[meant]
     beginning = [part for part in parts if len(last) > 2 and part.startswith(last)]

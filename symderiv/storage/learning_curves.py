@@ -14,6 +14,7 @@ import numpy as np
 
 from symderiv import __version__
 from symderiv.foundation.drawing import drawing
+from symderiv.foundation.nearest import did_you_mean
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.storage.curve_results import CurveResult
@@ -69,7 +70,8 @@ class Curves(CurveResult):
         # what is being made, by pickle for one, has no ``further`` yet
         found: np.ndarray | None = self.__dict__.get("further", {}).get(name)
         if found is None:
-            raise AttributeError(f"a {type(self).__name__} of this rule has no {name!r}")
+            meant = did_you_mean(name, (*vars(self), *self.__dict__.get("further", {})))
+            raise AttributeError(f"a {type(self).__name__} of this rule has no {name!r}{meant}")
         return found
 
     @abstractmethod

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import symderiv as sd
+from symderiv.foundation.nearest import OTHER_NAMES
 from symderiv.problem.key_records import accepted, default_text
 from symderiv.problem.study_tables import RULE_KEYS, TABLES
 from symderiv.problem.task_table import Task
@@ -17,6 +18,13 @@ _HEAD = """# Keys of the study file
 Every table and key, with what it accepts and its default, from the tables that check it.
 [The study file](../study-file.md) is one with comments. Unknown keys, wrong types and impossible
 values are refused with the key's name.
+
+"""
+
+_ELSEWHERE = """## Names that things have elsewhere
+
+Papers and other libraries have names of their own. symderiv offers its word for them when you type
+one: `--set lr=0.3` is answered with "did you mean learning_rate?".
 
 """
 
@@ -34,7 +42,7 @@ def study_tables() -> str:
         '## [sweep]\n\nKeys of the other tables, `"data.exponent"`, each with a list of values: one'
         " study per combination.\n"
     )
-    return "\n".join(parts)
+    return "\n".join([*parts, _other_names()])
 
 
 def rule_keys() -> str:
@@ -42,6 +50,15 @@ def rule_keys() -> str:
     rows = [row for name, keys in RULE_KEYS.items() for row in _rows(TABLES[name], keys)]
     head = ["| key | accepts | default | meaning |", "|---|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
+
+
+def _other_names() -> str:
+    """The section on names that keys and quantities have elsewhere."""
+    by_name: dict[str, list[str]] = {}
+    for other, name in OTHER_NAMES.items():
+        by_name.setdefault(name, []).append(f"`{other}`")
+    rows = [f"| `{name}` | {', '.join(others)} |" for name, others in sorted(by_name.items())]
+    return _ELSEWHERE + "\n".join(["| here | elsewhere |", "|---|---|", *rows]) + "\n"
 
 
 def _models() -> list[Any]:
