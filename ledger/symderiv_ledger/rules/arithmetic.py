@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -209,9 +210,8 @@ class Evaluator:
     def _terms(self, node: ast.Call, values: Mapping[str, Any]) -> Iterator[Any]:
         ranges = bounds_of(node)
         conditions = [part for part in node.args[1:] if isinstance(part, ast.Compare)]
-        terms = itertools.count()
-        for bound in self.bindings(ranges, values):
-            if next(terms) > MAX_TERMS:
+        for count, bound in enumerate(self.bindings(ranges, values)):
+            if count > MAX_TERMS:
                 raise FormulaError(f"a sum has more than {MAX_TERMS} terms")
             if all(self.holds(condition, bound) for condition in conditions):
                 yield self._value(node.args[0], bound)
@@ -228,16 +228,10 @@ class Evaluator:
             yield from self.bindings(rest, extended(values, {name: index}))
 
     def _sum(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        total: Any = 0
-        for term in self._terms(node, values):
-            total = total + term
-        return total
+        return functools.reduce(operator.add, self._terms(node, values), 0)
 
     def _product(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        total: Any = 1
-        for factor in self._terms(node, values):
-            total = total * factor
-        return total
+        return functools.reduce(operator.mul, self._terms(node, values), 1)
 
     def _if(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         condition, yes, no = node.args
