@@ -1,1 +1,1 @@
-"""The Python interface: a learning problem and what can be asked of it."""
+"""The Python interface: a learning problem, and one call for each question about it."""

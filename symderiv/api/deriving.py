@@ -116,7 +116,7 @@ def _problem(
     study: str | PathLike[str] | None,
     rule: dict[str, Any],
 ) -> Problem:
-    """Return the problem whose activations and rule are meant."""
+    """Return the problem with these activations and this rule."""
     changes = {key: value for key, value in rule.items() if value is not None}
     if study is not None:
         given = {"activation": activation, "teacher_activation": teacher_activation}

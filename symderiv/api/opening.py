@@ -1,4 +1,4 @@
-"""Files that symderiv has written, read back as what they are."""
+"""Read files that symderiv has written."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _start(variables: dict[str, np.ndarray]) -> State | None:
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
-    """Return what a learning rule has beside."""
+    """Return the further arrays of a learning rule."""
     return {
         name: variables[f"{name}{ending}"]
         for name in MORE_OF_RULES

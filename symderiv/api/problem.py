@@ -444,7 +444,9 @@ class Problem(Shown):
 
     @property
     def has_rule(self) -> bool:
-        """Whether a key of a learning rule is set, beside plain descent of the squared loss."""
+        """Whether a key of a learning rule is set that plain descent of the squared loss does not
+        have.
+        """
         return bool(self._study.rule_keys)
 
     @property
@@ -826,7 +828,7 @@ class Problem(Shown):
         )
 
     def cite(self) -> Citation:
-        """Return what the results rest on, as BibTeX: ``to_bibtex()``."""
+        """Return the sources of the results; ``to_bibtex()`` gives them as BibTeX."""
         from symderiv.api.results.citations import citation_of
 
         return citation_of(self._study)
@@ -988,7 +990,7 @@ _DEFAULTS = {name: each.default for name, each in _LISTED.items()}
 
 
 def _whole_signature() -> inspect.Signature:
-    """Return the signature with every key: those that it lists, then what else the tables have."""
+    """Return the signature with every key: those that it lists, then the others of the tables."""
     listed = [each for name, each in _LISTED.items() if name not in ("self", "rule")]
     others = [
         inspect.Parameter(

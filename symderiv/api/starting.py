@@ -1,4 +1,4 @@
-"""What one starts with: study files from templates, and their schema."""
+"""Study files from templates, and their schema."""
 
 from __future__ import annotations
 

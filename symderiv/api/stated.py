@@ -1,4 +1,4 @@
-"""``System`` with what rooms above the statement do for it: sweeps and maps."""
+"""``System`` with sweeps and maps, which belong to rooms above the statement."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class System(stated_system.StatedSystem):
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]
     ) -> SweptSystem:
-        """Return what runs have in common, from what ``solve`` would be told."""
+        """Return the part that runs have in common, from arguments of ``solve``."""
         from symderiv.sweeps.system_grid import SweptSystem
         from symderiv.system.system_ensembles import Wanted
 

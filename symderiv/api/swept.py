@@ -1,4 +1,4 @@
-"""Sweeps as they are typed: texts of keys and values, and what is written beside the store."""
+"""Sweeps as they are typed: texts of keys and values, and the files beside the store."""
 
 from __future__ import annotations
 

@@ -43,5 +43,5 @@ def naming_arguments(**others: str) -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given: None means not."""
+    """Return the arguments that were given, that is, are not None."""
     return {name: value for name, value in values.items() if value is not None}

@@ -40,7 +40,7 @@ _MORE_DIGITS = (8, 16, 32)
 
 @dataclass(frozen=True)
 class Question:
-    """What is averaged over which law, and how it was asked.
+    """The averaged function, its law, and the form of the question.
 
     Args:
         integrand: Function of the fields.

@@ -100,7 +100,7 @@ class FormulaCheck(Shown):
 
     @property
     def arithmetic(self) -> str:
-        """What the verdict rests on: the libraries in which both sides were computed."""
+        """The libraries in which both sides were computed, and so the basis of the verdict."""
         if self.found.evaluated is None:
             return arithmetic()
         libraries = f"{arithmetic_of('mpmath')} and {arithmetic_of('sympy')}"
@@ -314,7 +314,7 @@ def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.E
 
 
 def _left_side(left: str, which: str) -> tuple[str, ...]:
-    """Return whether what stands left of the equals sign is what is asked."""
+    """Return whether the left side of the equals sign is the mean in question."""
     named = _INTEGRAL.match(re.sub(r"[\\{}_ ]|mathcal|mathrm", "", left))
     if not left or (named and f"i{named[1]}" == which):
         return ()
@@ -324,7 +324,7 @@ def _left_side(left: str, which: str) -> tuple[str, ...]:
 
 
 def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
-    """Return the closed form, or None and why there is none."""
+    """Return the closed form, or None and the reason why there is none."""
     try:
         return asked.expectation(asked.law.covariance), InputError()
     except (NotYetError, DivergentError) as reason:
@@ -333,7 +333,7 @@ def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
 
 @dataclass(frozen=True)
 class _What:
-    """What is averaged over which law, and how it was understood."""
+    """The averaged function, its law, and how the question was understood."""
 
     integrand: sp.Expr
     fields: tuple[sp.Symbol, ...]
@@ -359,7 +359,7 @@ class _What:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))
 
     def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:
-        """Return names that a formula may use, and what the variables behind them are."""
+        """Return names that a formula may use, with the variables that they stand for."""
         matrix, n = self.law.covariance, self.law.covariance.rows
         symbols = sorted(matrix.free_symbols, key=lambda s: str(s.name))
         names = {symbol.name.replace("_", ""): symbol.name for symbol in symbols}

@@ -30,7 +30,7 @@ _SMALL = 1e-3
 
 
 class BiasedPlateau(Answer):
-    """The state in which all students are alike, biases included, and how it is left.
+    """The state in which all students are alike, including their biases, and the escape from it.
 
     Attributes:
         Q, C, R: Q_ii, Q_ij, R_in; b: the students' bias; generalization_error: the height.

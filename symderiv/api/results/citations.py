@@ -1,4 +1,4 @@
-"""What a run, a problem or a claim rests on, as BibTeX.
+"""The sources of a run, a problem or a claim, as BibTeX.
 
 Which entry belongs to which input model, activation, learning rule and paper is said by
 ``citations.toml`` beside this module; entries are those of the bibliography.
@@ -29,7 +29,7 @@ __all__ = ["Citation", "citation_of", "citation_of_claims", "cited"]
 
 
 class Citation(Answer):
-    """What a run, a problem or claims rest on.
+    """The sources of a run, a problem or claims.
 
     Attributes:
         keys: of the entries; reasons: per key, what rests on it.
@@ -62,7 +62,7 @@ _CODE: Final = """@misc{KEY,
 
 
 def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
-    """Return what a study, or the claims of a paper, rest on.
+    """Return the sources of a study, or of the claims of a paper.
 
     Args:
         what: a study file, or the name of a paper as :func:`symderiv.verify` takes it.
@@ -89,8 +89,8 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
 
 
 def citation_of(study: Study) -> Citation:
-    """Return what a study rests on: its means, inputs, layers, learning rule, and the program
-    itself.
+    """Return the sources of a study: of its means, inputs, layers and learning rule, and the
+    program.
     """
     data = _data()
     reasons: dict[str, str] = {}
@@ -113,7 +113,7 @@ def citation_of(study: Study) -> Citation:
 
 
 def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
-    """Return what claims rest on: their papers, and those of the claims that they use, directly or
+    """Return the sources of claims: their papers, and those of claims that they use, directly or
     not.
 
     Args:
@@ -210,7 +210,7 @@ def _repository(code: Code) -> tuple[str, str]:
 
 @cache
 def _data() -> dict[str, Any]:
-    """Return those of ``citations.toml``, with those that the records of keys name."""
+    """Return the sources in ``citations.toml``, with those that the records of keys name."""
     file = resources.files("symderiv.api.results").joinpath("citations.toml")
     found = tomllib.loads(file.read_text(encoding="utf-8"))
     records = {f"{table}.{key}": record for table, key, record in all_records()}
@@ -229,7 +229,7 @@ def _entries() -> dict[str, str]:
 
 
 def _bibliography() -> str:
-    """Beside the package when it is installed, in the folder of documents otherwise."""
+    """Find the file beside an installed package, or else in the folder of documents."""
     installed = resources.files("symderiv").joinpath("bibliography.bib")
     if installed.is_file():
         return installed.read_text(encoding="utf-8")

@@ -229,9 +229,7 @@ class CheckedIn(Answer):
     _first = ("path", "modules", "differing")
 
     def failure(self) -> str | None:
-        """Return which modules differ where they were only compared, and what to do; None if
-        none.
-        """
+        """Return which compared modules differ, and what to do; None if all agree."""
         differing = ", ".join(self._record["differing"])
         if not (self._compared and differing):
             return None
@@ -268,7 +266,7 @@ def _checked(tolerance: float | None) -> float | None:
 
 
 def _accuracy(text: str) -> dict[str, str | float]:
-    """Return what a module says of the accuracy of its activations; nothing if they are exact."""
+    """Return the accuracy of a module's activations, as it states it; nothing if they are exact."""
     found: dict[str, str | float] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):

@@ -1,4 +1,4 @@
-"""What was derived, as source in the languages that others work in."""
+"""Derived equations as source in other languages."""
 
 from __future__ import annotations
 

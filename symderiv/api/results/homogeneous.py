@@ -1,4 +1,4 @@
-"""Problems of which all units are alike: what plateau and late learning are asked for.
+"""Problems whose units are all alike, for which plateau and late learning are computed.
 
 Both are derived for output weights 1/√M. A network with output weights v is the one with 1/√M
 whose activation is c g, c = v √M: nothing else changes. Where c is a number, time and error scale
@@ -109,7 +109,7 @@ def _activation(study: Study) -> str:
 
 
 def _exact_square(weight: float) -> Fraction:
-    """Return the fraction of which a weight is the root, or the square of the decimal it shows."""
+    """Return the fraction whose root is a weight, or the square of the decimal that it shows."""
     simple = Fraction(weight**2).limit_denominator(10**6)
     if abs(simple - weight**2) <= 1e-15 * weight**2:
         return simple
@@ -128,7 +128,7 @@ def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _require_alike(study: Study, noisy: bool = False) -> None:
-    """Raise an InputError for what the equations of alike units do not have."""
+    """Raise an InputError for keys that the equations of equal units do not have."""
     study.only_plain("late learning and plateaus")
     _require_alike_units(study, noisy)
 

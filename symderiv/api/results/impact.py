@@ -1,4 +1,4 @@
-"""What falls with an equation of a paper."""
+"""The claims that fall with an equation of a paper."""
 
 from __future__ import annotations
 

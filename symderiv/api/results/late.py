@@ -105,7 +105,7 @@ def late(
 
 
 class LateSetting(NamedTuple):
-    """What is learned and how, as the arguments of :func:`late` say it."""
+    """The problem that the arguments of :func:`late` state."""
 
     units: int
     activation: str
@@ -228,7 +228,7 @@ def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[
 
 
 def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
-    """Return where label noise and drift balance; none without label noise or stability."""
+    """Return the state in which label noise and drift balance; None without noise or stability."""
     if not (found.source.any() and found.stable):
         return None
     uniform, differing = found.mean_eigenvalue * found.rest

@@ -20,7 +20,7 @@ __all__ = ["NOTATIONS", "latex_fragment"]
 
 @dataclass(frozen=True)
 class _Notation:
-    """How a paper writes it; see "Conventions" in the manual.
+    """The notation of a paper; see "Conventions" in the manual.
 
     Attributes:
         letters: per letter of ours, a pattern with {} for its indices.
@@ -135,7 +135,7 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
 
 
 def _speller(study: Study, notation: str) -> Callable[[str], str]:
-    """Return what translates our LaTeX to that of a paper."""
+    """Return a function that translates our LaTeX to that of a paper."""
     if notation == "symderiv":
         return lambda text: text
     paper = _PAPERS[notation]

@@ -190,7 +190,7 @@ class _LearntFields(NamedTuple):
 
 
 def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
-    """Return what was learnt from examples."""
+    """Return the fields that were learnt from examples."""
     return _LearntFields(
         *(learnt.time, learnt.weights, learnt.biases, learnt.loss[-1]),
         at_rest=_settled(learnt.time, learnt.weights),
@@ -293,7 +293,7 @@ def _flow_times() -> Floats:
 
 
 def _measures(weights: Floats) -> dict[str, Any]:
-    """Return what --json says of the fields at the end, shape (runs, K, D)."""
+    """Return the part of the JSON on the fields at the end, shape (runs, K, D)."""
     ratios = participation_ratio(weights)
     of_runs = np.mean(ratios, axis=1)
     count = of_runs.size

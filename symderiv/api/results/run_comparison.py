@@ -1,4 +1,4 @@
-"""What differs between two results: keys of their problems, and their curves."""
+"""The differences of two results: keys of their problems, and their curves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME = 1e-9
 
 
 class Comparison(Answer):
-    """What differs between two results.
+    """The differences of two results.
 
     Attributes:
         keys: one entry per key of the study that differs: ``key``, ``first``, ``second``.
@@ -95,7 +95,7 @@ class Comparison(Answer):
 
 @public
 def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Comparison:
-    """Return what differs between two runs, simulations, or problems: keys, and curves.
+    """Return the differences of two runs, simulations or problems: keys, and curves.
 
     Args:
         run, other: trajectories, simulations, runs and simulations of systems; or two problems.
@@ -216,7 +216,7 @@ def _difference(
 
 
 def _at(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return values at times: those there, else interpolated over ln(1 + α) without overshoot."""
+    """Return values at times: known ones, or else interpolated over ln(1 + α) without overshoot."""
     place = np.clip(np.searchsorted(times, at * (1 - _SAME)), 0, times.size - 1)
     if np.allclose(times[place], at, rtol=_SAME, atol=0.0):
         found: np.ndarray = values[place]

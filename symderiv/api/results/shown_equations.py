@@ -172,7 +172,7 @@ def equations_of(study: Study) -> Equations:
 
 
 class _Terms(NamedTuple):
-    """What of a study decides which terms its equations have."""
+    """The parts of a study that decide which terms its equations have."""
 
     student: str
     teacher: str
@@ -209,7 +209,7 @@ def _equations(terms: _Terms) -> Equations:
 
 
 def _reducer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], sp.Expr]:
-    """Return what leaves out the terms that are not there."""
+    """Return a function that leaves out missing terms."""
     from symderiv.learning.derivation import symbols as s
 
     present = {s.sigma: terms.noisy, s.kappa: terms.decays, s.kappa_v: terms.second_layer_decays}
@@ -257,7 +257,7 @@ def _motion(
 def _definitions(
     terms: _Terms, derived: Any, reduced: Callable[[sp.Expr], sp.Expr]
 ) -> Iterator[Equation]:
-    """Yield what stands in the equations of motion: overlaps, means of forces, sums over modes."""
+    """Yield the terms of the equations of motion: overlaps, means of forces, sums over modes."""
     import sympy as sp
 
     from symderiv.learning.derivation.mean_factors import with_integral_names

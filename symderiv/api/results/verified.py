@@ -1,4 +1,4 @@
-"""What holds of a paper's printed equations."""
+"""Verdicts on a paper's printed equations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class Verdicts(PrintedResult, Answer):
         return (explain if self._in_full else table)(self._record["claims"])
 
     def cite(self) -> Citation:
-        """Return what the claims rest on, as BibTeX: their papers and those of the claims they use.
+        """Return the sources of the claims as BibTeX: their papers, and those of the claims that
+        they use.
 
         Raises:
             InputError: a claim is of a paper that is not of the library.
@@ -143,7 +144,7 @@ def _verified(
 
 
 class Ledger(Answer):
-    """The ledger of all papers: its files, or what is stale or unsettled in it."""
+    """The ledger of all papers: its files, or the entries that are stale or unsettled."""
 
     _title = "Ledger of all papers"
     _first = ("files", "problems")
@@ -216,7 +217,7 @@ def write_ledger(
 
 
 def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
-    """Return what of the ledger is not what the claims' records say now."""
+    """Return the entries of the ledger that differ from the current records of the claims."""
     from symderiv_ledger.papers.ledger import differences
     from symderiv_ledger.papers.ledger_page import ledger_page
 
