@@ -1,1 +1,1 @@
-"""What every room stands on: errors, limits, progress, files, text of mathematics."""
+"""The basis of every room: errors, limits, progress, files, text of mathematics."""

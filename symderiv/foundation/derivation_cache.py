@@ -39,9 +39,7 @@ _ENGINE = Path(__file__).resolve().parents[1]
 
 
 def cache_folder() -> Path:
-    """Return where derived things are kept: ``$XDG_CACHE_HOME/symderiv`` or
-    ``~/.cache/symderiv``.
-    """
+    """Return the cache folder: ``$XDG_CACHE_HOME/symderiv`` or ``~/.cache/symderiv``."""
     configured = os.environ.get("XDG_CACHE_HOME", "")
     # the standard says that a relative path there is to be ignored
     base = Path(configured) if os.path.isabs(configured) else Path.home() / ".cache"

@@ -94,7 +94,7 @@ class DivergentError(InputError):
 
 
 class NotYetError(InputError):
-    """What was asked for has a meaning, but this version cannot answer it with an error it knows.
+    """The question has a meaning, but this version cannot answer it with a known error.
 
     The message names what stands in the way, and a way around it where there is one.
     """
@@ -145,5 +145,5 @@ class RunWarning(UserWarning):
 
 
 def defect(error: Exception) -> str:
-    """Return what nobody foresaw, a defect of ours, in one line."""
+    """Return an unforeseen error, which is a defect of symderiv, in one line."""
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -76,7 +76,7 @@ def replace_file(path: Path, content: Content, replaceable: Replaceable | None =
 
 
 def _beginning(path: Path) -> str:
-    """Return how names of temporary files begin; a file system counts bytes, not letters."""
+    """Return the beginning of names of temporary files; a file system counts bytes, not letters."""
     name = os.fsencode(path.name)
     short = path.name if len(name) <= 200 else name[:200].decode(errors="ignore")
     return f".{short}."
@@ -163,12 +163,12 @@ def set_aside(path: Path, word: str) -> Path:
 
 
 def signature(found: os.stat_result) -> tuple[int, int, int, int]:
-    """Return what tells whether a file is still the same one with the same content."""
+    """Return a mark that tells whether a file is still the same one with the same content."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def kind_of(found: os.stat_result) -> str:
-    """Return what something is that is not a regular file; empty for a regular file."""
+    """Return the kind of something that is not a regular file; empty for a regular file."""
     kinds = {
         stat.S_IFDIR: "folder",
         stat.S_IFIFO: "FIFO",

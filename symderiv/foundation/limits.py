@@ -1,4 +1,4 @@
-"""What fits into this machine: sizes are refused before work starts, with the limit named."""
+"""Limits of this machine: sizes are refused before work starts, with the limit named."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _machine() -> int:
 
 
 def _containers() -> list[int]:
-    """Return what is left below the limit of a control group, where there is one."""
+    """Return the memory left below the limit of a control group, if there is one."""
     found = []
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),

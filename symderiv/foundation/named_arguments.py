@@ -51,7 +51,7 @@ def public_methods(cls: Class) -> Class:
 def _explained(
     function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any], reason: str
 ) -> InputError:
-    """Return what is wrong with the arguments of a call that Python refused."""
+    """Return the error in the arguments of a call that Python refused."""
     found = inspect.signature(function).parameters
     call = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
     names = [name for name in found if name not in ("self", "cls")]

@@ -1,4 +1,4 @@
-"""Where results may be written: never over an input, a device, or what somebody else made.
+"""Rules for writing results: never over an input, a device, or a file of somebody else.
 
 Every file that a command or a ``save`` writes goes through :class:`Output`, which is made before
 anything is computed and refuses what must not be replaced:
@@ -107,7 +107,7 @@ class Output:
         self.write(text.encode("utf-8", "surrogateescape"), seal=seal)
 
     def _replaceable(self, file: Path) -> os.stat_result | None:
-        """Return what is there now, if it may be replaced.
+        """Return the status of the present file, if it may be replaced.
 
         Raises:
             InputError: it may not.

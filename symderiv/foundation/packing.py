@@ -65,7 +65,7 @@ class Packing:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """Where each field lies."""
+        """The place of each field."""
         lengths = (math.prod(shape) for shape in self.shapes.values())
         places = pairwise(accumulate(lengths, initial=0))
         return {name: slice(*place) for name, place in zip(self.shapes, places, strict=True)}

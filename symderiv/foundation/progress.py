@@ -1,4 +1,4 @@
-"""How long work tells how far it is: a bar where somebody watches, lines, or a function."""
+"""Progress of long work: a bar where somebody watches, lines, or a function."""
 
 from __future__ import annotations
 

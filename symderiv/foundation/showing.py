@@ -1,4 +1,4 @@
-"""How results show themselves: a short text, a table in a notebook, one JSON object.
+"""The ways in which results show themselves: a short text, a table in a notebook, a JSON object.
 
 A result says what there is to see once, as a :class:`Summary`, and as a whole as a document; the
 writers make texts and tables of them. Standard library only, so that importing a result costs

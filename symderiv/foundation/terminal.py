@@ -1,4 +1,4 @@
-"""What is printed on a terminal: texts stand there as they are, square brackets and colons too.
+"""Printing on a terminal: texts appear as they are, including square brackets and colons.
 
 Rich takes ``[i, n]`` in a text for markup and ``:smile:`` for a picture. All that this package
 prints through Rich goes through here, where every text is made one that says nothing but itself.

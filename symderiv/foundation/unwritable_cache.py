@@ -1,4 +1,4 @@
-"""What is left where a cache cannot be written: a folder of the process, and one line about it."""
+"""The fallback if a cache cannot be written: a folder of the process, and one line about it."""
 
 from __future__ import annotations
 

@@ -255,7 +255,9 @@ def _single(matrix: np.ndarray) -> bool:
 
 
 def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
-    """Return how far entries differ from their mirrors, and whether rounding explains that."""
+    """Return the largest difference of entries from their mirrors, and whether rounding explains
+    it.
+    """
     scaled = matrix.astype(np.float64) / scale
     found = float(np.max(np.abs(scaled - scaled.T)))
     return found, found <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)
@@ -427,7 +429,7 @@ def _grouped(values: np.ndarray, sizes: list[int]) -> Grouping:
 
 
 def effect_of_grouping(values: np.ndarray, grouping: Grouping) -> str:
-    """Return what grouping did to the eigenvalues, in words; empty when it is rounding."""
+    """Return the effect of grouping on the eigenvalues in words; empty if it is only rounding."""
     used = np.repeat(grouping.eigenvalue, grouping.multiplicity)
     change = np.abs(used - values)
     change[change <= _rounding(values)] = 0.0

@@ -37,7 +37,7 @@ _SMALL = 512
 
 @dataclass(frozen=True, eq=False)
 class GeneratorStatistics:
-    """What a generator's outputs are to the equations, as far as samples tell.
+    """The statistics of a generator's outputs that the equations need, estimated from samples.
 
     Args:
         omega: Ω = E[(x - E x)(x - E x)ᵀ], shape (N, N); a covariance.
@@ -75,7 +75,7 @@ class GeneratorStatistics:
         return self.target is not None and reached <= self.target
 
     def samples_for(self, relative_error: float) -> int:
-        """Return how many samples would give both relative errors, by the law 1/√samples."""
+        """Return the number of samples that would give both relative errors (law 1/√samples)."""
         reached = max(self.relative_error_omega, self.relative_error_phi)
         return math.ceil(self.samples * (reached / relative_error) ** 2)
 

@@ -1,4 +1,4 @@
-r"""How Gaussian the fields (λ, ν) of structured inputs are: what the equations take for granted.
+r"""Tests of how Gaussian the fields (λ, ν) of structured inputs are, which the equations assume.
 
 Fields λ_i = J_i·x/√N of a student and ν_n = W_n·c/√D of a teacher on what the inputs are made from.
 Three measurements on samples, each with its sampling error:

@@ -37,7 +37,7 @@ class Given:
 
     @property
     def numbers(self) -> int:
-        """How many numbers there are."""
+        """The number of entries."""
         return sum(array.size for array in self.arrays.values())
 
     @property
@@ -86,7 +86,7 @@ Source = Path | Given
 
 
 def source(base: Path, value: str | Given) -> Source:
-    """Return what a study's key names: arrays, or a file relative to the study's folder."""
+    """Return the arrays of a study's key, or its file relative to the study's folder."""
     return value if isinstance(value, Given) else base / value
 
 

@@ -277,7 +277,7 @@ def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, 
 
 
 def _estimated(path: Source, name: str) -> str:
-    """Return where a file says it: from how many samples its covariances are, and how far off."""
+    """Return the number of samples behind a file's covariances, with errors, if it states them."""
     try:
         _, found = read_matrix(path, ("estimate",), "estimate", name=name)
     except InputError:

@@ -12,7 +12,7 @@ Sampler = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class LatentTeacher:
-    """How inputs and teacher hang together.
+    """The relation of inputs and teacher.
 
     Args:
         dimension: D; None in the limit.

@@ -116,7 +116,7 @@ class DataModel:
         return Component(1.0, np.asarray(eigenvalue), self.components[0].weight)
 
     def multiplicities(self) -> np.ndarray:
-        """Return how many coordinates each eigenvalue has, shape (L,), int64, sum N.
+        """Return the number of coordinates of each eigenvalue, shape (L,), int64, sum N.
 
         Raises:
             InputError: there is no dimension, or N times a weight is not a whole number.
@@ -158,7 +158,7 @@ class DataModel:
         return float((counts @ eigenvalue) ** 2 / (counts @ eigenvalue**2))
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what a reader of results has to know: eigenvalues of small multiplicity.
+        """Return warnings for a reader of results: eigenvalues of small multiplicity.
 
         The equations per eigenvalue are the limit of stochastic gradient descent when each
         eigenvalue has many coordinates. With few, the overlaps of an eigenspace fluctuate from

@@ -1,4 +1,4 @@
-"""What a nonlinearity f of Gaussian numbers u ~ N(0, 1) contributes: E f, E u f, E f²."""
+"""Gaussian means of a nonlinearity f of u ~ N(0, 1): E f, E u f, E f²."""
 
 from __future__ import annotations
 

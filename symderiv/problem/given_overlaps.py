@@ -43,7 +43,7 @@ class AddedField:
 
 
 def added_fields(study: Study) -> dict[str, AddedField]:
-    """Return what the rule of a study adds to Q, R and v, by the names of order parameters."""
+    """Return the order parameters that the rule of a study adds to Q, R and v, by name."""
     if not study.rule_keys:
         return {}
     # the arrays of a rule are SymPy's, which plain descent does without

@@ -69,7 +69,7 @@ class LatentVectors:
 
 @dataclass(frozen=True)
 class Initial:
-    """Where a study starts: the state, the vectors behind it if any were drawn, the inputs.
+    """The start of a study: the state, the vectors behind it if any were drawn, the inputs.
 
     ``further`` has what the learning rule adds to the state and was given, by the names of the
     fields of solver modules.
@@ -388,7 +388,7 @@ def start_from(study: Study, state: State) -> Initial:
 
 
 def coordinates_of(data: DataModel | None) -> np.ndarray:
-    """Return how many coordinates each eigenvalue has in a simulation, shape (L,).
+    """Return the number of coordinates of each eigenvalue in a simulation, shape (L,).
 
     Raises:
         InputError: there is no dimension, or it does not fit the weights.

@@ -1,4 +1,4 @@
-"""What all input models of a study have in common."""
+"""The common base of all input models of a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Constructor = TypeVar("Constructor", bound=Callable[..., None])
 
 
 class InputModel(Table):
-    """What the inputs are; see the classes made from this one."""
+    """A model of the inputs; see the classes made from this one."""
 
     #: The key that says how many coordinates inputs have.
     DIMENSION: ClassVar[str] = "dimension"

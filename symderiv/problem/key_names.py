@@ -44,9 +44,7 @@ def _tables_with(name: str) -> tuple[str, ...]:
 
 @cache
 def _known_names() -> tuple[str, ...]:
-    """Return what may be meant: names without their tables where these are enough, else the
-    keys.
-    """
+    """Return possible names: without their tables if these are unique, else the full keys."""
     found = [
         name if len(_tables_with(name)) == 1 or name in _FIRST else f"{table}.{name}"
         for table in _TABLES

@@ -30,7 +30,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """What is said of a key beside its type, range and default.
+    """The record of a key: everything but its type, range and default.
 
     Other keys are named with their tables, ``training.keep``; those of ``instead_of`` and ``needs``
     are of the same table.
@@ -85,7 +85,7 @@ _WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 
 
 def accepted(annotation: Any, metadata: Any = (), *, several: bool = False) -> str:
-    """Return what a key accepts, in words: a type with its range."""
+    """Return the values that a key accepts, in words: a type with its range."""
     if annotation in _WORDS:
         word = _WORDS[annotation] + ("s" if several else "")
         return word + _range(metadata)

@@ -30,7 +30,7 @@ _APART = {
 
 
 class Stated(Protocol):
-    """What is looked at of a study."""
+    """The parts of a study that decide which keys can be combined."""
 
     network: Network
     training: Training

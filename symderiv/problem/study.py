@@ -257,7 +257,7 @@ class Study(Table):
         return to_toml(self.tables(_MOST_NUMBERS))
 
     def tables(self, most_numbers: float = math.inf) -> dict[str, Any]:
-        """Return what the text holds, with all defaults filled in.
+        """Return the tables of the text, with all defaults filled in.
 
         Args:
             most_numbers: larger arrays are named by their digest.

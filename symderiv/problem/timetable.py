@@ -1,4 +1,4 @@
-"""When a run changes: tasks that follow each other, schedules of the learning rates.
+"""The times at which a run changes: tasks that follow each other, schedules of learning rates.
 
 A run is cut at the times at which something jumps. Between two cuts one task, or one mixture of
 tasks, is taught, and the rates are constant or a smooth function of α.
@@ -125,9 +125,7 @@ def _jumps_of_schedule(study: Study) -> list[float]:
 
 
 def _shares(study: Study, begin: float) -> tuple[tuple[int, float], ...]:
-    """Return those of the task that is taught right after ``begin``; the last one goes on for
-    ever.
-    """
+    """Return the shares of tasks that are taught right after ``begin``; the last has no end."""
     for number, task in enumerate(study.task):
         last = number == len(study.task) - 1
         if last or begin < (math.inf if task.until is None else task.until):

@@ -50,7 +50,7 @@ Entry = Mapping[str, np.ndarray]
 
 
 def checkpoint_path(output: Path) -> Path:
-    """Return where the checkpoint of an output file is: beside it, with ``.checkpoint`` added."""
+    """Return the path of the checkpoint of an output file: its name with ``.checkpoint`` added."""
     return output.with_name(f"{output.name}.checkpoint")
 
 
@@ -143,7 +143,7 @@ class Checkpoint:
         )
 
     def entry(self, key: str) -> Entry | None:
-        """Return what was kept under a key."""
+        """Return the value that was kept under a key."""
         return self._entries.get(key)
 
     def keep(self, key: str, arrays: Entry, where: str) -> None:
@@ -228,7 +228,7 @@ class Checkpoint:
 
 
 def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str]:
-    """Return all that the numbers of a run depend on."""
+    """Return everything on which the numbers of a run depend."""
     files = {}
     for file in study.input_files:
         files[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -261,7 +261,7 @@ def _program_digest() -> str:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return what differs between two identities, in words; empty if nothing does."""
+    """Return the differences of two identities in words; empty if there are none."""
     changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     if not changed:
         return ""

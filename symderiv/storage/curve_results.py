@@ -1,4 +1,4 @@
-"""What every result with curves over time can do: plots by name, tables, files by their ending."""
+"""Abilities of every result with curves over time: plots by name, tables, files by their ending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a student forgets, and what earlier tasks did for later ones."""
+"""Forgetting of earlier tasks, and transfer from earlier tasks to later ones."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Forgetting:
 
     @property
     def forgetting(self) -> np.ndarray:
-        """How much larger the error is at the end than when the task was last taught."""
+        """The error at the end minus the error when the task was last taught."""
         found: np.ndarray = self.final - self.learned
         return found
 
     @property
     def transfer(self) -> np.ndarray:
-        """How much smaller the error was when the task was first taught than at alpha = 0."""
+        """The error at alpha = 0 minus the error when the task was first taught."""
         found: np.ndarray = self.untaught - self.begun
         return found
 

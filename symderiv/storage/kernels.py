@@ -70,7 +70,7 @@ class Kernel:
 
     @property
     def digests(self) -> str:
-        """What changes with any number that the modules give."""
+        """A digest that changes with any number that the modules give."""
         return f"{self.sha256} {self.fast_sha256} {_runtime_digest()}"
 
     def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
@@ -144,7 +144,7 @@ _loaded: dict[tuple[str, str, float | None, str, str], tuple[Kernel, Stamp]] = {
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a module is for."""
+    """The purpose of a module."""
 
     student: str
     teacher: str
@@ -238,17 +238,17 @@ def _load(
 
 
 def fast_path(path: Path) -> Path:
-    """Return where the fast module of a derived readable one is kept."""
+    """Return the path of the fast module of a derived readable one."""
     return path.with_name(f"{path.stem}_fast.py")
 
 
 def lanes_path(path: Path) -> Path:
-    """Return where the one for several runs at a time is kept, for solvers that have one."""
+    """Return the path of the module for several runs at a time, for solvers that have one."""
     return path.with_name(f"{path.stem}_lanes.py")
 
 
 def cache_folder() -> Path:
-    """Return where derived modules are kept; see ``derivation_cache.cache_folder``."""
+    """Return the folder of derived modules; see ``derivation_cache.cache_folder``."""
     return derivation_cache.cache_folder() / "kernels"
 
 

@@ -1,4 +1,4 @@
-"""What trajectories and simulations have in common: learning curves that are shown and kept."""
+"""The common base of trajectories and simulations: learning curves that are shown and kept."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class Curves(CurveResult):
 
     @abstractmethod
     def contents(self) -> Contents:
-        """Return what the result's file holds."""
+        """Return the content of the result's file."""
 
     def failure(self) -> str | None:
-        """Return what was asked for and not reached, in one line; None if nothing."""
+        """Return one line on what was asked for and not reached; None if everything was reached."""
         if self.cause == "done":
             return None
         return f"{self.message}; what was computed before is kept"
@@ -112,7 +112,7 @@ class Curves(CurveResult):
         return ("generalization_error",)
 
     def forgetting(self) -> Forgetting:
-        """Return what was forgotten of each task, and what the tasks before it did for it.
+        """Return how much of each task was forgotten, and how much earlier tasks helped it.
 
         Ask for the times of the switches: times of the run that are nearest to them from before
         are used.
@@ -161,7 +161,7 @@ class Curves(CurveResult):
 
 
 def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Return those of the axes of a result file: students, teachers, eigenvalues, tasks and their
+    """Return the lengths of the axes of a result file: students, teachers, eigenvalues, tasks,
     heads.
     """
     found = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}

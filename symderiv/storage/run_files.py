@@ -83,7 +83,7 @@ MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean
 
 @dataclass(frozen=True)
 class Contents:
-    """What a result file holds.
+    """The content of a result file.
 
     Args:
         variables: by their names in the file.
@@ -184,7 +184,7 @@ ANOTHER_RUN = "{}: holds another run; choose another name, or replace it with --
 
 
 def _learning(study_text: str) -> dict[str, Any]:
-    """Return what a study says of learning: all but when and how closely it is looked at."""
+    """Return the part of a study that decides learning: all but times and accuracy."""
     tables = tomllib.loads(study_text)
     return {name: table for name, table in tables.items() if name not in ("time", "simulation")}
 

@@ -31,7 +31,7 @@ SCALARS: dict[str, tuple[str, object]] = {
 
 @dataclass
 class BoxResult:
-    """What is known of n points, in the order of their flat indices.
+    """Results of n points, in the order of their flat indices.
 
     Args:
         arrays: by variable, first axis n; padded with not-a-number.

@@ -1,4 +1,4 @@
-"""How the points of a grid lie in arrays: dimensions, padding, boxes that are computed as one."""
+"""The layout of a grid's points in arrays: dimensions, padding, boxes that are computed as one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Box:
 
 @dataclass(frozen=True)
 class SweepLayout:
-    """Where everything lies.
+    """The layout of a store.
 
     Args:
         axes: the swept keys.
@@ -74,7 +74,7 @@ class SweepLayout:
     box: tuple[int, ...]
 
     def sizes_only(self) -> SweepLayout:
-        """Return it without values and times: what a box is computed with."""
+        """Return it without values and times, as a box needs it to be computed."""
         A = self.alpha.shape[-1]
         return replace(self, axes=(), alpha=np.empty(A), box=())
 

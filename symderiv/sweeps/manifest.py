@@ -1,4 +1,4 @@
-"""What a sweep's store says of itself, in its own ``zarr.json``, which carries a seal.
+"""The description of a sweep's store in its own ``zarr.json``, which carries a seal.
 
 ``zarr.json`` is the metadata of the Zarr group, with those of all arrays in it. Its attributes hold
 the study and, as one text, the keys, how points lie in chunks, and the SHA-256 of every file that
@@ -59,7 +59,7 @@ class DamagedError(InputError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a store holds.
+    """The content of a store.
 
     Args:
         study: its text.
@@ -119,7 +119,7 @@ class Manifest:
 
     @cached_property
     def layout(self) -> SweepLayout:
-        """Where everything lies, but for the values of the output times."""
+        """The layout of the store, except the values of the output times."""
         axes = tuple(
             Axis(key, name, tuple(self.keys[key]))
             for key, name in zip(self.keys, axis_names(list(self.keys)), strict=True)
@@ -174,7 +174,7 @@ def is_store(path: Path) -> bool:
 
 
 def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
-    """Return what a store says of itself.
+    """Return the description of a store.
 
     Args:
         path: the store.

@@ -29,7 +29,7 @@ _NOTHING = np.empty(0)
 
 @dataclass(frozen=True)
 class Measure:
-    """What is mapped.
+    """The number of a run that a map shows.
 
     Args:
         name: of it.
@@ -85,7 +85,7 @@ class MapRuns:
 
     @property
     def made(self) -> int:
-        """How many runs were asked for."""
+        """The number of runs that were asked for."""
         return len(self._asked)
 
     def values(self, places: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What one point of a sweep has: its variables, their dimensions, and how long these are."""
+"""The variables of one point of a sweep, their dimensions, and the lengths of these."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PointArrays:
 
     @classmethod
     def of_studies(cls, times: int, K: int, M: int) -> Self:
-        """Return those of studies of up to K students and M teachers."""
+        """Return the arrays of studies with up to K students and M teachers."""
         sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M}
         return cls(times, sizes, {name: AXES[name] for name in _OF_STUDIES}, True)
 
@@ -60,7 +60,7 @@ class PointArrays:
 
     @property
     def numbers(self) -> int:
-        """How many numbers the curves of a point are."""
+        """The number of values in the curves of a point."""
         lengths = {**self.sizes, "time": self.times}
         return sum(int(np.prod([lengths[a] for a in axes])) for axes in self.curves.values())
 

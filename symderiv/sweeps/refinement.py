@@ -27,7 +27,7 @@ Values = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Refined:
-    """What is known of a function on a lattice of (N + 1) × (N + 1) points.
+    """Known values of a function on a lattice of (N + 1) × (N + 1) points.
 
     Args:
         values: at the points, shape (N + 1, N + 1); arbitrary where not known.
@@ -43,7 +43,7 @@ class Refined:
 
     @property
     def runs(self) -> int:
-        """How many values were computed."""
+        """The number of computed values."""
         return int(self.known.sum())
 
     def filled(self) -> np.ndarray:
@@ -70,7 +70,7 @@ class Refined:
 
 @dataclass(frozen=True)
 class MapLattice:
-    """Where a map is computed, and how closely.
+    """The lattice of a map, and how closely it is computed.
 
     Args:
         resolution: N, cells along each side; ``coarse`` times a power of 2.

@@ -1,4 +1,4 @@
-"""What is swept: a study, or a system with its start and times; and the grid of its runs."""
+"""The swept problem, a study or a system with its start and times, and the grid of its runs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RunGrid(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """What all points have in common, as stores keep it."""
+        """The common part of all points, as stores keep it."""
 
     @abstractmethod
     def over(self, axes: tuple[Axis, ...]) -> Self:
@@ -92,7 +92,7 @@ class Swept(Protocol):
 
     @property
     def text(self) -> str:
-        """What it says, as stores keep it; :func:`tables_of` takes it apart."""
+        """Its text, as stores keep it; :func:`tables_of` reads it."""
 
     def alone(self) -> Self:
         """Return the same without values of its own to sweep over."""
@@ -109,13 +109,11 @@ class Swept(Protocol):
         """Return whether a key takes whole numbers only."""
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return all that the numbers of its runs depend on, for checkpoints."""
+        """Return everything on which the numbers of its runs depend, for checkpoints."""
 
 
 def tables_of(text: str) -> dict[str, Any]:
-    """Return what a text says, as tables of keys: a study file's TOML, or the JSON of a swept
-    system.
-    """
+    """Return the tables of keys in a text: a study file's TOML, or the JSON of a swept system."""
     if not text.lstrip().startswith("{"):
         return tomllib.loads(text)
     said: dict[str, Any] = json.loads(text)

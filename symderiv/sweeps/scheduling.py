@@ -70,7 +70,7 @@ class Jobs(Protocol):
 
 
 class Workplace:
-    """Where the boxes of a sweep are computed.
+    """The place where the boxes of a sweep are computed.
 
     Args:
         where: the address of a running Dask cluster, or how many processes of this machine; 0 for
@@ -128,7 +128,7 @@ class Workplace:
 
 
 def _processes(points: int) -> int:
-    """Return how many processes a sweep of so many points gets; 0 for none but this one."""
+    """Return the number of processes for a sweep of so many points; 0 means only this one."""
     return (os.cpu_count() or 1) if points >= LARGE else 0
 
 

@@ -141,7 +141,7 @@ class Store:
         return content
 
     def record(self, box: Box) -> dict[str, Any] | None:
-        """Return what the box's own file says; None if the box was never written.
+        """Return the content of the box's own file; None if the box was never written.
 
         Raises:
             DamagedError: the file is not as it was written, or gone.

@@ -92,7 +92,7 @@ class Grid(RunGrid):
 
     @property
     def text(self) -> str:
-        """What all points have in common."""
+        """The common part of all points."""
         return self.study.text
 
     def study_at(self, index: int) -> Study:
@@ -179,7 +179,7 @@ class Grid(RunGrid):
         return np.array(found, dtype="U32")
 
     def _places(self, index: int) -> tuple[list[int], tuple[int, ...]]:
-        """Return where an index stands along each axis, and along those that are not quick."""
+        """Return the place of an index along each axis, and along those that are not quick."""
         places = []
         for length in reversed(self.shape):
             index, place = divmod(index, length)
@@ -308,7 +308,7 @@ class SweptStudy:
         return is_whole(getattr(self.study, table, None), name)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return all that the numbers of its runs depend on."""
+        """Return everything on which the numbers of its runs depend."""
         return identity(self.study, sources, **more)
 
 

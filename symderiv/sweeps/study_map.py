@@ -62,7 +62,7 @@ class StudyMap(Shown):
 
     @property
     def full_grid(self) -> int:
-        """How many there would be on the full grid of the same resolution."""
+        """The number of points on the full grid of the same resolution."""
         return self.tree.known.size
 
     def filled(self) -> np.ndarray:
@@ -157,9 +157,7 @@ class StudyMap(Shown):
         return output.path
 
     def failure(self) -> str | None:
-        """Return where the map is not what was computed to compare, in one line; None if
-        nowhere.
-        """
+        """Return one line on where the map differs from the compared points; None if nowhere."""
         differ = self.checked.get("compared", 0) - self.checked.get("agree", 0)
         if not differ:
             return None

@@ -138,7 +138,7 @@ def _store(
 
 
 class _Jobs:
-    """What is still to be computed, found box by box, and how far it is."""
+    """The boxes that remain to be computed, found one by one, and the progress."""
 
     def __init__(self, store: Store, grid: RunGrid, *, fresh: bool, notice: Notice) -> None:
         self._store, self._grid, self._fresh, self._notice = store, grid, fresh, notice

@@ -1,4 +1,4 @@
-"""What a sweep found, and its store as a dataset."""
+"""The result of a sweep, and its store as a dataset."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class Sweep(Shown):
 
     @classmethod
     def of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
-        """Return what a store holds now; all points were there before where ``skipped`` is left
-        out.
+        """Return the current content of a store; without ``skipped``, all points count as old ones.
 
         Raises:
             InputError: the store is damaged.
@@ -84,7 +83,7 @@ class Sweep(Shown):
         return sum(self.statuses.values()) - self.completed
 
     def failure(self) -> str | None:
-        """Return what did not reach its end, in one line; None if nothing."""
+        """Return one line on runs that did not reach their end; None if all did."""
         if not self.failed:
             return None
         causes = ", ".join(f"{n} {name}" for name, n in self.statuses.items() if name != "done")
@@ -103,7 +102,7 @@ class Sweep(Shown):
         return Store.at(Path(self.output)).dataset()
 
     def features(self) -> xarray.Dataset:
-        """Return what is read off each error curve, over the swept keys.
+        """Return the numbers read off each error curve, over the swept keys.
 
         Variables are ``plateau_length``, ``plateau_height``, ``plateau_begin``, ``plateau_end``,
         ``plateau`` (1 or 0), ``slowest``, ``rate``, ``exponent`` and ``final_error``, as

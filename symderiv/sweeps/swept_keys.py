@@ -90,9 +90,7 @@ def point_label(axes: Sequence[Axis], index: int) -> str:
 
 
 def axis_names(keys: Sequence[str]) -> list[str]:
-    """Return those of the dimensions: a key without its table where that says it all, else the
-    key.
-    """
+    """Return the names of the dimensions: keys without their tables if these are unique."""
     short = [key.partition(".")[2] for key in keys]
     return [
         key if short.count(name) > 1 or name in TAKEN or "." in name else name

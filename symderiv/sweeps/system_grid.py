@@ -52,7 +52,7 @@ class SweptSystem:
 
     @classmethod
     def read(cls, text: str) -> SweptSystem:
-        """Return what a text says, derived anew."""
+        """Return the system that a text states, derived again."""
         said = json.loads(text)
         system = read_system(json.dumps(said["system"]), StatedSystem())
         time = said["time"]
@@ -70,7 +70,7 @@ class SweptSystem:
 
     @cached_property
     def tables(self) -> dict[str, dict[str, Any]]:
-        """What keys may vary, by table and name."""
+        """The keys that may vary, by table and name."""
         layout = self.varied.solver.layout
         defaults = {str(p): v for p, v in layout.symbols.parameters.items()}
         parameters = {
@@ -132,7 +132,7 @@ class SweptSystem:
         return is_whole(models[name], argument)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return all that the numbers of its runs depend on."""
+        """Return everything on which the numbers of its runs depend."""
         return identity_of_text(self.text, sources, **more)
 
 
@@ -156,7 +156,7 @@ class SystemGrid(RunGrid):
 
     @property
     def text(self) -> str:
-        """What all points have in common."""
+        """The common part of all points."""
         return self.swept.text
 
     def check(self, lazily: bool) -> None:
