@@ -96,7 +96,7 @@ def _same_rules(
         wrong.append("quadrature_kinks")
     if wrong:
         raise GeneratedError(
-            f"{wrong[0]} is not what the error of the means by quadrature was searched for"
+            f"{wrong[0]} of the module differs from the one for which the error of quadrature was searched"
         )
 
 

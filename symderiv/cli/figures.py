@@ -1,4 +1,4 @@
-"""What several commands read in the same way: names of figures, lists of times."""
+"""Options that several commands read in the same way: names of figures, lists of times."""
 
 from __future__ import annotations
 

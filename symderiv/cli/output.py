@@ -1,4 +1,4 @@
-"""What the commands share: JSON on standard output, files, progress on standard error."""
+"""Parts that the commands share: JSON on standard output, files, progress on standard error."""
 
 from __future__ import annotations
 

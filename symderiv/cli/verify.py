@@ -63,7 +63,9 @@ def verify(
             "With --ledger: try only claims whose hash differs from that in the ledger.",
         ),
     ] = False,
-    processes: Annotated[int, option("--processes", "0: one per processor.", "P", min=0)] = 0,
+    processes: Annotated[
+        int, option("--processes", "Number of processes; 0 means one per processor.", "P", min=0)
+    ] = 0,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

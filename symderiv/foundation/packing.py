@@ -83,7 +83,7 @@ class Packing:
             ValueError: The last axis has another length.
         """
         if vector.shape[-1] != self.size:
-            raise ValueError(f"vector of length {vector.shape[-1]}, not {self.size}")
+            raise ValueError(f"the vector has length {vector.shape[-1]}, not {self.size}")
         lead = vector.shape[:-1]
         return {
             name: vector[..., part].reshape((*lead, *self.shapes[name]))
@@ -97,12 +97,12 @@ class Packing:
             ValueError: A field is missing, is not one of these, or has another shape.
         """
         if fields.keys() != self.shapes.keys():
-            raise ValueError(f"fields {sorted(fields)}, not {sorted(self.shapes)}")
+            raise ValueError(f"the fields are {sorted(fields)}, not {sorted(self.shapes)}")
         vector = np.empty(self.size)
         for name, place in self.views(vector).items():
             value = np.asarray(fields[name], dtype=np.float64)
             if value.shape != place.shape:
-                raise ValueError(f"{name} of shape {value.shape}, not {place.shape}")
+                raise ValueError(f"{name} has shape {value.shape}, not {place.shape}")
             place[...] = value
         return vector
 

@@ -537,7 +537,7 @@ def _spread(value: Any, size: int, where: str) -> list[Any]:
     if isinstance(value, np.ndarray | list | tuple) and np.asarray(value, dtype=object).ndim:
         entries = list(np.asarray(value, dtype=object).ravel())
         if len(entries) != size:
-            raise ShapeError(f"{where}: {len(entries)} values for {size} targets")
+            raise ShapeError(f"{where}: {len(entries)} values for {size} targets; give one each")
         return entries
     return [value] * size
 

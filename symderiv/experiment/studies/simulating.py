@@ -231,8 +231,8 @@ def _check(study: Study, start: Initial) -> None:
     several = data is not None and len(data.components) > 1
     if study.rule_keys and (latent or several):
         raise NotYetError(
-            f"inputs of this model are not simulated together with {study.rule_keys[0]}; "
-            "Gaussian inputs that the teacher sees itself are",
+            f"inputs of this model cannot be simulated together with "
+            f"{study.rule_keys[0]}; use Gaussian inputs that the teacher sees itself",
             argument="data.model",
         )
     if latent and study.simulation.method == "gram":
