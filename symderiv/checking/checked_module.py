@@ -96,7 +96,8 @@ def _same_rules(
         wrong.append("quadrature_kinks")
     if wrong:
         raise GeneratedError(
-            f"{wrong[0]} of the module differs from the one for which the error of quadrature was searched"
+            f"{wrong[0]} of the module differs from the one for which the error of quadrature was "
+            "searched"
         )
 
 

@@ -34,7 +34,7 @@ def test_what_does_not_fit_is_refused() -> None:
         packing.packed(a=np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"a has shape \(3, 2\), not \(2, 3\)"):
         packing.packed(a=np.zeros((3, 2)), b=1.0)
-    with pytest.raises(ValueError, match="of length 8, not 7"):
+    with pytest.raises(ValueError, match="has length 8, not 7"):
         packing.views(np.zeros(8))
     packing.views(flat := np.zeros(7))["b"][...] = 2.0
     assert flat[-1] == 2.0
