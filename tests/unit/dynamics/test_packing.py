@@ -30,7 +30,7 @@ def test_a_module_finds_its_arrays_where_they_are_packed(vector: str) -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     packing = Packing({"a": (2, 3), "b": ()})
-    with pytest.raises(ValueError, match=r"fields \['a'\], not \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"fields are \['a'\], not \['a', 'b'\]"):
         packing.packed(a=np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"a has shape \(3, 2\), not \(2, 3\)"):
         packing.packed(a=np.zeros((3, 2)), b=1.0)
