@@ -141,7 +141,7 @@ class SignMean4(sp.Function):  # type: ignore[misc]
         r = [_real_number(value, 2 * prec + 60) for value in self.args]
         if any(value is None for value in r):
             return None
-        return sp.Float._new(_sign_mean4([v for v in r if v is not None], prec)._mpf_, prec)
+        return sp.Float._new(_sign_mean4(tuple(v for v in r if v is not None), prec)._mpf_, prec)
 
     def _eval_is_extended_real(self) -> bool | None:
         return True if all(value.is_extended_real for value in self.args) else None
@@ -245,7 +245,8 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
         return mp.mpf(number._to_mpmath(prec))
 
 
-def _sign_mean4(r: Sequence[mpmath.mpf], prec: int) -> mpmath.mpf:
+@lru_cache(maxsize=256)  # SymPy asks for the same number several times
+def _sign_mean4(r: tuple[mpmath.mpf, ...], prec: int) -> mpmath.mpf:
     """Return the mean of four signs with absolute error below 2**-prec, from mpmath
     correlations.
     """

@@ -98,9 +98,10 @@ def agrees(general: Form, reduced: Form, places: Sequence[int], biased: bool = F
     large = sp.Matrix(len(places), len(places), lambda a, b: small[places[a], places[b]])
     biases = _BIASES[:size] if biased else []
     inside = [*_entries(large), *(biases[place] for place in places if biased)]
-    if _on_edge(general, inside):
+    value = _inside_domain(general, inside)
+    if value is None:
         return False
-    first = _number(_evaluated(general, inside)[0])
+    first = _number(value)
     second = _number(_evaluated(reduced, [*_entries(small), *biases])[0])
     return bool(abs(first - second) <= _TOLERANCE * max(1, abs(second)))
 
@@ -120,7 +121,7 @@ def has_edge(
     size = _size(arguments, biased)
     biases = _BIASES[:size] if biased else []
     return any(
-        _on_edge((arguments, definitions, value), [*_entries(matrix), *biases])
+        _inside_domain((arguments, definitions, value), [*_entries(matrix), *biases]) is None
         for matrix in _degenerate(size)
     )
 
@@ -139,18 +140,20 @@ def _degenerate(size: int) -> list[sp.Matrix]:
     return matrices
 
 
-def _on_edge(form: Form, point: Sequence[sp.Expr]) -> bool:
+def _inside_domain(form: Form, point: Sequence[sp.Expr]) -> sp.Expr | None:
+    """Return the value at a point; None where a function is at the edge of its domain."""
     try:
         value, known = _evaluated(form, point)
         for number in (value, *known.values()):
             _check_finite(number)
-        return any(
-            _at_edge(node, known)
+        nodes = (
+            node
             for expression in (*(e for _, e in form[1]), form[2])
             for node in sp.preorder_traversal(expression)
         )
+        return None if any(_at_edge(node, known) for node in nodes) else value
     except _SingularError:
-        return True
+        return None
 
 
 def _at_edge(node: sp.Basic, known: Mapping[Any, sp.Expr]) -> bool:
