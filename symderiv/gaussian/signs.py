@@ -91,7 +91,7 @@ class SignMeans:
             return self._owen(given, group[0], group[1], row), sp.S.Zero
         kind = "complex means (sin, cos times signs)" if with_imaginary else "means"
         raise NotYetError(
-            f"not yet: no closed form is known here of a product of s = {len(group)} sign factors "
+            f"not yet: no closed form is known here for a product of s = {len(group)} sign factors "
             f"with {kind}"
         )
 

@@ -50,7 +50,7 @@ LATENT = Key("dimension of the latent vectors", "D")
 Features = Annotated[
     FileOrArrays | None,
     Key(
-        "features, shape (N, D), or a file with them (``features``); drawn normal when left out",
+        "features, shape (N, D), or a file with them (``features``); normal numbers when left out",
         "F",
     ),
 ]

@@ -206,8 +206,8 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     if values[-1] < -1e-9 * max(values[0], 1e-300):
         raise InputError(
             "no vectors have these overlaps: their matrix has the eigenvalue "
-            f"{np.linalg.eigvalsh(gram)[0]:.3g}; give overlaps of all vectors, also those that the "
-            "equations do not need",
+            f"{np.linalg.eigvalsh(gram)[0]:.3g}; give overlaps of all vectors, including those "
+            "that the equations do not need",
             argument="initial",
         )
     if np.any(values[n:] > 1e-7 * len(gram)):
