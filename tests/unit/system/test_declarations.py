@@ -63,7 +63,7 @@ def test_a_correlation_is_a_matrix_of_ones_on_its_diagonal() -> None:
         sd.System().inputs("x", correlation=[[1]])
     with pytest.raises(InputError, match="not both"):
         sd.System().inputs("x", length=2, episode=2)
-    with pytest.raises(InputError, match="no input model"):
+    with pytest.raises(InputError, match="is list, not an input model"):
         sd.System().inputs("x", [2.0, 0.5])
 
 
