@@ -13,31 +13,11 @@ from typing import Any
 import pytest
 from support.commands import python
 from support.commands import symderiv as run
+from support.studies import SMALL_STUDY
 
 import symderiv as sd
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "power-law"
-dimension = 64
-distinct_eigenvalues = 1
-exponent = 1.0
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.1
-[simulation]
-runs = 3
-[time]
-end = 20.0
-points = 40
-"""
 
 
 @pytest.fixture
@@ -45,7 +25,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study that takes a moment, in a directory of its own that is the working directory."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "small.toml"
-    path.write_text(STUDY)
+    path.write_text(SMALL_STUDY)
     return path
 
 
@@ -155,7 +135,7 @@ def test_bad_input_gives_one_line_that_names_it_and_exit_code_2(
 
 
 def test_an_unknown_study_key_is_named(study: Path) -> None:
-    study.write_text(STUDY.replace("end = 20.0", "end = 20.0\nedn = 3"))
+    study.write_text(SMALL_STUDY.replace("end = 20.0", "end = 20.0\nedn = 3"))
     outcome = run("solve", study)
     assert outcome.returncode == 2
     assert "time.edn" in outcome.stderr
@@ -189,7 +169,7 @@ def test_simulate_reports_mean_and_standard_error(study: Path) -> None:
 
 
 def test_study_does_everything_and_writes_a_report(study: Path) -> None:
-    study.write_text(STUDY + '[sweep]\n"data.distinct_eigenvalues" = [1, 4]\n')
+    study.write_text(SMALL_STUDY + '[sweep]\n"data.distinct_eigenvalues" = [1, 4]\n')
     outcome = run("study", study, "--output", "results", "--json")
     assert {"report", "figures", "agreement"} <= set(outcome.json)
     assert outcome.returncode == (0 if outcome.json["agreement"]["agrees"] else 1)
@@ -204,7 +184,7 @@ def test_study_does_everything_and_writes_a_report(study: Path) -> None:
 
 @pytest.mark.turns(6)
 def test_a_study_without_dimension_is_reported_without_simulation(study: Path) -> None:
-    text = STUDY.replace("dimension = 64\n", "").replace(
+    text = SMALL_STUDY.replace("dimension = 64\n", "").replace(
         "student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'
     )
     study.write_text(text)
@@ -216,7 +196,7 @@ def test_a_study_without_dimension_is_reported_without_simulation(study: Path) -
 
 
 def test_a_run_that_does_not_reach_its_end_is_kept_and_exits_with_1(study: Path) -> None:
-    study.write_text(STUDY.replace('"erf"', '"quadratic"').replace("0.5", "50.0"))
+    study.write_text(SMALL_STUDY.replace('"erf"', '"quadratic"').replace("0.5", "50.0"))
     outcome = run("solve", study, "--output", "run.nc", "--json")
     assert outcome.returncode == 1
     assert outcome.json["cause"] != "done"

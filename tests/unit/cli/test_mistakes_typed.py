@@ -12,21 +12,7 @@ import numpy as np
 import pytest
 from support.commands import symderiv
 from support.error_pages import error_pages
-
-STUDY = """[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "power-law"
-dimension = 64
-distinct_eigenvalues = 1
-exponent = 1.0
-[training]
-learning_rate = 0.5
-[time]
-end = 20.0
-"""
+from support.studies import SMALL_STUDY
 
 #: Slips in the study, by the name of the file that has one: what stands there, and instead.
 SLIPS = {
@@ -144,10 +130,10 @@ MISTAKES: list[tuple[tuple[str, ...], str]] = [
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the study, its slips and files of other kinds, which one works in."""
     monkeypatch.chdir(tmp_path)
-    Path("s.toml").write_text(STUDY)
+    Path("s.toml").write_text(SMALL_STUDY)
     for name, (right, wrong) in SLIPS.items():
-        assert right in STUDY
-        Path(f"{name}.toml").write_text(STUDY.replace(right, wrong))
+        assert right in SMALL_STUDY
+        Path(f"{name}.toml").write_text(SMALL_STUDY.replace(right, wrong))
     np.savez("data.npz", x=np.eye(4), y=np.eye(4))
     Path("data.csv").write_text("1,2\n2,1\n")
     Path("notes.txt").write_text("my own notes\n")
