@@ -112,7 +112,7 @@ class State(Shown):
 
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [
-            ("units", f"K = {self.K} students, M = {self.M} teachers, {self.L} eigenvalues"),
+            ("units", f"students K = {self.K}, teachers M = {self.M}, eigenvalues L = {self.L}"),
             *((name, getattr(self, name)) for name in ("Q", "R", "T")),
             ("v", self.student_weights),
         ]

@@ -95,7 +95,7 @@ class Simulation(Curves):
         error = self.standard_error("generalization_error")
         rows: list[tuple[str, object]] = [
             ("activation", self.student_activation),
-            ("units", f"K = {K} students, M = {M} teachers, N = {self.dimension} inputs"),
+            ("units", f"students K = {K}, teachers M = {M}, inputs N = {self.dimension}"),
             ("runs", f"{self.runs} on {self.method}, {self.wall_seconds:.3g} s"),
             ("alpha", f"{self.alpha.size} times to {self.alpha_end:.6g}; {self.message}"),
         ]

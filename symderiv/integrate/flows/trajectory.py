@@ -156,7 +156,7 @@ class Trajectory(Curves):
             learns += f" learning {self.teacher_activation}"
         rows: list[tuple[str, object]] = [
             ("activation", learns),
-            ("units", f"K = {K} students, M = {M} teachers, {self.initial.L} eigenvalues"),
+            ("units", f"students K = {K}, teachers M = {M}, eigenvalues L = {self.initial.L}"),
             ("alpha", f"{self.alpha.size} times to {self.alpha_end:.6g}; {self.message}"),
         ]
         if error.size:
