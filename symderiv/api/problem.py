@@ -948,11 +948,17 @@ def _own_key(name: str) -> str:
     Raises:
         InputError: it is none, or one of the inputs or of a call.
     """
-    key = study_key(name)
-    table = key.partition(".")[0]
+    table, _, key = study_key(name).partition(".")
     if table in STATED:
-        return key
-    place = "the input model: inputs=sd.Isotropic(…)" if table == "data" else f"{table}={{…}}"
+        return f"{table}.{key}"
+    place = f"{table}={{{key!r}: …}}"
+    if table == "data":
+        from symderiv.problem.input_model import InputModel
+
+        first, *others = (m for m in InputModel.__subclasses__() if key in m.model_fields)
+        also = [each.__name__ for each in others]
+        place = f"inputs=sd.{first.__name__}({key}=…)"
+        place += f" (also {', '.join(also)})" if also else ""
     raise InputError(f"is not an argument of a Problem; give it as {place}", argument=name)
 
 
@@ -977,8 +983,17 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
             {key: each if key == "data" else plain(each) for key, each in task.items()}
             for task in arguments["tasks"]
         ]
-    if arguments["inputs"] is not None:
-        tables["data"] = arguments["inputs"]
+    inputs = arguments["inputs"]
+    if inputs is not None:
+        from symderiv.problem.input_model import InputModel
+
+        if not isinstance(inputs, InputModel | Mapping):
+            raise InputError(
+                f"is {type(inputs).__name__}, not an input model; give sd.Isotropic(…), "
+                "sd.Spectrum(eigenvalues), sd.Covariance(matrix) or another",
+                argument="inputs",
+            )
+        tables["data"] = inputs
     given_tables = ((name, arguments[name]) for name in ("time", "simulation"))
     return tables | {name: plain(dict(keys)) for name, keys in given_tables if keys is not None}
 
