@@ -63,9 +63,14 @@ class Message(NamedTuple):
     room: str
 
 
-@cache
 def kinds() -> dict[str, type[Exception]]:
     """Return the errors and warnings that symderiv raises on purpose, by name."""
+    return {name: found for name, found in _raised().items() if name == found.__name__}
+
+
+@cache
+def _raised() -> dict[str, type[Exception]]:
+    """Return what users call each class by its own name: private ones are their public base."""
     for module in _ELSEWHERE:
         import_module(module)
 
@@ -74,7 +79,10 @@ def kinds() -> dict[str, type[Exception]]:
         for each in found.__subclasses__():
             yield from below(each)
 
-    return {each.__name__: each for each in (*below(errors.SymderivError), errors.RunWarning)}
+    return {
+        each.__name__: next(base for base in each.__mro__ if not base.__name__.startswith("_"))
+        for each in (*below(errors.SymderivError), errors.RunWarning)
+    }
 
 
 _COMPOSED: Final = (
@@ -123,9 +131,10 @@ def error_page(kind: str) -> str:
     """Return the page of an error: when it is raised, and what it can say."""
     found = kinds()[kind]
     base = found.__mro__[1].__name__
+    article = "an" if base[0] in "AEIOU" else "a"
     words = inspect.getdoc(found) or ""
     summary = words.partition("\n\nArgs:")[0].replace("``", "`")
-    lines = [f"# {kind}", "", summary, "", f"In Python it is also a `{base}`."]
+    lines = [f"# {kind}", "", summary, "", f"In Python it is also {article} `{base}`."]
     own = [each for each in messages() if each.kind == kind]
     if own:
         lines += ["", f"In the messages below, {_FILLED} stands for what was given."]
@@ -152,7 +161,7 @@ def _of_file(tree: ast.Module) -> Iterator[tuple[str, str]]:
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    known_kinds = kinds()
+    raised = _raised()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -161,9 +170,10 @@ def _of_file(tree: ast.Module) -> Iterator[tuple[str, str]]:
         kind, place = ("InputError", 1) if name == "conflict" else (name, 0)
         if name == "warn" and "RunWarning" in map(_name_of, node.args):
             kind = "RunWarning"
-        if kind in known_kinds and len(node.args) > place:
+        if kind in raised and len(node.args) > place:
             for text in _texts(node.args[place], constants):
-                yield kind, re.sub(rf"{_FILLED}(\s*{_FILLED})+", _FILLED, " ".join(text.split()))
+                filled = re.sub(rf"{_FILLED}(\s*{_FILLED})+", _FILLED, " ".join(text.split()))
+                yield raised[kind].__name__, filled
 
 
 def _name_of(node: ast.expr) -> str:
