@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
     from symderiv.api.results.shown_equations import Equations
+    from symderiv.api.results.stationary import FixedPoints
     from symderiv.api.stated import System
     from symderiv.experiment.studies.simulation import Simulation
     from symderiv.integrate.flows.trajectory import Trajectory
@@ -859,6 +860,39 @@ class Problem(Shown):
         from symderiv.api.results.homogeneous import plateau_of
 
         return plateau_of(self._study, digits, full, moments)
+
+    def fixed_points(
+        self,
+        *,
+        initial: Start | None = None,
+        digits: int = 15,
+        starts: int = 12,
+        unconnected: bool = False,
+    ) -> FixedPoints:
+        """Return the fixed points of the flow that are found, each proved where it can be.
+
+        Newton's method starts from drawn states, from the problem's own start and from slow states
+        of trajectories, in the whole and in every space of states that exchanges of units leave
+        alone. Points that such exchanges take to each other are one. For plain descent whose means
+        have a closed form, existence, uniqueness nearby and the index are proved in balls. Nothing
+        proves that all points were found.
+
+        Args:
+            initial: a state with the teachers and inputs; see :meth:`solve`.
+            digits: significant digits, 1 to 1000.
+            starts: drawn states in each invariant space; ten times as many in the whole.
+            unconnected: leave out where the unstable directions of every point lead.
+
+        Raises:
+            InputError: an argument is not acceptable, or rates depend on more than the state.
+            ToleranceError: the digits were not reached at a point.
+        """
+        from symderiv.api.results.stationary import fixed_points_of
+
+        with naming_arguments():
+            return fixed_points_of(
+                self._study, initial, digits=digits, starts=starts, unconnected=unconnected
+            )
 
     def late(
         self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"

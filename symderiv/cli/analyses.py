@@ -10,6 +10,7 @@ from symderiv.cli.called import calling
 from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, StudyFile, bars, shown, status
+from symderiv.cli.typed_study import Set, stated_problem
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 
@@ -117,6 +118,25 @@ def localise(
     if moving is not None:
         found.animate(moving)
     shown(found, json_, plot=figure, animation=moving)
+
+
+@calling("api/problem:Problem.fixed_points", but=("initial",))
+def fixed_points(
+    study: StudyFile,
+    set_: Set = None,
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Find the fixed points of the flow of a study: error, stability, and where saddles lead.
+
+    Example:  symderiv fixed-points examples/two-units.toml --plot saddles.png
+    """
+    figure = plot_output(plot, inputs=(study,), force=force)
+    with status("Looking for fixed points", quiet=json_):
+        found = stated_problem(study, set_, timed=False).fixed_points(**asked)
+    shown(found, json_, plot=figure)
 
 
 def one_step(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points import SymmetricFlow
+from symderiv.analysis.fixed_points.symmetric_flow import SymmetricFlow
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.system.closed_motion import overlap_name

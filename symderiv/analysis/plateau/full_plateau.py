@@ -23,7 +23,8 @@ import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points import enclosed_root, integrated, slopes_of
+from symderiv.analysis.fixed_points.krawczyk import enclosed_root, slopes_of
+from symderiv.analysis.fixed_points.symmetric_flow import integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import (

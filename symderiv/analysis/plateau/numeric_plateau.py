@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points import KindSpectrum, SymmetricFlow
+from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, SymmetricFlow
 from symderiv.foundation.errors import ToleranceError
 from symderiv.foundation.packing import Packing
 

@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points import enclosed_root
+from symderiv.analysis.fixed_points.krawczyk import enclosed_root
 from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes

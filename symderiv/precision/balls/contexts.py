@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 import mpmath
-from flint import arb, ctx, fmpz
+from flint import arb, arb_series, ctx, fmpz
 
 from symderiv.formula.known_functions import KNOWN
 from symderiv.foundation.errors import InputError
@@ -150,7 +150,7 @@ class _Reference(mpmath.MPContext):  # type: ignore[misc]
 
 
 class _BallNumbers:
-    """Arb's balls at the precision of the thread."""
+    """Arb's balls at the precision of the thread, and power series of balls."""
 
     zero = arb(0)
     one = arb(1)
@@ -174,7 +174,9 @@ class _BallNumbers:
     def mpf(self, value: arb | float | str) -> arb:
         return arb(value)
 
-    def asin(self, x: arb | float) -> arb:
+    def asin(self, x: arb | arb_series | float) -> arb | arb_series:
+        if isinstance(x, arb_series):
+            return x.asin()
         return arcsine(x if isinstance(x, arb) else arb(x))
 
     def atan2(self, y: arb | float, x: arb | float) -> arb:
@@ -212,8 +214,8 @@ class _DoubleNumbers:
 
 
 def _of_balls(method: str) -> Callable[..., arb]:
-    def function(self: object, x: arb | float) -> Any:
-        return getattr(x if isinstance(x, arb) else arb(x), method)()
+    def function(self: object, x: arb | arb_series | float) -> Any:
+        return getattr(x if isinstance(x, arb | arb_series) else arb(x), method)()
 
     return function
 

@@ -18,7 +18,7 @@ from flint import arb
 from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis import symmetric as state
-from symderiv.analysis.fixed_points import enclosed_root
+from symderiv.analysis.fixed_points.krawczyk import enclosed_root
 from symderiv.analysis.plateau.full_plateau import (
     _ETA,
     _NU,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symderiv.analysis.fixed_points import SymmetricFlow, integrated
+from symderiv.analysis.fixed_points.symmetric_flow import SymmetricFlow, integrated
 from symderiv.foundation.errors import ToleranceError
 
 LABELS = np.array([0, 0, 0, 1, 2])

@@ -1,10 +1,9 @@
-r"""Fixed points of flows: symmetric reduction, then Newton's method, in doubles or proved.
+"""The symmetric fixed point that a flow approaches, and the kinds of its eigenvectors.
 
 Permutations that leave a flow alone leave states alone whose entries are equal within orbits, and
 the flow stays in them. There a fixed point is approached by integrating and then found by SciPy's
 root finder; the Jacobian in all entries, by differences of eighth order, has eigenvectors that are
-symmetric or tell members of families apart. Where equations are given as expressions, Krawczyk's
-operator on balls turns a root that is known nearly into one that is proved.
+symmetric or tell members of families apart.
 """
 
 from __future__ import annotations
@@ -12,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from symderiv.foundation.errors import ToleranceError
 
-if TYPE_CHECKING:
-    import sympy as sp
-    from flint import arb
-
-__all__ = ["KindSpectrum", "SymmetricFlow", "enclosed_root", "integrated", "slopes_of"]
+__all__ = ["KindSpectrum", "SymmetricFlow", "differences", "integrated"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -138,7 +132,7 @@ class SymmetricFlow:
                 found = root(
                     self.slope,
                     start,
-                    jac=lambda y: _differences(self.slope, y, self.step),
+                    jac=lambda y: differences(self.slope, y, self.step),
                     method=method,
                     options={"xtol": 1e-15},
                 )
@@ -207,7 +201,7 @@ class SymmetricFlow:
             whole[self.free] = part
             return np.asarray(self.rates(whole)[self.free])
 
-        return _differences(rates, state[self.free], step)
+        return differences(rates, state[self.free], step)
 
     def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
         identity = np.eye(self.free.size)
@@ -231,7 +225,7 @@ class SymmetricFlow:
         return found
 
 
-def _differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:
+def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:
     """Return a Jacobian by central differences of order eight."""
     columns = []
     for n in range(point.size):
@@ -242,66 +236,3 @@ def _differences(rates: Callable[[Floats], Floats], point: Floats, step: float) 
             column += weight * (rates(point + shift) - rates(point - shift))
         columns.append(column / step)
     return np.array(columns).T
-
-
-def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
-    """Return the derivatives of expressions, row by row of their Jacobian."""
-    return [e.diff(x) for e in equations for x in unknowns]
-
-
-def enclosed_root(
-    equations: Sequence[sp.Expr],
-    unknowns: Sequence[sp.Symbol],
-    values: Mapping[sp.Symbol, arb],
-    start: Sequence[float],
-    bits: int,
-    slopes: Sequence[sp.Expr] | None = None,
-) -> list[arb]:
-    """Return a box that holds exactly one solution: Krawczyk's operator maps it into its own
-    interior.
-
-    Args:
-        equations: Expressions that vanish.
-        unknowns: As many symbols.
-        values: Balls for all other symbols.
-        start: A solution in doubles.
-        bits: Working precision.
-        slopes: What :func:`slopes_of` gives, if it is known.
-
-    Raises:
-        ToleranceError: None could be enclosed.
-    """
-    from flint import arb, arb_mat
-
-    from symderiv.precision.balls.expression_balls import balls_at
-    from symderiv.precision.balls.working import working_bits
-
-    size = len(unknowns)
-    slopes = slopes or slopes_of(equations, unknowns)
-
-    def at(expressions: Sequence[sp.Expr], state: Sequence[arb]) -> list[Any]:
-        place = {**values, **dict(zip(unknowns, state, strict=True))}
-        return balls_at(expressions, place, bits)
-
-    middle = [arb(float(x)) for x in start]
-    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
-    try:
-        with working_bits(bits):
-            for _ in range(2 + bits.bit_length()):
-                slope = arb_mat(size, size, at(slopes, middle))
-                step = slope.solve(arb_mat(size, 1, at(equations, middle)))
-                middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
-            slope = arb_mat(size, size, at(slopes, middle))
-            inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
-            correction = inverse * arb_mat(size, 1, at(equations, middle))
-            for spare in (16, 32, 48, 60):
-                radii = [(abs(x) * arb(2) ** (spare - bits)).mid() for x in middle]
-                box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
-                left = identity - inverse * arb_mat(size, size, at(slopes, box))
-                spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
-                image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
-                if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
-                    return image
-    except ZeroDivisionError:
-        pass
-    raise ToleranceError("the symmetric fixed point could not be enclosed")

@@ -1,0 +1,1 @@
+"""Fixed points of flows: found, proved, counted up to symmetry, and followed."""

@@ -1,0 +1,134 @@
+"""Which fixed point the unstable directions of another lead to, by integrating along them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.analysis.fixed_points.search import Found
+from symderiv.analysis.fixed_points.symmetric_flow import integrated
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+
+__all__ = ["Connection", "connections"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEP, _NEAR, _SYMMETRIC = 2e-3, 4e-4, 1e-9
+_LASTING, _STAGES, _LARGE = 60.0, 150, 1e4
+_COMBINATIONS = 4
+# Of the length of a step: what may be missing in Q for vectors to exist.
+_BENT = 0.05
+
+
+@dataclass(frozen=True)
+class Connection:
+    """An unstable direction followed to where it leads.
+
+    Attributes:
+        source: Number of the fixed point that is left.
+        rate: Eigenvalue of the direction per unit of α, its real part.
+        target: Number of the fixed point that is approached; None if the flow runs away or
+            approaches none of those that are known.
+        time: How long it takes, in units of α.
+    """
+
+    source: int
+    rate: float
+    target: int | None
+    time: float
+
+
+def connections(
+    flow: UnitFlow, jacobian: Callable[[Floats], Floats], points: Sequence[Found]
+) -> list[Connection]:
+    """Return where the flow goes from a small step along every unstable direction, both ways.
+
+    Of directions with equal rates some combinations are taken; steps that leave the states of
+    vectors are left out.
+    """
+    images = [flow.images(each.values) for each in points]
+    owners = np.repeat(np.arange(len(points)), [len(each) for each in images])
+    every = np.concatenate(images)
+    found: dict[tuple[int, float, int | None], Connection] = {}
+    slowest = min(each.slowest for each in points) if points else 1.0
+    for number, point in enumerate(points):
+        for rate, start in _departures(flow, jacobian(point.values), point):
+            target, time = _arrival(flow, start, (every, owners), slowest)
+            key = number, round(rate, 10), target
+            found.setdefault(key, Connection(number, rate, target, time))
+    return list(found.values())
+
+
+def _departures(flow: UnitFlow, slopes: Floats, point: Found) -> Iterator[tuple[float, Floats]]:
+    """Yield states one step away along unstable directions, with their rates per unit of α."""
+    values, vectors = np.linalg.eig(slopes)
+    rates = values.real * flow.unit
+    unstable = np.flatnonzero(rates > 1e-7 * np.max(np.abs(rates)))
+    random = np.random.default_rng(7)
+    scale = _STEP * (1 + np.max(np.abs(point.values)))
+    while unstable.size:
+        first = unstable[0]
+        equal = np.abs(values[unstable] - values[first]) < 1e-6 * np.max(np.abs(values))
+        space = np.column_stack(
+            [vectors[:, unstable[equal]].real, vectors[:, unstable[equal]].imag]
+        )
+        basis, sizes, _ = np.linalg.svd(space, full_matrices=False)
+        basis = basis[:, sizes > 1e-8]
+        directions = [*basis.T, *_kept_directions(flow, point, basis)]
+        if basis.shape[1] > 1:
+            directions += [
+                basis @ w for w in random.standard_normal((_COMBINATIONS, basis.shape[1]))
+            ]
+        for direction in directions:
+            for sign in (1.0, -1.0):
+                step = sign * scale * direction / np.max(np.abs(direction))
+                start = flow.inside(point.values + step)
+                if np.max(np.abs(start - point.values - step)) < _BENT * scale:
+                    yield float(rates[first]), start
+        unstable = unstable[~equal]
+
+
+def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Floats]:
+    """Yield directions in a space of several that some exchange leaves alone, one per exchange."""
+    orders, signs, *_ = flow.group
+    for number in point.kept if basis.shape[1] > 1 else ():
+        moved = signs[number][:, None] * basis[orders[number]]
+        values, vectors = np.linalg.eig(basis.T @ moved)
+        for value, vector in zip(values, vectors.T, strict=True):
+            if abs(value - 1) < 1e-6 and np.sum(np.abs(values - 1) < 1e-6) == 1:
+                yield basis @ vector.real
+
+
+def _arrival(
+    flow: UnitFlow, start: Floats, known: tuple[Floats, npt.NDArray[np.int64]], slowest: float
+) -> tuple[int | None, float]:
+    """Return the number of the fixed point that is approached, and when, per unit of α.
+
+    The flow is kept among states with the symmetries of the start, which rounding would leave.
+    """
+    every, owners = known
+    symmetric = _projector(flow, start)
+    last = min(1e7, _LASTING * flow.unit / slowest)
+    ends = [0.0, *np.geomspace(1.0, last, _STAGES)]
+    state = start
+    for begin, end in pairwise(ends):
+        reached = integrated(lambda y: symmetric @ flow.slope(y), state, end - begin, _LARGE)
+        if reached is None:
+            break
+        state = symmetric @ reached
+        apart = np.max(np.abs(every - state), axis=1)
+        nearest = int(np.argmin(apart))
+        if apart[nearest] < _NEAR * (1 + np.max(np.abs(state))):
+            return int(owners[nearest]), float(end / flow.unit)
+    return None, float("inf")
+
+
+def _projector(flow: UnitFlow, start: Floats) -> Floats:
+    orders, signs, *_ = flow.group
+    kept = np.flatnonzero(np.max(np.abs(flow.images(start) - start), axis=1) < _SYMMETRIC)
+    identity = np.eye(start.size)
+    return np.asarray(np.mean([signs[g][:, None] * identity[orders[g]] for g in kept], axis=0))

@@ -1,0 +1,104 @@
+"""Roots that are proved: Krawczyk's operator on balls maps a box into its own interior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.errors import ToleranceError
+
+if TYPE_CHECKING:
+    import sympy as sp
+    from flint import arb
+
+__all__ = ["enclosed_root", "proved_root", "slopes_of"]
+
+
+def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
+    """Return the derivatives of expressions, row by row of their Jacobian."""
+    return [e.diff(x) for e in equations for x in unknowns]
+
+
+def enclosed_root(
+    equations: Sequence[sp.Expr],
+    unknowns: Sequence[sp.Symbol],
+    values: Mapping[sp.Symbol, arb],
+    start: Sequence[float],
+    bits: int,
+    slopes: Sequence[sp.Expr] | None = None,
+) -> list[arb]:
+    """Return a box that holds exactly one solution of equations that are expressions.
+
+    Args:
+        equations: Expressions that vanish.
+        unknowns: As many symbols.
+        values: Balls for all other symbols.
+        start: A solution in doubles.
+        bits: Working precision.
+        slopes: What :func:`slopes_of` gives, if it is known.
+
+    Raises:
+        ToleranceError: None could be enclosed.
+    """
+    from symderiv.precision.balls.expression_balls import balls_at
+
+    derivatives = slopes or slopes_of(equations, unknowns)
+
+    def at(expressions: Sequence[sp.Expr], state: Sequence[arb]) -> list[Any]:
+        place = {**values, **dict(zip(unknowns, state, strict=True))}
+        return balls_at(expressions, place, bits)
+
+    return proved_root(lambda y: at(equations, y), lambda y: at(derivatives, y), start, bits)
+
+
+def proved_root(
+    equations: Callable[[Sequence[arb]], list[arb]],
+    slopes: Callable[[Sequence[arb]], list[arb]],
+    start: Sequence[float],
+    bits: int,
+) -> list[arb]:
+    """Return a box that holds exactly one root.
+
+    Args:
+        equations: Values over a box, shape (n,).
+        slopes: Their derivatives over it, row by row, shape (n n,).
+        start: A root in doubles.
+        bits: Working precision.
+
+    Raises:
+        ToleranceError: None could be enclosed.
+    """
+    from flint import arb, arb_mat
+
+    from symderiv.precision.balls.working import working_bits
+
+    size = len(start)
+    middle = [arb(float(x)) for x in start]
+    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
+    try:
+        with working_bits(bits):
+            for _ in range(2 + bits.bit_length()):
+                slope = arb_mat(size, size, slopes(middle))
+                step = slope.solve(arb_mat(size, 1, equations(middle)))
+                middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
+            slope = arb_mat(size, size, slopes(middle))
+            inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
+            correction = inverse * arb_mat(size, 1, equations(middle))
+            for spare in (16, 32, 48, 60):
+                radii = [_radius(x, spare - bits) for x in middle]
+                box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
+                left = identity - inverse * arb_mat(size, size, slopes(box))
+                spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
+                image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
+                if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
+                    return image
+    except (ZeroDivisionError, ValueError):
+        pass
+    raise ToleranceError("the fixed point could not be enclosed")
+
+
+def _radius(x: arb, exponent: int) -> arb:
+    """Return a radius in proportion to a number, and a little where it vanishes."""
+    from flint import arb
+
+    return ((abs(x) + arb((1, exponent // 4))) * arb((1, exponent))).mid()

@@ -1,0 +1,227 @@
+"""Fixed points in balls: existence, uniqueness and the index proved; or to many digits by mpmath.
+
+The equations are the printed module of arbitrary precision. Over balls it encloses the rates of all
+states in a box; over power series of length two with balls it encloses their derivatives too, so
+that Krawczyk's operator needs no other source of slopes. Modules that contain a quadrature or a
+comparison do not enclose; fixed points of theirs are found, not proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from flint import acb, acb_mat, arb, arb_mat, arb_series
+
+from symderiv.analysis.fixed_points.krawczyk import proved_root
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+from symderiv.foundation.errors import NotYetError, ToleranceError
+from symderiv.precision.balls.contexts import numbers
+from symderiv.precision.balls.working import working_bits
+
+__all__ = ["ExactFlow", "Proof", "spectral_module"]
+
+_BITS_PER_DIGIT = 3.33
+_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A fixed point in balls, each of which holds exactly one value.
+
+    Attributes:
+        values: Coordinates.
+        eigenvalues: Of the Jacobian, complex.
+        Q, R, generalization_error: Balls at the point.
+    """
+
+    values: list[arb]
+    eigenvalues: list[acb]
+    Q: list[list[arb]]
+    R: list[list[arb]]
+    generalization_error: arb
+
+    @property
+    def index(self) -> int | None:
+        """How many directions are unstable; None where the sign of a rate is not proved."""
+        parts = [each.real for each in self.eigenvalues]
+        if not all(part > 0 or part < 0 for part in parts):
+            return None
+        return sum(bool(part > 0) for part in parts)
+
+
+@lru_cache(maxsize=8)
+def spectral_module(student: str, teacher: str | None = None) -> SimpleNamespace:
+    """Return the module of plain descent whose functions take a context of numbers first.
+
+    Raises:
+        NotYetError: A mean has no closed form.
+    """
+    from symderiv_codegen import print_mpmath
+
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.lowering.programs.program import solver_program
+
+    equations = derive_equations(learning_problem(student, teacher))
+    names: dict[str, Any] = {}
+    # the text comes from our own printer; formulas were read by the allow-list before
+    exec(compile(print_mpmath(solver_program(equations, "spectral")), "spectral", "exec"), names)
+    return SimpleNamespace(**names)
+
+
+@dataclass(frozen=True)
+class ExactFlow:
+    """The equations of a flow in numbers of any precision.
+
+    Attributes:
+        flow: The same in doubles.
+        module: What :func:`spectral_module` gives.
+        exact: Numbers as formulas by the places where they lie in the packed state ("state") and
+            constants ("parameters"); those that are not there are the shortest decimals of doubles.
+    """
+
+    flow: UnitFlow
+    module: SimpleNamespace
+    exact: Mapping[str, Mapping[int, Callable[[], arb]]]
+
+    def proof(self, values: Sequence[float], digits: int) -> Proof:
+        """Return a box that holds exactly one fixed point, with all its eigenvalues.
+
+        Raises:
+            ToleranceError: None could be enclosed.
+            NotYetError: The module does not enclose.
+        """
+        bits = int(_BITS_PER_DIGIT * digits) + 60
+        with working_bits(bits), numbers(int(bits / _BITS_PER_DIGIT), "arb") as balls:
+            try:
+                box = proved_root(
+                    lambda y: self._rates(balls, y),
+                    lambda y: self._slopes(balls, y),
+                    values,
+                    bits,
+                )
+                slopes = self._slopes(balls, box)
+            except (TypeError, AttributeError) as error:
+                raise NotYetError(f"these equations do not enclose: {error}") from None
+            Q, R, error = self.observables(balls, box)
+            size = len(box)
+            return Proof(box, _eigenvalues(arb_mat(size, size, slopes)), Q, R, error)
+
+    def polished(self, values: np.ndarray, inverse: np.ndarray, digits: int) -> list[Any]:
+        """Return a fixed point with so many digits, by Newton's method with one fixed inverse of
+        the Jacobian in doubles: every round adds the digits that it has.
+
+        Raises:
+            ToleranceError: The rounds do not come to rest.
+        """
+        with numbers(digits + 10, "mpmath") as mp:
+            found = [mp.mpf(float(x)) for x in values]
+            for _ in range(_ROUNDS):
+                rates = [x / mp.mpf(self.flow.unit) for x in self._rates(mp, found)]
+                steps = [
+                    mp.fsum(float(a) * r for a, r in zip(row, rates, strict=True))
+                    for row in inverse
+                ]
+                found = [x - step for x, step in zip(found, steps, strict=True)]
+                if max(abs(step) for step in steps) < mp.mpf(10) ** (-digits - 3):
+                    return found
+        raise ToleranceError(f"{digits} digits of the fixed point were not reached")
+
+    def observables(self, context: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return Q, R and the generalisation error at coordinates."""
+        state, constants = self._fields(context, values)
+        K, M = self.flow.sizes["K"], self.flow.sizes["M"]
+        Q = [[context.zero] * K for _ in range(K)]
+        R = [[context.zero] * M for _ in range(K)]
+        known = {**state, **constants}
+        names = ("student_overlap", "cross_overlap", "eigenvalue", "weight", "T", "v", "v_teacher")
+        error = self.module.observables(context, *(known[name] for name in names), Q, R)
+        return Q, R, error
+
+    def _fields(self, context: Any, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the fields of a state and of the constants as nested lists."""
+        flow, found = self.flow, []
+        for which, name, vector in (
+            (0, "state", flow.begin),
+            (1, "parameters", flow.constants),
+        ):
+            flat: list[Any] = [context.mpf(repr(float(x))) for x in vector]
+            for place, value in self.exact.get(name, {}).items():
+                flat[place] = context.mpf(value())
+            if which == 0:
+                places = np.arange(flow.begin.size)
+                for place, value in zip(flow.place, values, strict=True):
+                    flat[place] = value
+                flat = [flat[p] for p in np.minimum(places, flow.mirror)]
+            slots = flow.packing(which).views(np.arange(len(flat)))
+            found.append({key: _nested(flat, each) for key, each in slots.items()})
+        return found[0], found[1]
+
+    def _rates(self, context: Any, values: Sequence[Any]) -> list[Any]:
+        state, constants = self._fields(context, values)
+        zeros = [context.zero] * self.flow.begin.size
+        slots = self.flow.packing(0).views(np.arange(self.flow.begin.size))
+        slopes = {key: _nested(zeros, each) for key, each in slots.items()}
+        self.module.right_hand_side(context, *state.values(), *constants.values(), *slopes.values())
+        flat: list[Any] = [None] * len(zeros)
+        for key, each in slots.items():
+            for index, place in np.ndenumerate(each):
+                entry = slopes[key]
+                for n in index:
+                    entry = entry[n]
+                flat[place] = entry
+        return [flat[place] for place in self.flow.place]
+
+    def _slopes(self, balls: Any, values: Sequence[arb]) -> list[arb]:
+        """Return the derivatives over a box, row by row."""
+        columns = []
+        for n in range(len(values)):
+            moved: list[Any] = list(values)
+            moved[n] = arb_series([values[n], arb(1)], 2)
+            columns.append(
+                [
+                    each[1] if isinstance(each, arb_series) else arb(0)
+                    for each in self._rates(balls, moved)
+                ]
+            )
+        return [column[row] for row in range(len(values)) for column in columns]
+
+
+def _nested(flat: Sequence[Any], places: np.ndarray) -> Any:
+    if places.ndim == 0:
+        return flat[int(places)]
+    return [_nested(flat, part) for part in places]
+
+
+def _eigenvalues(matrix: arb_mat) -> list[acb]:
+    """Return balls that hold the eigenvalues, as often as they occur; largest real part first."""
+    try:
+        found: list[acb] = acb_mat(matrix).eig(multiple=True)
+    except (ValueError, ArithmeticError):
+        found = _discs(matrix)
+    return sorted(found, key=lambda each: -float(each.real.mid()))
+
+
+def _discs(matrix: arb_mat) -> list[acb]:
+    """Return Gershgorin's discs of a matrix in the basis of its eigenvectors in doubles.
+
+    Discs that overlap hold together as many eigenvalues as there are of them.
+    """
+    size = matrix.nrows()
+    middle = np.array([float(x.mid()) for x in matrix.entries()]).reshape(size, size)
+    vectors = np.linalg.eig(middle)[1].astype(complex)
+    basis = acb_mat(size, size, [acb(x.real, x.imag) for x in vectors.ravel()])
+    try:
+        similar = basis.solve(acb_mat(matrix) * basis)
+    except ZeroDivisionError:
+        return [acb("nan")] * size
+    found = []
+    for n in range(size):
+        radius = sum((abs(similar[n, m]) for m in range(size) if m != n), arb(0)).upper()
+        found.append(similar[n, n] + acb(arb(0, radius), arb(0, radius)))
+    return found

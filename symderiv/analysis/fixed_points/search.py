@@ -1,0 +1,233 @@
+"""Fixed points of a flow, found by Newton's method from many starts and in symmetric subspaces.
+
+States that a group of exchanges leaves alone form a space that the flow does not leave, and so do
+states in which some students are one vector. In each of these spaces, and in the whole, SciPy's
+root finder starts from drawn, given and slow states of trajectories. What it finds is counted once
+for all its images under symmetries. Nothing here proves that no other fixed point exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.integrate import solve_ivp
+from scipy.optimize import root
+
+from symderiv.analysis.fixed_points.unit_flow import SAME, UnitFlow
+from symderiv.foundation.packing import families_of
+
+__all__ = ["Found", "found_points", "spaces_of"]
+
+Floats = npt.NDArray[np.float64]
+Jacobian = Callable[[Floats], Floats]
+
+_STILL = 1e-11
+_LARGE = 1e4
+_PAIRS = 400
+_NEUTRAL = 1e-7
+_LOOSE = 2e-3
+
+
+@dataclass(frozen=True)
+class Found:
+    """A fixed point, one for all its images.
+
+    Attributes:
+        values: Coordinates of the chosen image.
+        orbit: How many images it has.
+        kept: Numbers of the symmetries that keep it.
+        residual: Largest rate that is left, in the unit of the flow.
+        eigenvalues: Of the Jacobian in coordinates, per unit of α, largest real part first.
+    """
+
+    values: Floats
+    orbit: int
+    kept: npt.NDArray[np.int64]
+    residual: float
+    eigenvalues: npt.NDArray[np.complex128]
+
+    @property
+    def neutral(self) -> int:
+        """How many eigenvalues cannot be told from the imaginary axis."""
+        return int(np.sum(np.abs(self.eigenvalues.real) <= self._small))
+
+    @property
+    def index(self) -> int:
+        """How many directions are unstable."""
+        return int(np.sum(self.eigenvalues.real > self._small))
+
+    @property
+    def slowest(self) -> float:
+        """The least rate, growing or decaying, that is not neutral."""
+        sizes = np.abs(self.eigenvalues.real)
+        return float(np.min(sizes[sizes > self._small], initial=np.max(sizes)))
+
+    @property
+    def _small(self) -> float:
+        return _NEUTRAL * float(np.max(np.abs(self.eigenvalues)))
+
+
+def found_points(
+    flow: UnitFlow,
+    jacobian: Jacobian,
+    given: Sequence[Floats] = (),
+    starts: int = 12,
+    runs: int = 4,
+) -> list[Found]:
+    """Return the fixed points that were found.
+
+    Args:
+        flow: What vanishes.
+        jacobian: Its derivatives in coordinates, shape (n, n), in the unit of the flow.
+        given: States to start from, as coordinates.
+        starts: Drawn states in each invariant space; ten times as many in the whole.
+        runs: Trajectories, whose slow states are starts too.
+    """
+    drawn = [state[flow.place] for state in flow.samples(10 * starts, seed=1)]
+    slow = [each for start in (*given, *drawn[:runs]) for each in _slow_states(flow, start)]
+    found: list[Found] = []
+    for basis in spaces_of(flow):
+        whole = basis.shape[0] == basis.shape[1]
+        for start in [*given, *slow, *drawn[: None if whole else starts]]:
+            values = _newton(flow, jacobian, basis, start)
+            if values is None or any(
+                # along a neutral direction a root is known to the square root of rounding
+                flow.same(each.values, values, _LOOSE if each.neutral else SAME)
+                for each in found
+            ):
+                continue
+            point = measured(flow, jacobian, values)
+            if point is not None:
+                found.append(point)
+    return found
+
+
+def measured(flow: UnitFlow, jacobian: Jacobian, values: Floats) -> Found | None:
+    """Return what is known of a fixed point, None where the flow is not smooth."""
+    chosen, orbit, kept = flow.canonical(values)
+    slopes = jacobian(chosen)
+    if not np.all(np.isfinite(slopes)):
+        return None
+    rates = np.linalg.eigvals(slopes) * flow.unit
+    order = np.lexsort((-rates.imag, -rates.real.round(12)))
+    residual = float(np.max(np.abs(flow.slope(chosen))))
+    return Found(chosen, orbit, kept, residual, rates[order])
+
+
+def _newton(flow: UnitFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
+    """Return the root that is reached inside a space, None if there is none."""
+    inner = basis.T @ start
+    with np.errstate(all="ignore"):
+        if not np.all(np.isfinite(flow.slope(basis @ inner))):
+            return None
+        reached = root(
+            lambda z: basis.T @ flow.slope(basis @ z),
+            inner,
+            jac=lambda z: basis.T @ jacobian(basis @ z) @ basis,
+            options={"xtol": 1e-13, "maxfev": 200},
+        ).x
+        for _ in range(2):
+            slope = basis.T @ flow.slope(basis @ reached)
+            matrix = basis.T @ jacobian(basis @ reached) @ basis
+            if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(matrix))):
+                return None
+            reached = reached - np.linalg.lstsq(matrix, slope, rcond=1e-10)[0]
+    values = np.asarray(basis @ reached)
+    scale = 1 + np.max(np.abs(values))
+    still = np.max(np.abs(flow.slope(values))) < _STILL * scale
+    return values if still and scale < _LARGE else None
+
+
+def _slow_states(flow: UnitFlow, start: Floats) -> Iterator[Floats]:
+    """Yield the states of a trajectory at which its rates are least for a while, and its end."""
+    times = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 80)])
+    with np.errstate(all="ignore"):
+        try:
+            run = solve_ivp(
+                lambda _, y: flow.slope(y), (0, 1e4), start, "LSODA", t_eval=times, rtol=1e-7
+            )
+        except (ValueError, ArithmeticError):
+            return
+    rows = run.y.T[np.all(np.isfinite(run.y.T), axis=1)]
+    speed = [np.max(np.abs(flow.slope(row))) for row in rows]
+    for n in range(1, len(rows)):
+        if n == len(rows) - 1 or speed[n - 1] >= speed[n] < speed[n + 1]:
+            yield rows[n]
+
+
+def spaces_of(flow: UnitFlow) -> list[Floats]:
+    """Return bases of the whole and of all invariant spaces, shapes (n, m), largest m last.
+
+    Groups of exchanges are those that one or two of them generate.
+    """
+    n = flow.place.size
+    orders, signs, *_ = flow.group
+    identity = np.eye(n)
+    matrices = [sign[:, None] * identity[order] for order, sign in zip(orders, signs, strict=True)]
+    random = np.random.default_rng(3)
+    pairs = list(combinations(range(len(matrices)), 2))
+    if len(pairs) > _PAIRS:
+        pairs = [pairs[k] for k in random.choice(len(pairs), _PAIRS, replace=False)]
+    kept = [[identity - matrix] for matrix in matrices]
+    kept += [[identity - matrices[a], identity - matrices[b]] for a, b in pairs]
+    merged = [None, *_merged(flow)]
+    found: dict[tuple[bytes, ...], Floats] = {}
+    for one in merged:
+        for conditions in kept:
+            whole = conditions if one is None else [*conditions, identity - one]
+            basis = _kernel(np.concatenate(whole))
+            if not basis.shape[1]:
+                continue
+            projector = basis @ basis.T
+            images = [m @ projector @ m.T for m in matrices]
+            # spaces that a symmetry takes to each other hold the same points
+            key = min(np.round(each, 6).__add__(0.0).tobytes() for each in images)
+            found.setdefault((key,), basis)
+    return sorted(found.values(), key=lambda basis: basis.shape[1])
+
+
+def _merged(flow: UnitFlow) -> Iterator[Floats]:
+    """Yield projectors on states in which some students are one vector, for all partitions."""
+    K = flow.sizes["K"]
+    for labels in _partitions(K):
+        first = np.array([labels.index(label) for label in labels])
+        if len(set(labels)) == K:
+            continue
+        classes: dict[tuple[object, ...], list[int]] = {}
+        places = np.full(flow.begin.size, -1)
+        places[flow.place] = np.arange(flow.place.size)
+        for name, entries in flow.packing(0).views(places).items():
+            axes = flow.axes[0][name]
+            for index, number in np.ndenumerate(entries):
+                if number < 0:
+                    continue
+                units = [
+                    int(first[i]) if axis == "K" else i for i, axis in zip(index, axes, strict=True)
+                ]
+                if families_of(name)[:1] == families_of(name)[1:]:
+                    units[:2] = sorted(units[:2])
+                classes.setdefault((name, *units), []).append(int(number))
+        projector = np.zeros((flow.place.size, flow.place.size))
+        for members in classes.values():
+            projector[np.ix_(members, members)] = 1 / len(members)
+        yield projector
+
+
+def _partitions(size: int) -> Iterator[list[int]]:
+    """Yield all ways to put units into classes, as the class of each."""
+    if size == 1:
+        yield [0]
+        return
+    for labels in _partitions(size - 1):
+        for label in range(max(labels) + 2):
+            yield [*labels, label]
+
+
+def _kernel(conditions: Floats) -> Floats:
+    _, sizes, rows = np.linalg.svd(conditions)
+    rank = int(np.sum(sizes > 1e-9))
+    return np.asarray(rows[rank:].T)

@@ -1,0 +1,352 @@
+"""The fixed points of a problem: found, proved where equations are closed, and connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.analysis.fixed_points.connections import connections
+from symderiv.analysis.fixed_points.search import Found, found_points
+from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.packing import families_of
+from symderiv.integrate.flows.components import ComponentsFlow
+
+if TYPE_CHECKING:
+    from flint import arb
+    from matplotlib.axes import Axes
+
+    from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = ["FixedPoints", "fixed_points_of"]
+
+_STEP = 4e-3
+_MOST_DIGITS = 1000
+_DOUBLE = 15
+_LARGE_FLOW = 400
+
+
+class FixedPoints(Answer):
+    """The fixed points that were found, one for all that symmetries take to each other.
+
+    Attributes:
+        points: a dictionary for each, those that vectors can have first, by index and error:
+            ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
+            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
+            directions are unstable, and ``neutral``, how many cannot be told from neutral;
+            ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
+            exchange in it; ``physical``, whether vectors with these overlaps exist;
+            ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
+            of every order parameter, proved or estimated; ``residual``.
+        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
+            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
+        symmetries: how many exchanges of units leave the flow alone.
+        complete: False: nothing proves that there are no others.
+    """
+
+    _title = "Fixed points"
+
+    def _summary(self) -> Summary:
+        record = self._record
+        proved = sum(each["certified"] for each in record["points"])
+        rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
+        rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
+        rows.append(("points", f"{len(record['points'])} found, {proved} of them proved"))
+        return Summary(self._title, rows, [_CAUTION])
+
+    def _document(self) -> Part:
+        heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
+        rows = [
+            [
+                str(number),
+                f"{float(each['generalization_error']):.8g}",
+                str(each["index"]) + (f" + {each['neutral']}?" if each["neutral"] else ""),
+                str(each["orbit"]),
+                f"{float(each['eigenvalues'][0][0]):.6g}",
+                ("proved" if each["certified"] else "found")
+                + ("" if each["physical"] else ", no vectors"),
+                each["symmetry"],
+                self._led_to(number),
+            ]
+            for number, each in enumerate(self._record["points"], 1)
+        ]
+        return Part("", [self._summary(), Tabular(heads, rows, sides="rrrrrlll")])
+
+    def _led_to(self, number: int) -> str:
+        found = {
+            "none known" if each["target"] is None else str(each["target"])
+            for each in self._record["connections"]
+            if each["source"] == number
+        }
+        return ", ".join(sorted(found))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the points by index and error, with arrows to where unstable directions lead.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+        """
+        axes: Axes = drawing("fixed_point_plots").saddle_axes(
+            self._record["points"], self._record["connections"], ax
+        )
+        return axes
+
+
+_CAUTION = "points are those that were found; that there are no others is not proved"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
+
+    study: Study
+    own: Flow
+    flow: UnitFlow
+
+    @classmethod
+    def of(cls, study: Study, initial: Start | None) -> Stated:
+        """Return the flow of a study, from a start that has its teachers and inputs.
+
+        Raises:
+            InputError: the rates depend on more than the state, or on several classes of inputs.
+        """
+        own = flow_at(study, start_of(study, initial))
+        if isinstance(own, ComponentsFlow):
+            raise InputError("must be inputs of one class here", argument="inputs")
+        state = own.state
+        sizes = {"K": state.K, "M": state.M, "L": state.L}
+        layout = own.layout["state"], own.layout["parameters"]
+        eta = study.training.learning_rate
+        begin, constants = own.begin.copy(), own.parameters.copy()
+        return cls(study, own, UnitFlow(_rates_of(own), layout, sizes, begin, constants, eta))
+
+    def jacobian(self, values: np.ndarray) -> np.ndarray:
+        """Return the derivatives of the rates by all coordinates."""
+        return differences(self.flow.slope, values, _STEP)
+
+    def error_at(self, values: np.ndarray) -> float:
+        """Return the generalisation error at coordinates."""
+        sizes = self.flow.sizes
+        Q, R = np.empty((sizes["K"], sizes["K"])), np.empty((sizes["K"], sizes["M"]))
+        state = np.ascontiguousarray(self.flow.state(values))
+        module = self.own.kernel.module
+        return float(module.flat_observables(state, self.own.sizes, self.flow.constants, Q, R))
+
+    def exact(self) -> ExactFlow:
+        """Return the same flow with its numbers as formulas, for proofs.
+
+        Raises:
+            NotYetError: its equations have no closed form.
+        """
+        from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
+
+        if self.study.rule_keys:
+            raise NotYetError("other rules than plain descent of the squared loss have no proofs")
+        study, exact = self.study, {}
+        for which, vector, name, key in (
+            (0, "state", "v", "student_weights"),
+            (1, "parameters", "v_teacher", "teacher_weights"),
+        ):
+            given = getattr(study.network, key)
+            if isinstance(given, str):
+                place = self.flow.packing(which).slices[name]
+                value = partial(_ball_of, given, study.K, study.M)
+                exact[vector] = dict.fromkeys(range(place.start, place.stop), value)
+        module = spectral_module(study.student_activation, study.network.teacher_activation)
+        return ExactFlow(self.flow, module, exact)
+
+
+def _rates_of(own: Flow) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
+
+    def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        found = np.empty_like(state)
+        right_hand_side(0.0, state, own.sizes, constants, found)
+        return found
+
+    return rates
+
+
+def _ball_of(formula: str, K: int, M: int) -> arb:
+    """Return an output weight that is a formula in K and M, at the working precision."""
+    from flint import ctx
+
+    from symderiv.formula import parse_formula
+    from symderiv.precision import ball_at
+
+    tree = parse_formula(formula, ("K", "M"))
+    values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
+    return ball_at(tree.subs(values), {}, ctx.prec)
+
+
+def fixed_points_of(
+    study: Study,
+    initial: Start | None,
+    *,
+    digits: int,
+    starts: int,
+    unconnected: bool,
+) -> FixedPoints:
+    """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
+    if not 1 <= digits <= _MOST_DIGITS:
+        raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
+    if starts < 1:
+        raise InputError(f"{starts} is not positive", argument="starts")
+    stated = Stated.of(study, initial)
+    flow = stated.flow
+    if flow.place.size > _LARGE_FLOW:
+        raise InputError(
+            f"{flow.place.size} order parameters are too many to look for all fixed points; take "
+            "fewer distinct eigenvalues",
+            argument="distinct_eigenvalues",
+        )
+    given = [flow.begin[flow.place]]
+    found = found_points(flow, stated.jacobian, given, starts)
+    found.sort(
+        key=lambda each: (
+            not flow.physical(each.values),
+            each.index,
+            round(stated.error_at(each.values), 10),
+        )
+    )
+    real = [each for each in found if flow.physical(each.values)]
+    edges = connections(flow, stated.jacobian, real) if not unconnected else []
+    return FixedPoints(
+        {
+            "activation": study.student_activation,
+            "students": study.K,
+            "teachers": study.M,
+            "learning_rate": study.training.learning_rate,
+            "order": study.training.order,
+            "symmetries": len(flow.group[0]),
+            "points": _records(stated, found, digits),
+            "connections": [
+                {
+                    "source": each.source + 1,
+                    "target": None if each.target is None else each.target + 1,
+                    "rate": each.rate,
+                    "time": each.time,
+                }
+                for each in edges
+            ],
+            "complete": False,
+            "warnings": [_CAUTION],
+        }
+    )
+
+
+def _records(stated: Stated, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
+    try:
+        exact = stated.exact()
+    except NotYetError:
+        exact = None
+        if digits > _DOUBLE:
+            raise
+    return [_record(stated, exact, each, digits) for each in found]
+
+
+def _record(stated: Stated, exact: ExactFlow | None, point: Found, digits: int) -> dict[str, Any]:
+    """Return what is known of a point, proved where it can be."""
+    flow, proof = stated.flow, None
+    if exact is not None and not point.neutral:
+        try:
+            proof = exact.proof(list(point.values), digits)
+        except (ToleranceError, NotYetError):
+            proof = None
+    numbers = _in_doubles(stated, point) if proof is None else _in_balls(proof, digits)
+    views = flow.packing(0).views(flow.state(point.values))
+    others = {name: each.tolist() for name, each in views.items() if not families_of(name)}
+    if proof is None and digits > _DOUBLE:
+        if exact is None or point.neutral:
+            raise ToleranceError(f"{digits} digits of a degenerate fixed point are not known")
+        numbers |= _polished(exact, stated, point, digits)
+    return {
+        **numbers,
+        **others,
+        "index": point.index if proof is None or proof.index is None else proof.index,
+        "neutral": point.neutral,
+        "orbit": point.orbit,
+        "symmetry": _symmetry(flow, point),
+        "physical": flow.physical(point.values),
+        "certified": proof is not None and proof.index is not None,
+        "residual": point.residual * flow.unit,
+    }
+
+
+def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
+    from symderiv.precision.balls.decimals import Outward
+    from symderiv.precision.balls.working import working_bits
+
+    outward = Outward(digits)
+    with working_bits(4 * digits + 200):
+        number = outward.number
+        eigenvalues = [[number(each.real), number(each.imag)] for each in proof.eigenvalues]
+        return {
+            "Q": [[number(x) for x in row] for row in proof.Q],
+            "R": [[number(x) for x in row] for row in proof.R],
+            "generalization_error": number(proof.generalization_error),
+            "eigenvalues": eigenvalues,
+            "error": float(max(x.rad() for x in proof.values)),
+        }
+
+
+def _in_doubles(stated: Stated, point: Found) -> dict[str, Any]:
+    flow = stated.flow
+    state = stated.own.state
+    views = flow.packing(0).views(flow.state(point.values))
+    slopes = stated.jacobian(point.values)
+    step = np.linalg.lstsq(slopes, flow.slope(point.values), rcond=1e-12)[0]
+    return {
+        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
+        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        "generalization_error": stated.error_at(point.values),
+        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
+        "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),
+    }
+
+
+def _polished(exact: ExactFlow, stated: Stated, point: Found, digits: int) -> dict[str, Any]:
+    from symderiv.precision.balls.contexts import numbers
+
+    inverse = np.linalg.inv(stated.jacobian(point.values))
+    found = exact.polished(point.values, inverse, digits)
+    with numbers(digits + 10, "mpmath") as mp:
+        Q, R, error = exact.observables(mp, found)
+        return {
+            "Q": [[mp.nstr(x, digits) for x in row] for row in Q],
+            "R": [[mp.nstr(x, digits) for x in row] for row in R],
+            "generalization_error": mp.nstr(error, digits),
+        }
+
+
+def _symmetry(flow: UnitFlow, point: Found) -> str:
+    """Return which units the symmetries that keep a point exchange, those of one vector with =."""
+    *_, students, teachers = flow.group
+    Q = flow.packing(0).views(flow.state(point.values))["student_overlap"]
+    scale = 1e-6 * np.max(np.abs(Q))
+
+    def joined(units: list[int]) -> str:
+        alike = np.max(np.abs(Q[np.ix_(units, units)] - Q[units[0], units[0]])) < scale
+        return (" = " if alike else " ~ ").join(str(n + 1) for n in units)
+
+    by_students = [joined(units) for units in exchanged(students[point.kept])]
+    by_teachers = [
+        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.kept])
+    ]
+    return f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}"
