@@ -106,8 +106,8 @@ class ExactFlow:
                     bits,
                 )
                 slopes = self._slopes(balls, box)
-            except (TypeError, AttributeError) as error:
-                raise NotYetError(f"these equations do not enclose: {error}") from None
+            except (TypeError, AttributeError) as cause:
+                raise NotYetError(f"these equations do not enclose: {cause}") from None
             Q, R, error = self.observables(balls, box)
             size = len(box)
             return Proof(box, _eigenvalues(arb_mat(size, size, slopes)), Q, R, error)

@@ -112,7 +112,7 @@ def measured(flow: UnitFlow, jacobian: Jacobian, values: Floats) -> Found | None
     slopes = jacobian(chosen)
     if not np.all(np.isfinite(slopes)):
         return None
-    rates = np.linalg.eigvals(slopes) * flow.unit
+    rates = np.linalg.eigvals(slopes).astype(np.complex128) * flow.unit
     order = np.lexsort((-rates.imag, -rates.real.round(12)))
     residual = float(np.max(np.abs(flow.slope(chosen))))
     return Found(chosen, orbit, kept, residual, rates[order])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -187,12 +187,17 @@ def _ball_of(formula: str, K: int, M: int) -> arb:
     """Return an output weight that is a formula in K and M, at the working precision."""
     from flint import ctx
 
+    return _ball_at(formula, K, M, ctx.prec)
+
+
+@lru_cache(maxsize=64)
+def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
     from symderiv.formula import parse_formula
     from symderiv.precision import ball_at
 
     tree = parse_formula(formula, ("K", "M"))
     values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
-    return ball_at(tree.subs(values), {}, ctx.prec)
+    return ball_at(tree.subs(values), {}, bits)
 
 
 def fixed_points_of(

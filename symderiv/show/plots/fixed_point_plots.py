@@ -63,7 +63,7 @@ def saddle_axes(
             )
     for number, place in places.items():
         axis.annotate(str(number), place, ha="center", va="center", color="white", fontsize=8)
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.locator_params(axis="x", integer=True)
     axis.set_xlabel("unstable directions")
     axis.set_ylabel("generalisation error")
     axis.margins(0.12)

@@ -125,6 +125,7 @@ CALLS = {
         {"--plot": "f.pdf"},
     ),
     "one-step": Call(("o.toml",), ("o.toml",), {"--plot": "f.svg"}),
+    "fixed-points": Call(("s.toml", "--starts", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
     "verify": Call(
         ("p.toml", "--processes", "1"),
         ("p.toml",),
@@ -140,6 +141,7 @@ INPUTS = {
 FILES = {
     ("verify", "--ledger"): ("folder/ledger.json", "folder/ledger.html"),
     ("asymptotics", "--plot"): ("f.svg",),
+    ("fixed-points", "--plot"): ("f.svg",),
     ("sweep", "--page"): ("page.html",),
     ("sweep", "--netcdf"): ("r.nc",),
     ("map", "--output"): ("r.nc",),

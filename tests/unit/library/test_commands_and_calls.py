@@ -125,6 +125,10 @@ CASES: dict[str, tuple[str, Any]] = {
         "one-step one.toml --quick",
         lambda: sd.OneStep.from_toml("one.toml").quick().run(),
     ),
+    "fixed-points": (
+        "fixed-points s.toml --unconnected --starts 2",
+        lambda: sd.Problem.from_toml("s.toml").fixed_points(unconnected=True, starts=2),
+    ),
     "verify": (
         "verify saad-solla-1995 --equation {equation}",
         lambda: sd.verify("saad-solla-1995", "{equation}"),

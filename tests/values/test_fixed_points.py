@@ -1,0 +1,141 @@
+"""Fixed points of the full flow by routes that do not share Newton's method or its Jacobian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import symderiv as sd
+from symderiv.api.results.stationary import FixedPoints
+
+
+def alike(students: int = 2, teachers: int = 2, **others: Any) -> sd.Problem:
+    given: dict[str, Any] = {
+        "activation": "erf",
+        "learning_rate": 0.5,
+        "draw": "mean",
+        "teacher": "orthogonal",
+    }
+    return sd.Problem(students=students, teachers=teachers, **{**given, **others})
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> FixedPoints:
+    return alike().fixed_points(digits=30)
+
+
+def test_the_plateau_is_one_row_with_the_same_digits(catalogue: FixedPoints) -> None:
+    plateau = sd.plateau(units=2, learning_rate="1/2", T1=1, D1=0, T2=1, D2=0, digits=30, full=True)
+    for state in (plateau.full_flow, plateau.full_flow_equal_students):
+        (row,) = [each for each in catalogue.points if each["Q"][0][0] == state["Q"]]
+        assert row["certified"]
+        assert row["orbit"] == 1
+        assert row["Q"][0][1] == row["Q"][1][0] == state["C"]
+        assert {entry for entries in row["R"] for entry in entries} == {state["R"]}
+        assert row["generalization_error"] == state["generalization_error"]
+        assert row["eigenvalues"][0][0] == state["unstable_eigenvalue"]
+
+
+def test_perfect_learning_is_proved_and_is_one_point_of_two_images(catalogue: FixedPoints) -> None:
+    row = catalogue.points[0]
+    assert row["certified"]
+    assert row["index"] == 0
+    assert row["orbit"] == 2
+    assert np.allclose(np.array(row["Q"], dtype=float), np.eye(2), atol=1e-25)
+    assert abs(np.linalg.det(np.array(row["R"], dtype=float))) == pytest.approx(1, abs=1e-25)
+
+
+def test_at_first_order_the_plateau_is_that_of_saad_and_solla() -> None:
+    found = alike(order="small-learning-rate").fixed_points(unconnected=True)
+    saddles = [row for row in found.points if row["physical"] and row["index"]]
+    (row,) = saddles
+    assert np.allclose(row["Q"], 1 / 3, atol=1e-4)
+    assert np.allclose(row["R"], 1 / np.sqrt(6), atol=1e-4)
+    # erf: differences of students are neutral, so that there is no isolated point to prove
+    assert row["index"] == 1
+    assert row["neutral"] == 2
+    assert not row["certified"]
+
+
+def test_the_index_is_the_number_of_directions_that_trajectories_leave_by() -> None:
+    problem = alike()
+    flow, lasting = problem.rhs(), 300.0
+    for row in problem.fixed_points(unconnected=True).points:
+        centre = flow.pack({"Q": row["Q"], "R": row["R"]}) if row["physical"] else None
+        if centre is None:
+            continue
+        # Q_11, Q_12 with Q_21, Q_22, R
+        directions = np.zeros((7, centre.size))
+        for n, places in enumerate([[0], [1, 2], [3], [4], [5], [6], [7]]):
+            directions[n, places] = 1.0
+        grown = []
+        for direction in directions:
+            ends = [
+                solve_ivp(
+                    flow, (0, lasting), centre + s * 1e-6 * direction, rtol=1e-11, atol=1e-14
+                ).y[:, -1]
+                for s in (1, -1)
+            ]
+            grown.append((ends[0] - ends[1])[[0, 1, 3, 4, 5, 6, 7]] / 2e-6)
+        multipliers = np.linalg.eigvals(np.array(grown).T)
+        rates = np.sort(np.log(np.abs(multipliers)) / lasting)[::-1]
+        assert np.sum(rates > 0) == row["index"]
+        expected = np.array(row["eigenvalues"])[:, 0]
+        # what decays faster is smaller than the errors of the integration
+        slow = expected > -0.05
+        assert np.allclose(rates[slow], expected[slow], rtol=1e-3, atol=1e-6)
+
+
+def test_precise_trajectories_end_where_saddles_are_said_to_lead() -> None:
+    problem = alike()
+    found = problem.fixed_points()
+    for edge in found.connections:
+        source, target = (found.points[edge[name] - 1] for name in ("source", "target"))
+        if edge["rate"] < 0.01 or target["index"]:
+            continue
+        Q, R = np.array(source["Q"]), np.array(source["R"])
+        apart = 1e-3 * np.array([[1, -1], [-1, 1]])
+        begin = {"Q": Q + 1e-4 * np.eye(2), "R": R + apart}
+        end = problem.solve(end=8000, initial=begin).final
+        assert np.allclose(np.abs(np.linalg.det(end.R)), 1, atol=1e-6)
+        assert np.allclose(end.Q, target["Q"], atol=1e-6)
+    assert {(e["source"], e["target"]) for e in found.connections} >= {(2, 1), (3, 1), (3, 2)}
+
+
+@pytest.mark.parametrize(
+    ("students", "teachers", "others"),
+    [
+        (1, 2, {}),
+        (2, 1, {"label_noise": 0.3}),
+        (2, 2, {"activation": "relu", "learning_rate": 0.3}),
+        (2, 2, {"weight_decay": 0.002, "order": "small-learning-rate"}),
+    ],
+)
+def test_rates_vanish_at_every_point(students: int, teachers: int, others: dict[str, Any]) -> None:
+    problem = alike(students, teachers, **others)
+    T = np.array([[1.5, 0.3], [0.3, 0.8]])[:teachers, :teachers]
+    start = {"Q": 0.1 * np.eye(students), "R": np.full((students, teachers), 0.02), "T": T}
+    found = problem.fixed_points(initial=start, starts=4, unconnected=True)
+    assert found.points
+    for row in found.points:
+        if row["physical"]:
+            rates = problem.rates(Q=row["Q"], R=row["R"], T=T)
+            assert max(np.max(np.abs(rates.dQ)), np.max(np.abs(rates.dR))) < 1e-9
+            assert rates.generalization_error == pytest.approx(
+                row["generalization_error"], abs=1e-9
+            )
+
+
+def test_more_students_than_teachers_have_a_minimum_that_is_not_perfect() -> None:
+    problem = alike(3, 2)
+    found = problem.fixed_points(starts=6, unconnected=True)
+    stuck = [r for r in found.points if r["physical"] and not r["index"] and not r["neutral"]]
+    (worse, *_) = [row for row in stuck if row["generalization_error"] > 1e-4]
+    assert worse["certified"]
+    begin = {"Q": np.array(worse["Q"]) + 1e-4 * np.eye(3), "R": np.array(worse["R"])}
+    end = problem.solve(end=20_000, initial=begin).final
+    assert np.allclose(end.Q, worse["Q"], atol=1e-6)
+    assert np.allclose(end.R, worse["R"], atol=1e-6)
