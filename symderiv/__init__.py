@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from symderiv.api.results.rates import Rates as Rates
     from symderiv.api.results.run_comparison import compare as compare
     from symderiv.api.results.shown_equations import Equations as Equations
-    from symderiv.api.results.stationary import FixedPoints as FixedPoints
     from symderiv.api.results.verified import Verdicts as Verdicts
     from symderiv.api.results.verified import verify as verify
     from symderiv.api.stated import System as System
@@ -103,7 +102,6 @@ _PUBLIC = {
     "localise": "symderiv.api.results.localise",
     "NLGP": "symderiv.problem.input_models",
     "SinglePulse": "symderiv.problem.input_models",
-    "FixedPoints": "symderiv.api.results.stationary",
     "Plateau": "symderiv.api.results.plateau",
     "plateau": "symderiv.api.results.plateau",
     "Problem": "symderiv.api.problem",
