@@ -868,6 +868,7 @@ class Problem(Shown):
         digits: int = 15,
         starts: int = 12,
         unconnected: bool = False,
+        follow: Mapping[str, Sequence[float]] | None = None,
     ) -> FixedPoints:
         """Return the fixed points of the flow that are found, each proved where it can be.
 
@@ -882,6 +883,8 @@ class Problem(Shown):
             digits: significant digits, 1 to 1000.
             starts: drawn states in each invariant space; ten times as many in the whole.
             unconnected: leave out where the unstable directions of every point lead.
+            follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
+                followed between them, around folds, and so are branches that leave them.
 
         Raises:
             InputError: an argument is not acceptable, or rates depend on more than the state.
@@ -891,7 +894,12 @@ class Problem(Shown):
 
         with naming_arguments():
             return fixed_points_of(
-                self._study, initial, digits=digits, starts=starts, unconnected=unconnected
+                self._study,
+                initial,
+                digits=digits,
+                starts=starts,
+                unconnected=unconnected,
+                follow=follow or {},
             )
 
     def late(

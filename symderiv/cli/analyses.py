@@ -120,10 +120,14 @@ def localise(
     shown(found, json_, plot=figure, animation=moving)
 
 
-@calling("api/problem:Problem.fixed_points", but=("initial",))
+@calling("api/problem:Problem.fixed_points", but=("initial", "follow"))
 def fixed_points(
     study: StudyFile,
     set_: Set = None,
+    continue_: Annotated[
+        str | None,
+        option("--continue", "Follow the points in a key between two ends.", "KEY=LOW:HIGH"),
+    ] = None,
     plot: PlotOption = None,
     force: Force = False,
     json_: Json = False,
@@ -135,7 +139,11 @@ def fixed_points(
     """
     figure = plot_output(plot, inputs=(study,), force=force)
     with status("Looking for fixed points", quiet=json_):
-        found = stated_problem(study, set_, timed=False).fixed_points(**asked)
+        from symderiv.api.results.mapped import ends_of
+
+        follow = ends_of([continue_]) if continue_ else None
+        problem = stated_problem(study, set_, timed=False)
+        found = problem.fixed_points(**asked, follow=follow)
     shown(found, json_, plot=figure)
 
 

@@ -139,3 +139,27 @@ def test_more_students_than_teachers_have_a_minimum_that_is_not_perfect() -> Non
     end = problem.solve(end=20_000, initial=begin).final
     assert np.allclose(end.Q, worse["Q"], atol=1e-6)
     assert np.allclose(end.R, worse["R"], atol=1e-6)
+
+
+def test_perfect_learning_loses_stability_at_the_critical_learning_rate() -> None:
+    problem = alike()
+    found = problem.fixed_points(starts=4, unconnected=True, follow={"learning_rate": (0, 5.5)})
+    (lost,) = {
+        each["parameter"] for each in found.bifurcations if each["generalization_error"] < 1e-6
+    }
+    critical = problem.late().to_dict()["critical_learning_rate"]
+    assert lost == pytest.approx(critical, rel=1e-7)
+    kinds = {each["kind"] for each in found.bifurcations}
+    assert kinds == {"transcritical"}
+    # above it learning ends at the other branch, as a run there does
+    (stable,) = [
+        each
+        for each in found.branches
+        if each["physical"][-1] and each["parameter"][-1] > 5.4 and each["index"][-1] == 0
+    ]
+    run = problem.replace(learning_rate=5.5, student_std=0.5).solve(
+        end=3000, initial={"Q": 1.05 * np.eye(2), "R": np.eye(2)}
+    )
+    assert run.generalization_error[-1] == pytest.approx(
+        stable["generalization_error"][-1], rel=1e-6
+    )

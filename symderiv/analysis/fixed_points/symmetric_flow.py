@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -229,7 +230,7 @@ def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -
     """Return a Jacobian by central differences of order eight."""
     columns = []
     for n in range(point.size):
-        column = np.zeros(point.size)
+        column: Any = 0.0
         for k, weight in enumerate(_CENTRAL, 1):
             shift = np.zeros(point.size)
             shift[n] = k * step

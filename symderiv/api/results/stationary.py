@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.analysis.fixed_points.connections import connections
+from symderiv.analysis.fixed_points.continuation import Branch, followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
@@ -22,6 +23,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.packing import families_of
 from symderiv.integrate.flows.components import ComponentsFlow
+from symderiv.problem.key_names import study_key
 
 if TYPE_CHECKING:
     from flint import arb
@@ -40,6 +42,7 @@ _STEP = 4e-3
 _MOST_DIGITS = 1000
 _DOUBLE = 15
 _LARGE_FLOW = 400
+_RATE, _LEAST_RATE = "training.learning_rate", 1e-4
 
 
 class FixedPoints(Answer):
@@ -58,6 +61,11 @@ class FixedPoints(Answer):
             approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
         symmetries: how many exchanges of units leave the flow alone.
         complete: False: nothing proves that there are no others.
+        branches: where a key was followed, dictionaries ``parameter``, ``generalization_error``,
+            ``index``, ``physical`` (lists along the curve), ``Q``, ``R`` (with the place on the
+            curve first) and ``ends``, why it ends.
+        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
+            ``parameter``, ``generalization_error``, ``frequency`` and the ``branch``, from 1.
     """
 
     _title = "Fixed points"
@@ -86,7 +94,37 @@ class FixedPoints(Answer):
             ]
             for number, each in enumerate(self._record["points"], 1)
         ]
-        return Part("", [self._summary(), Tabular(heads, rows, sides="rrrrrlll")])
+        nodes = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        if self._record["branches"]:
+            nodes += self._followed()
+        return Part("", nodes)
+
+    def _followed(self) -> list[Tabular]:
+        """Return the branches and what happens on them."""
+        branches = [
+            [
+                str(number),
+                f"{each['parameter'][0]:.6g}",
+                f"{each['parameter'][-1]:.6g}",
+                ", ".join(map(str, sorted(set(each["index"])))),
+                " and ".join(each["ends"]),
+            ]
+            for number, each in enumerate(self._record["branches"], 1)
+        ]
+        events = [
+            [
+                str(each["branch"]),
+                each["kind"],
+                f"{each['parameter']:.8g}",
+                f"{each['generalization_error']:.6g}",
+            ]
+            for each in self._record["bifurcations"]
+        ]
+        key = self._record["followed"]
+        return [
+            Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
+            Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
+        ]
 
     def _led_to(self, number: int) -> str:
         found = {
@@ -97,13 +135,17 @@ class FixedPoints(Answer):
         return ", ".join(sorted(found))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points by index and error, with arrows to where unstable directions lead.
+        """Draw the points by index and error, with arrows to where unstable directions lead, or
+        the branches if a key was followed.
 
         Args:
             ax: Matplotlib axes to draw into; None makes new ones.
         """
-        axes: Axes = drawing("fixed_point_plots").saddle_axes(
-            self._record["points"], self._record["connections"], ax
+        plots, record = drawing("fixed_point_plots"), self._record
+        axes: Axes = (
+            plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
+            if record["branches"]
+            else plots.saddle_axes(record["points"], record["connections"], ax)
         )
         return axes
 
@@ -116,6 +158,7 @@ class Stated:
     """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
 
     study: Study
+    start: Start | None
     own: Flow
     flow: UnitFlow
 
@@ -134,19 +177,21 @@ class Stated:
         layout = own.layout["state"], own.layout["parameters"]
         eta = study.training.learning_rate
         begin, constants = own.begin.copy(), own.parameters.copy()
-        return cls(study, own, UnitFlow(_rates_of(own), layout, sizes, begin, constants, eta))
+        flow = UnitFlow(_rates_of(own), layout, sizes, begin, constants, eta)
+        return cls(study, initial, own, flow)
 
     def jacobian(self, values: np.ndarray) -> np.ndarray:
         """Return the derivatives of the rates by all coordinates."""
         return differences(self.flow.slope, values, _STEP)
 
-    def error_at(self, values: np.ndarray) -> float:
+    def error_at(self, values: np.ndarray, constants: np.ndarray | None = None) -> float:
         """Return the generalisation error at coordinates."""
         sizes = self.flow.sizes
         Q, R = np.empty((sizes["K"], sizes["K"])), np.empty((sizes["K"], sizes["M"]))
         state = np.ascontiguousarray(self.flow.state(values))
         module = self.own.kernel.module
-        return float(module.flat_observables(state, self.own.sizes, self.flow.constants, Q, R))
+        used = self.flow.constants if constants is None else constants
+        return float(module.flat_observables(state, self.own.sizes, used, Q, R))
 
     def exact(self) -> ExactFlow:
         """Return the same flow with its numbers as formulas, for proofs.
@@ -207,6 +252,7 @@ def fixed_points_of(
     digits: int,
     starts: int,
     unconnected: bool,
+    follow: Mapping[str, Sequence[float]],
 ) -> FixedPoints:
     """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
     if not 1 <= digits <= _MOST_DIGITS:
@@ -231,6 +277,7 @@ def fixed_points_of(
         )
     )
     real = [each for each in found if flow.physical(each.values)]
+    curves = _followed(stated, real, follow) if follow else {}
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
     return FixedPoints(
         {
@@ -251,9 +298,102 @@ def fixed_points_of(
                 for each in edges
             ],
             "complete": False,
+            "followed": None,
+            "branches": [],
+            "bifurcations": [],
+            **curves,
             "warnings": [_CAUTION],
         }
     )
+
+
+def _followed(
+    stated: Stated, points: Sequence[Found], follow: Mapping[str, Sequence[float]]
+) -> dict[str, Any]:
+    """Return the branches through points in one key, and their bifurcations."""
+    if len(follow) != 1:
+        raise InputError("must be one key with its ends", argument="follow")
+    ((key, ends),) = follow.items()
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InputError(f"{key} must have two ends, the smaller one first", argument="follow")
+    key = study_key(key)
+    at = _constants_along(stated, key, float(ends[0]), float(ends[1]))
+    begin = float(stated.study.tables()[key.partition(".")[0]][key.partition(".")[2]])
+    if not ends[0] <= begin <= ends[1]:
+        raise InputError(f"{key} = {begin} of the study is not within its ends", argument="follow")
+    # rates per unit of a learning rate have no value where it is zero
+    low = max(float(ends[0]), _LEAST_RATE * ends[1]) if key == _RATE else float(ends[0])
+    branches = followed(
+        stated.flow, at, [each.values for each in points], begin, (low, float(ends[1]))
+    )
+    sides = [
+        (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
+    ]
+    return {
+        "followed": key,
+        "branches": [_branch_record(stated, at, branch) for branch in branches],
+        "bifurcations": [
+            {
+                "kind": each.kind,
+                "parameter": each.parameter,
+                "generalization_error": stated.error_at(each.values, at(each.parameter)[0]),
+                "frequency": each.frequency * at(each.parameter)[1],
+                "branch": number,
+            }
+            for each, number in sides
+        ],
+    }
+
+
+def _branch_record(
+    stated: Stated, at: Callable[[float], tuple[np.ndarray, float]], branch: Branch
+) -> dict[str, Any]:
+    state, flow = stated.own.state, stated.flow
+    views = flow.packing(0).views(np.array([flow.state(values) for values in branch.values]))
+    return {
+        "parameter": branch.parameter.tolist(),
+        "generalization_error": [
+            stated.error_at(values, at(value)[0])
+            for values, value in zip(branch.values, branch.parameter, strict=True)
+        ],
+        "index": branch.index.tolist(),
+        "physical": [flow.physical(values) for values in branch.values],
+        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
+        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        "ends": list(branch.ends),
+    }
+
+
+def _constants_along(
+    stated: Stated, key: str, low: float, high: float
+) -> Callable[[float], tuple[np.ndarray, float]]:
+    """Return the constants of a run, and its learning rate, as functions of a key's value.
+
+    Raises:
+        InputError: they are not linear in it, or the state has other entries.
+    """
+    values = [low + share * (high - low) for share in (0.25, 0.5, 1.0)]
+    found = []
+    for value in values:
+        study = stated.study.changed({key: value})
+        flow = Stated.of(study, stated.start).flow
+        if flow.begin.shape != stated.flow.begin.shape or not np.allclose(
+            flow.begin, stated.flow.begin
+        ):
+            raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
+        found.append(np.append(flow.constants, flow.unit))
+    slope = (found[2] - found[0]) / (values[2] - values[0])
+    if not np.allclose(found[0] + slope * (values[1] - values[0]), found[1], rtol=1e-9):
+        raise InputError(
+            f"{key} does not enter the equations as a number of its own; it cannot be followed",
+            argument="follow",
+        )
+
+    def at(value: float) -> tuple[np.ndarray, float]:
+        whole = found[0] + slope * (value - values[0])
+        return whole[:-1].copy(), float(whole[-1])
+
+    return at
 
 
 def _records(stated: Stated, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:

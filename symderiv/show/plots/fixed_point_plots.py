@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from symderiv.show.plots.axes import new_axes
 from symderiv.show.plots.plots import _COLOURS
@@ -11,7 +14,7 @@ from symderiv.show.plots.plots import _COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["saddle_axes"]
+__all__ = ["branch_axes", "saddle_axes"]
 
 
 def saddle_axes(
@@ -68,4 +71,54 @@ def saddle_axes(
     axis.set_ylabel("generalisation error")
     axis.margins(0.12)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return axis
+
+
+_MARKS = {"fold": "s", "pitchfork": "P", "transcritical": "X", "hopf": "D", "branch point": "o"}
+
+
+def branch_axes(
+    branches: Sequence[Mapping[str, Any]],
+    bifurcations: Sequence[Mapping[str, Any]],
+    key: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Return branches of fixed points: full where stable, dashed where not, dotted without vectors.
+
+    Args:
+        branches: curves of fixed points.
+        bifurcations: marked places on them.
+        key: what is followed.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    for number, branch in enumerate(branches):
+        index, physical = np.array(branch["index"]), np.array(branch["physical"])
+        kinds = np.where(physical, np.where(index == 0, 0, 1), 2)
+        parameter = np.array(branch["parameter"])
+        error = np.array(branch["generalization_error"])
+        cuts = [0, *(np.flatnonzero(np.diff(kinds)) + 1), kinds.size]
+        for begin, end in pairwise(cuts):
+            piece = slice(max(begin - 1, 0), end)
+            axis.plot(
+                parameter[piece],
+                error[piece],
+                ("-", "--", ":")[kinds[end - 1]],
+                color=_COLOURS[number % len(_COLOURS)],
+            )
+    for kind, mark in _MARKS.items():
+        chosen = [each for each in bifurcations if each["kind"] == kind]
+        if chosen:
+            axis.plot(
+                [each["parameter"] for each in chosen],
+                [each["generalization_error"] for each in chosen],
+                mark,
+                color="#222222",
+                markersize=7,
+                label=kind,
+            )
+    axis.set_xlabel(key.partition(".")[2].replace("_", " "))
+    axis.set_ylabel("generalisation error")
+    if bifurcations:
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     return axis

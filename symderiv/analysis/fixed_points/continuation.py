@@ -1,0 +1,349 @@
+r"""Fixed points followed in one parameter by pseudo-arclength, through folds and branch points.
+
+Unknown is :math:`u = (y, \ell)`: coordinates and the parameter in units of its range. A step goes
+along the tangent, the null vector of the derivatives of the rates by u, and is corrected by
+Newton's method across it, so that a branch is followed around folds. Where the number of unstable
+directions changes, the place is found by bisection and said to be
+
+* a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis;
+* a *fold*, if the derivative by the parameter is not in the range of the Jacobian;
+* a *pitchfork* or a *transcritical* point otherwise, by the branches that leave it: along
+  :math:`\pm\varepsilon` they have the parameter on the same side or on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+
+__all__ = ["Bifurcation", "Branch", "followed"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS, _BRANCHES = 600, 40
+_FIRST, _LEAST, _MOST = 5e-3, 1e-6, 4e-2
+_NEWTON, _STILL, _LARGE = 10, 1e-10, 1e3
+_SLOPE_STEP = 2e-3
+_NEUTRAL, _KERNEL = 1e-7, 1e-4
+_AWAY = 2e-2
+_SAME = 1e-4
+_OUTSIDE = -1e-3
+
+
+@dataclass(frozen=True)
+class Bifurcation:
+    """A place on a branch at which the number of unstable directions changes.
+
+    Attributes:
+        kind: "fold", "pitchfork", "transcritical" or "hopf"; "branch point" where no branch that
+            leaves it was found.
+        parameter: Its value.
+        values: Coordinates.
+        frequency: Of a Hopf point, per unit of the flow; else 0.
+    """
+
+    kind: str
+    parameter: float
+    values: Floats
+    frequency: float = 0.0
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A curve of fixed points.
+
+    Attributes:
+        parameter: Its values along the curve, shape (p,).
+        values: Coordinates, shape (p, n).
+        index: Numbers of unstable directions, shape (p,).
+        bifurcations: On it.
+        ends: Why it ends at its first and at its last point: "range", "runs away", "stalls" or
+            "bifurcation"; "no vectors" where no vectors have such overlaps any more.
+    """
+
+    parameter: Floats
+    values: Floats
+    index: npt.NDArray[np.int64]
+    bifurcations: tuple[Bifurcation, ...]
+    ends: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The rates by coordinates and parameter, per unit of the learning rate there."""
+
+    flow: UnitFlow
+    at: Callable[[float], tuple[Floats, float]]
+    low: float
+    high: float
+
+    def value(self, u: Floats) -> float:
+        return self.low + (self.high - self.low) * float(u[-1])
+
+    def rates(self, u: Floats) -> Floats:
+        constants, unit = self.at(self.value(u))
+        return self.flow.slope(u[:-1], constants) * (self.flow.unit / unit)
+
+    def slopes(self, u: Floats) -> Floats:
+        """Return the derivatives by u, shape (n, n + 1)."""
+        return differences(self.rates, u, _SLOPE_STEP)
+
+    def tangent(self, slopes: Floats, before: Floats | None) -> Floats:
+        found = np.linalg.svd(slopes)[2][-1]
+        return np.asarray(-found if before is not None and found @ before < 0 else found)
+
+    def corrected(self, start: Floats, across: Floats, level: float) -> Floats | None:
+        """Return the fixed point near ``start`` with ``across @ u == level``."""
+        u = start
+        for _ in range(_NEWTON):
+            matrix = np.vstack([self.slopes(u), across])
+            missing = np.append(self.rates(u), across @ u - level)
+            if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(missing))):
+                return None
+            step = np.linalg.lstsq(matrix, missing, rcond=1e-12)[0]
+            u = u - step
+            if np.max(np.abs(step)) < _STILL * (1 + np.max(np.abs(u))):
+                break
+        # at branch points steps do not become small, but rates do
+        size = 1 + np.max(np.abs(u))
+        still = np.max(np.abs(self.rates(u))) < 1e-13 * size
+        return u if still and np.max(np.abs(step)) < 1e-4 * size else None
+
+    def nearest(self, u: Floats) -> float:
+        """Return the real part that is nearest to zero."""
+        rates = np.linalg.eigvals(self.slopes(u)[:, :-1]).real
+        return float(rates[np.argmin(np.abs(rates))])
+
+    def unstable(self, u: Floats) -> int:
+        rates = np.linalg.eigvals(self.slopes(u)[:, :-1])
+        return int(np.sum(rates.real > _NEUTRAL * np.max(np.abs(rates))))
+
+
+@dataclass
+class _Curve:
+    """A branch while it is followed."""
+
+    points: list[Floats]
+    index: list[int]
+    known: Sequence[Bifurcation]
+    bifurcations: list[Bifurcation] = field(default_factory=list)
+    starts: list[tuple[Floats, Floats]] = field(default_factory=list)
+    end: str = "stalls"
+
+
+def followed(
+    flow: UnitFlow,
+    at: Callable[[float], tuple[Floats, float]],
+    starts: Sequence[Floats],
+    begin: float,
+    ends: tuple[float, float],
+) -> list[Branch]:
+    """Return the branches through fixed points, and those that branch off from them.
+
+    Args:
+        flow: At one value of the parameter; its symmetries are those at all values.
+        at: Packed constants at a value of the parameter, and the learning rate.
+        starts: Fixed points at ``begin``.
+        begin: A value of the parameter within its ends.
+        ends: Least and largest value.
+    """
+    problem = _Problem(flow, at, *ends)
+    level = (begin - ends[0]) / (ends[1] - ends[0])
+    waiting: list[tuple[Floats, Floats | None]] = [
+        (np.append(values, level), None) for values in starts
+    ]
+    found: list[Branch] = []
+    while waiting and len(found) < _BRANCHES:
+        start, direction = waiting.pop(0)
+        if any(_contains(problem, branch, start) for branch in found):
+            continue
+        tangent = problem.tangent(problem.slopes(start), direction)
+        known = [each for branch in found for each in branch.bifurcations]
+        one = _walked(problem, start, tangent, known)
+        known += one.bifurcations
+        if direction is None:
+            other = _walked(problem, start, -tangent, known)
+        else:
+            # where it left another
+            other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
+        found.append(_joined(problem, one, other))
+        for curve in (one, other):
+            waiting += curve.starts
+    return found
+
+
+def _joined(problem: _Problem, one: _Curve, other: _Curve) -> Branch:
+    points = np.array([*other.points[:0:-1], *one.points])
+    index = np.array([*other.index[:0:-1], *one.index])
+    parameter = problem.low + (problem.high - problem.low) * points[:, -1]
+    bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
+    return Branch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
+
+
+def _walked(
+    problem: _Problem, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
+) -> _Curve:
+    """Return what is reached by steps from a fixed point in one direction."""
+    curve = _Curve([start], [problem.unstable(start)], known)
+    u, step = start, _FIRST
+    while len(curve.points) < _STEPS:
+        reached = problem.corrected(u + step * tangent, tangent, tangent @ u + step)
+        bent = None if reached is None else problem.tangent(problem.slopes(reached), tangent)
+        if reached is None or bent is None or bent @ tangent < 0.9:
+            step *= 0.5
+            if step < _LEAST:
+                return curve
+            continue
+        if not 0.0 <= reached[-1] <= 1.0:
+            curve.end = "range"
+            bound = float(np.clip(reached[-1], 0.0, 1.0))
+            inside = problem.corrected((u + reached) / 2, _last(u.size), bound)
+            if inside is not None:
+                _add(problem, curve, inside, tangent)
+            return curve
+        _add(problem, curve, reached, tangent)
+        u, tangent = reached, bent
+        if problem.flow.least_gram(u[:-1]) < _OUTSIDE:
+            curve.end = "no vectors"
+            return curve
+        size = 1 + float(np.max(np.abs(u)))
+        step = min(1.4 * step, _MOST * size)
+        if size > _LARGE:
+            curve.end = "runs away"
+            return curve
+    return curve
+
+
+def _add(
+    problem: _Problem,
+    curve: _Curve,
+    u: Floats,
+    tangent: Floats,
+) -> None:
+    """Add a point, and the bifurcation before it if the index changed."""
+    index = problem.unstable(u)
+    if index != curve.index[-1]:
+        _cross(problem, curve, (curve.points[-1], u), tangent)
+    curve.points.append(u)
+    curve.index.append(index)
+
+
+def _last(size: int) -> Floats:
+    unit = np.zeros(size)
+    unit[-1] = 1.0
+    return unit
+
+
+def _cross(problem: _Problem, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats) -> None:
+    """Add the bifurcation between two points of a curve, and where branches leave it."""
+    u = _located(problem, curve.index[-1], ends, tangent)
+    curve.points.append(u)
+    curve.index.append(curve.index[-1])
+    value = problem.value(u)
+    for each in curve.known:
+        near = abs(each.parameter - value) < 1e-3 * (problem.high - problem.low)
+        if near and problem.flow.same(u[:-1], each.values, 1e-2):
+            curve.bifurcations.append(each)
+            return
+    curve.bifurcations.append(_told_apart(problem, curve, u))
+
+
+def _located(
+    problem: _Problem, before: int, ends: tuple[Floats, Floats], tangent: Floats
+) -> Floats:
+    """Return where between two points a rate crosses zero.
+
+    After some bisection the point is interpolated as a function of the rate, through four points:
+    at a branch point itself Newton's method does not know on which of two branches it is.
+    """
+    low, high = ends
+
+    def between(share: float) -> Floats | None:
+        guess = low + share * (high - low)
+        return problem.corrected(guess, tangent, float(tangent @ guess))
+
+    for _ in range(3):
+        middle = between(0.5)
+        if middle is None:
+            break
+        low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
+    points = [low, between(1 / 3), between(2 / 3), high]
+    known = [each for each in points if each is not None]
+    growth = [problem.nearest(each) for each in known]
+    if not (np.all(np.diff(growth) > 0) or np.all(np.diff(growth) < 0)):
+        return (low + high) / 2
+    weights = [
+        np.prod([-g / (own - g) for other, g in enumerate(growth) if other != n])
+        for n, own in enumerate(growth)
+    ]
+    return np.asarray(sum(weight * each for weight, each in zip(weights, known, strict=True)))
+
+
+def _told_apart(problem: _Problem, curve: _Curve, u: Floats) -> Bifurcation:
+    """Return which kind a bifurcation is; branches that leave it wait in ``curve.starts``."""
+    value = problem.value(u)
+    slopes = problem.slopes(u)
+    rates = np.linalg.eigvals(slopes[:, :-1])
+    scale = np.max(np.abs(rates))
+    nearest = int(np.argmin(np.abs(rates.real)))
+    if abs(rates[nearest].imag) > _KERNEL * scale:
+        frequency = abs(float(rates[nearest].imag))
+        return Bifurcation("hopf", value, u[:-1], frequency)
+    left, sizes, right = np.linalg.svd(slopes[:, :-1])
+    kernel = sizes < max(_KERNEL * sizes[0], 2 * sizes[-1])
+    by_parameter = np.max(np.abs(left[:, kernel].T @ slopes[:, -1]))
+    if by_parameter > 1e-3 * np.linalg.norm(slopes[:, -1]) + 1e-7 * scale:
+        return Bifurcation("fold", value, u[:-1])
+    sides = []
+    for direction in _directions(right[kernel]):
+        leaving = [each for sign in (1.0, -1.0) for each in _left(problem, u, sign * direction)]
+        curve.starts += [(start, start - u) for start in leaving]
+        sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
+    both = any(1.0 in side and -1.0 in side for side in sides)
+    one = any(side for side in sides)
+    kind = "transcritical" if both else "pitchfork" if one else "branch point"
+    return Bifurcation(kind, value, u[:-1])
+
+
+def _directions(kernel: Floats) -> Iterator[Floats]:
+    """Yield the directions of a kernel, and some between where it has several."""
+    yield from kernel
+    if len(kernel) > 1:
+        random = np.random.default_rng(5)
+        for weights in random.standard_normal((6, len(kernel))):
+            yield weights @ kernel / np.linalg.norm(weights)
+
+
+def _left(problem: _Problem, u: Floats, direction: Floats) -> Iterator[Floats]:
+    """Yield the fixed point a little way along a direction, if it is on another branch."""
+    across = np.append(direction, 0.0)
+    for away in (_AWAY, _AWAY / 8):
+        found = problem.corrected(u + away * across, across, float(across @ u) + away)
+        if found is None or np.max(np.abs(found - u)) > 10 * away:
+            continue
+        same = problem.corrected(np.append(u[:-1], found[-1]), _last(u.size), float(found[-1]))
+        flow = problem.flow
+        if same is None or np.max(np.abs(same[:-1] - found[:-1])) > _SAME:
+            if same is None or not flow.same(found[:-1], same[:-1], _SAME):
+                yield found
+            return
+
+
+def _contains(problem: _Problem, branch: Branch, u: Floats) -> bool:
+    """Return whether a branch goes through a fixed point or one of its images."""
+    value = problem.value(u)
+    parameter = branch.parameter
+    for n in np.flatnonzero((parameter[:-1] - value) * (parameter[1:] - value) <= 0):
+        width = parameter[n + 1] - parameter[n]
+        share = (value - parameter[n]) / width if width else 0.0
+        guess = (1 - share) * branch.values[n] + share * branch.values[n + 1]
+        found = problem.corrected(np.append(guess, u[-1]), _last(u.size), float(u[-1]))
+        if found is not None and problem.flow.same(u[:-1], found[:-1], _SAME):
+            return True
+    return False
