@@ -254,6 +254,7 @@ ELSEWHERE = {
     "moment_form": ("lines",),
     "late": ("rows",),
     "plateau": ("rows",),
+    "fixed_points": ("rows",),
 }
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +99,7 @@ class _Problem:
         found = np.linalg.svd(slopes)[2][-1]
         return np.asarray(-found if before is not None and found @ before < 0 else found)
 
-    def corrected(self, start: Floats, across: Floats, level: float) -> Floats | None:
+    def corrected(self, start: Floats, across: Floats, level: Any) -> Floats | None:
         """Return the fixed point near ``start`` with ``across @ u == level``."""
         u = start
         for _ in range(_NEWTON):

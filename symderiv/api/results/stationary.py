@@ -18,7 +18,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import flow_at
-from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.packing import families_of
@@ -94,7 +94,7 @@ class FixedPoints(Answer):
             ]
             for number, each in enumerate(self._record["points"], 1)
         ]
-        nodes = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
         if self._record["branches"]:
             nodes += self._followed()
         return Part("", nodes)

@@ -77,7 +77,8 @@ def test_a_transcritical_point_exchanges_stability() -> None:
 def test_a_hopf_point_has_the_frequency_of_its_pair() -> None:
     def turning(v: np.ndarray, p: float) -> np.ndarray:
         x, y = v
-        return np.array([(p - 0.4) * x - 1.7 * y, 1.7 * x + (p - 0.4) * y]) - v * (v @ v)
+        linear = np.array([(p - 0.4) * x - 1.7 * y, 1.7 * x + (p - 0.4) * y])
+        return np.asarray(linear - v * (v @ v))
 
     (branch,) = branches_of(turning, [0.0, 0.0], -0.2)
     (hopf,) = branch.bifurcations
