@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import shutil
-import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,10 +12,8 @@ import numpy as np
 
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.keeping import Kept
 from symderiv.foundation.nearest import did_you_mean
-from symderiv.foundation.outputs import Output
-from symderiv.foundation.seals import is_sealed
-from symderiv.foundation.showing import Shown
 
 if TYPE_CHECKING:
     import xarray
@@ -31,11 +24,9 @@ __all__ = ["ERROR", "CurveResult"]
 ERROR = "_standard_error"
 """What the names of standard errors end in."""
 
-_ENDINGS = (".nc", ".csv", ".zarr")
 
-
-class CurveResult(Shown):
-    """Base of results with arrays over time; a subclass says which, and writes netCDF."""
+class CurveResult(Kept):
+    """Base of results with arrays over time; a subclass says which."""
 
     alpha: np.ndarray
     output: str | None
@@ -47,17 +38,6 @@ class CurveResult(Shown):
     @abstractmethod
     def usual(self) -> Sequence[str]:
         """Return the names of what is drawn when nothing is asked for."""
-
-    @abstractmethod
-    def to_xarray(self) -> xarray.Dataset:
-        """Return the arrays with named dimensions and meanings."""
-
-    @abstractmethod
-    def _write_netcdf(self, target: Output) -> None: ...
-
-    @abstractmethod
-    def _check_same(self, path: Path, content: bytes) -> None:
-        """Refuse to replace a netCDF file of symderiv that is of another run."""
 
     def times(self) -> np.ndarray:
         """Return the times of the arrays, shape (P,)."""
@@ -134,88 +114,13 @@ class CurveResult(Shown):
         tolerance = float(getattr(self, "relative_tolerance", 0.0))
         return drawing("run_quantities").Features(self.times(), values, tolerance)
 
-    def to_csv(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
-        """Return the arrays as a table with one row per time, and columns such as ``R[1,2]``.
+    def _table(self) -> Iterator[tuple[str, np.ndarray]]:
+        yield "alpha", self.alpha
+        yield from self.columns()
 
-        Args:
-            path: also write the file, whole or not at all.
-            force: replace an existing file. A table carries no mark of who wrote it.
-
-        Returns:
-            The text, numbers with all their digits.
-        """
-        buffer = io.StringIO()
-        columns = list(self.columns())
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(["alpha", *(name for name, _ in columns)])
-        for n, alpha in enumerate(self.alpha.tolist()):
-            writer.writerow([repr(alpha), *(repr(float(values[n])) for _, values in columns)])
-        text = buffer.getvalue()
-        if path is not None:
-            # a comment with a seal would be a row to other programs
-            Output(path, "csv", force=force).write_text(text, seal=False)
-        return text
-
-    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Self:
-        """Write the result in the format of the ending, whole or not at all.
-
-        Args:
-            path: the file: ``.nc`` (netCDF-4) and ``.zarr`` (a Zarr group), which
-                :func:`symderiv.open` and xarray read, or ``.csv`` (:meth:`to_csv`). Its folder is
-                made if needed.
-            force: replace what is there also if it is the file of another run, or none that
-                symderiv wrote. Without it a file is replaced only by a run of the same problem.
-
-        Returns:
-            The same result, which knows where it was written.
-
-        Raises:
-            InputError: another ending, or the file must not be replaced.
-        """
-        if isinstance(path, Output):
-            self._write_netcdf(path)
-            return self._saved(path.path)
-        ending = Path(path).suffix.lower()
-        if ending == ".csv":
-            self.to_csv(path, force=force)
-        elif ending == ".nc":
-            self._write_netcdf(Output(path, "nc", force=force, ours=self._ours(Path(path))))
-        elif ending == ".zarr":
-            _write_zarr(self.to_xarray(), Path(path), force)
-        else:
-            said = f"{Path(path).name!r}: must end in {', '.join(_ENDINGS[:-1])} or {_ENDINGS[-1]}"
-            raise InputError(said, argument="path")
-        return self._saved(Path(path))
-
-    def _ours(self, path: Path) -> Any:
-        def replaceable(content: bytes) -> bool:
-            if not is_sealed(content):
-                return False
-            self._check_same(path, content)
-            return True
-
-        return replaceable
+    def _marked(self) -> xarray.Dataset:
+        # files of runs are told by the attributes that they have
+        return self.to_xarray()
 
     def _saved(self, path: Path) -> Self:
         return replace(self, output=str(path))  # type: ignore[type-var]
-
-
-def _write_zarr(data: xarray.Dataset, path: Path, force: bool) -> None:
-    """Write a Zarr group, which takes its place when it is whole.
-
-    Raises:
-        InputError: something is there.
-    """
-    if path.exists() and not force:
-        raise InputError(
-            f"{path}: exists; choose another name, or replace it with --force (force=True)"
-        )
-    if path.exists() and not (path / "zarr.json").is_file():
-        raise InputError(f"{path}: is not a Zarr group; remove it, or choose another name")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
-        made = Path(folder) / path.name
-        data.drop_encoding().to_zarr(made, zarr_format=3, consolidated=False)
-        if path.exists():
-            shutil.move(path, Path(folder) / "before")
-        shutil.move(made, path)

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.keeping import Kept
+from symderiv.foundation.showing import Summary
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+_MEANINGS = {
+    "untaught": "generalisation error at alpha = 0",
+    "begun": "generalisation error when the task was first taught",
+    "learned": "generalisation error when the task was last taught",
+    "final": "generalisation error at the end",
+    "forgetting": "error at the end minus the error when last taught",
+    "transfer": "error at alpha = 0 minus the error when first taught",
+}
 
 
-@dataclass(frozen=True)
-class Forgetting:
+@dataclass(frozen=True, repr=False)
+class Forgetting(Kept):
     """Errors of tasks around the times in which they were taught.
 
     Tasks that were not taught by themselves in the run are not in it.
@@ -41,6 +57,45 @@ class Forgetting:
         """The error at alpha = 0 minus the error when the task was first taught."""
         found: np.ndarray = self.untaught - self.begun
         return found
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return all errors, forgetting and transfer over the tasks, which count from 1."""
+        import xarray
+
+        data = {
+            name: ("task", getattr(self, name), {"long_name": words, "units": "1"})
+            for name, words in _MEANINGS.items()
+        }
+        return xarray.Dataset(data, {"task": np.array(self.tasks, dtype=np.int64) + 1})
+
+    def plot(
+        self, *names: str, label: str | Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Draw numbers of the tasks as bars, one group for each task.
+
+        Args:
+            names: of "untaught", "begun", "learned", "final", "forgetting" and "transfer"; the
+                errors when first taught, when last taught and at the end if none is given.
+            label: what the legend calls them.
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Raises:
+            InputError: there is no such number.
+        """
+        axes: Axes = drawing("forgetting_plots").bar_axes(self, names, label, ax)
+        return axes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tasks, counted from 1, and what :meth:`to_xarray` has, as lists."""
+        found = {name: getattr(self, name).tolist() for name in _MEANINGS}
+        return {"tasks": [number + 1 for number in self.tasks], **found}
+
+    def _summary(self) -> Summary:
+        rows = [
+            (f"task {number + 1}", f"error {last:.4g} when last taught, {end:.4g} at the end")
+            for number, last, end in zip(self.tasks, self.learned, self.final, strict=True)
+        ]
+        return Summary("Forgetting", rows)
 
 
 def forgetting_of(

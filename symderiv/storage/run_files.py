@@ -14,6 +14,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import kind_of, why_unread
+from symderiv.foundation.keeping import ANOTHER_RUN
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.seals import is_sealed
 
@@ -178,9 +179,6 @@ def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
     if held.get("title") == title and _learning(held.get("study", "")) == _learning(study_text):
         return
     raise InputError(ANOTHER_RUN.format(path))
-
-
-ANOTHER_RUN = "{}: holds another run; choose another name, or replace it with --force (force=True)"
 
 
 def _learning(study_text: str) -> dict[str, Any]:

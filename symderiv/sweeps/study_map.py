@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,9 @@ import numpy as np
 
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.outputs import Output
+from symderiv.foundation.keeping import Kept
 from symderiv.foundation.progress import DetailedTask, Tell
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.showing import Summary
 from symderiv.problem.key_names import by_key
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
@@ -34,7 +33,7 @@ __all__ = ["Measure", "StudyMap", "map_of"]
 
 
 @dataclass(repr=False)
-class StudyMap(Shown):
+class StudyMap(Kept):
     """A map: values of a run over two keys, and the boundaries between them.
 
     Args:
@@ -130,31 +129,28 @@ class StudyMap(Shown):
         coordinates = dict(zip(names, self.places, strict=True))
         return xarray.Dataset(data, coordinates, {"study": self.study_text, "runs": self.runs})
 
-    def plot(self, *, ax: Axes | None = None, runs: bool = True) -> Axes:
+    def plot(
+        self,
+        *,
+        label: str | None = None,
+        levels: Sequence[float] = (),
+        ax: Axes | None = None,
+        runs: bool = True,
+    ) -> Axes:
         """Draw the map with its boundaries.
 
         Args:
+            label: what the colour bar, or the title of kinds, calls the quantity.
+            levels: values of the quantity at which lines are drawn; not for kinds.
             ax: Matplotlib axes to draw into; None makes new ones.
             runs: also where runs were made.
         """
-        axes: Axes = drawing("map_plots").map_axes(self, ax, runs)
+        axes: Axes = drawing("map_plots").map_axes(self, ax, runs, label, levels)
         return axes
 
-    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Path:
-        """Write :meth:`to_xarray` as netCDF-4, whole or not at all.
-
-        Args:
-            path: the file.
-            force: replace a file even if symderiv did not write it.
-        """
-        import io
-
-        output = path if isinstance(path, Output) else Output(path, "nc", force=force)
-        content = io.BytesIO()
-        self.to_xarray().to_netcdf(content, engine="h5netcdf")
-        output.write(content.getbuffer())
-        self.output = str(output.path)
-        return output.path
+    def _saved(self, path: Path) -> Path:
+        self.output = str(path)
+        return path
 
     def failure(self) -> str | None:
         """Return one line on where the map differs from the compared points; None if nowhere."""

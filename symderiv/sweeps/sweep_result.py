@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from dataclasses import dataclass, field
 from os import PathLike
@@ -10,21 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.drawing import drawing
-from symderiv.foundation.limits import check_memory
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Shown, Summary
+from symderiv.foundation.showing import Summary
 from symderiv.sweeps.box_results import NOT_YET
+from symderiv.sweeps.grid_result import GridResult
 from symderiv.sweeps.store import Store
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
 __all__ = ["Sweep"]
 
 
 @dataclass(repr=False)
-class Sweep(Shown):
+class Sweep(GridResult):
     """A sweep in its store: how many points have a result, and which failed.
 
     Args:
@@ -99,53 +97,12 @@ class Sweep(Shown):
             InputError: the store is damaged; also when an array is read, of which a part is not as
                 the sweep wrote it.
         """
+        drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
         return Store.at(Path(self.output)).dataset()
 
-    def features(self) -> xarray.Dataset:
-        """Return the numbers read off each error curve, over the swept keys.
-
-        Variables are ``plateau_length``, ``plateau_height``, ``plateau_begin``, ``plateau_end``,
-        ``plateau`` (1 or 0), ``slowest``, ``rate``, ``exponent`` and ``final_error``, as
-        :attr:`Trajectory.features` has them of one run; not a number where there is none.
-        """
-        found: xarray.Dataset = drawing("sweep_plots").features_of(self.to_xarray())
-        return found
-
-    def __getitem__(self, name: str) -> xarray.DataArray:
-        data = self.to_xarray()
-        return data[name] if name in data.variables else self.features()[name]
-
-    def plot(self, quantity: str = "generalization_error") -> Figure:
-        """Draw the sweep; see :meth:`figure`, of which this is the name that all results have."""
-        return self.figure(quantity)
-
     def to_netcdf(self, path: str | PathLike[str], *, force: bool = False) -> Path:
-        """Write the dataset as one netCDF-4 file, whole or not at all.
-
-        Args:
-            path: the file.
-            force: replace a file even if symderiv did not write it.
-
-        Raises:
-            InputError: the file must not be replaced, or the dataset does not fit into memory.
-        """
-        output = Output(path, "nc", force=force)
-        data = self.to_xarray()
-        check_memory(3.0 * data.nbytes, f"{self.points} points")
-        content = io.BytesIO()
-        data.load().drop_encoding().to_netcdf(content, engine="h5netcdf")
-        output.write(content.getbuffer())
-        return output.path
-
-    def figure(self, quantity: str = "generalization_error") -> Figure:
-        """Return the sweep, drawn: curves, small multiples or a map, by the number of its keys.
-
-        Args:
-            quantity: a variable over time; or a number per point: "final_error",
-                "plateau_length", "plateau_height", "exponent", "rate", "status".
-        """
-        figure: Figure = drawing("sweep_plots").sweep_figure(self.to_xarray(), quantity)
-        return figure
+        """Write the dataset as one netCDF-4 file, whatever its name; see :meth:`save`."""
+        return Path(self.save(Output(path, "nc", force=force)))
 
     def page(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Write one HTML page with all pictures of the sweep.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
@@ -371,6 +372,7 @@ def _labelled(
     """Return runs as a dataset with one dimension per list."""
     import xarray
 
+    drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
     over = list(coordinates)
     shape = tuple(len(each) for each in coordinates.values())
     variables: dict[str, Any] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,6 @@ from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.problem.initial import FRAMES, RUNS, stream
 from symderiv.statement.field_law import Law
@@ -147,11 +145,6 @@ class SystemSimulation(CurveResult):
     @property
     def _single(self) -> dict[str, np.ndarray]:
         return {f"{name}_run": value for name, value in self.runs.items()}
-
-    def _write_netcdf(self, target: Output) -> None:
-        content = io.BytesIO()
-        self.to_xarray().to_netcdf(content, engine="h5netcdf")
-        target.write(content.getbuffer())
 
     def _check_same(self, path: Path, content: bytes) -> None:
         # the statement is not known here

@@ -15,10 +15,10 @@ import numpy as np
 from symderiv import __version__
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.keeping import ANOTHER_RUN
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.storage.curve_results import CurveResult
-from symderiv.storage.run_files import ANOTHER_RUN
 
 if TYPE_CHECKING:
     import xarray
@@ -125,11 +125,6 @@ class SystemRun(CurveResult):
     def usual(self) -> tuple[str, ...]:
         """Return the names of what was observed, or of all order parameters."""
         return self.observables or tuple(self.values)
-
-    def _write_netcdf(self, target: Output) -> None:
-        content = io.BytesIO()
-        self.to_xarray().to_netcdf(content, engine="h5netcdf")
-        target.write(content.getbuffer())
 
     def _check_same(self, path: Path, content: bytes) -> None:
         import h5netcdf

@@ -11,6 +11,7 @@ import numpy as np
 
 from symderiv import __version__
 from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
@@ -162,6 +163,7 @@ class _Collected:
         """Return the dataset, one dimension per list."""
         import xarray
 
+        drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
         over = tuple(coordinates)
         variables: dict[str, Any] = {}
         for name, values in self._arrays.items():

@@ -188,8 +188,14 @@ def _explain(
 
 
 def beside(axes: Axes, handles: Sequence[Any]) -> None:
-    """Add a legend to the right of axes whose figure makes room, else where it hides least."""
-    figure = axes.get_figure()
-    room = figure is not None and getattr(figure, "get_layout_engine", lambda: None)() is not None
-    place: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if room else {"loc": "best"}
-    axes.legend(handles=list(handles), fontsize=8.5, **place)
+    """Add a legend to the right of axes, which make room for it if their layout does not."""
+    legend = axes.legend(
+        handles=list(handles), fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+    )
+    figure: Any = axes.get_figure(root=True)
+    if figure is None or figure.get_layout_engine() is not None:
+        return
+    whole = axes.get_position(original=True)
+    width = legend.get_window_extent().width / figure.bbox.width
+    if width < 0.8 * whole.width:
+        axes.set_position((whole.x0, whole.y0, whole.width - width, whole.height), which="active")

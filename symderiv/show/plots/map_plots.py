@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.show.plots.axes import beside, new_axes
+from symderiv.show.plots.cells import draw_cells
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.sweep_plots import written
 
@@ -20,30 +23,37 @@ __all__ = ["map_axes"]
 _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6e6e6")
 
 
-def map_axes(found: StudyMap, ax: Axes | None, runs: bool) -> Axes:
+def map_axes(
+    found: StudyMap,
+    ax: Axes | None,
+    runs: bool = True,
+    label: str | None = None,
+    levels: Sequence[float] = (),
+) -> Axes:
     """Draw a map into axes: kinds as areas, a number as shades; boundaries; runs as dots."""
     axes = new_axes(ax)
     first, second = found.places
+    axes.set(xscale=_scale(second), yscale=_scale(first))
     shown = found.filled()
+    words = found.quantity.words if label is None else label
     if found.kinds:
         _areas(axes, found, shown)
     else:
-        _shades(axes, found, shown)
+        _shades(axes, found, shown, words)
+    lines = [found.boundaries()] if found.kinds else [found.boundaries(at) for at in levels]
+    for line in itertools.chain.from_iterable(lines):
+        axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
     if runs:
         i, j = np.nonzero(found.tree.known)
         axes.plot(second[j], first[i], ".", color="#333333", markersize=1.2, alpha=0.6)
     axes.set(
         xlabel=written(letter(found.keys[1])),
         ylabel=written(letter(found.keys[0])),
-        xscale=_scale(second),
-        yscale=_scale(first),
         xlim=(second[0], second[-1]),
         ylim=(first[0], first[-1]),
     )
-    axes.grid(False)
-    axes.set_title(
-        f"{found.quantity.words}: {found.runs} runs, {found.full_grid} on the full grid", fontsize=9
-    )
+    said = f"{found.runs} runs, {found.full_grid} on the full grid"
+    axes.set_title(f"{words}: {said}", fontsize=9)
     return axes
 
 
@@ -55,11 +65,7 @@ def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
     count = len(found.kinds)
     colours = [_LIGHT[n % len(_LIGHT)] for n in range(count)]
     norm = BoundaryNorm(np.arange(count + 1) - 0.5, count)
-    axes.pcolormesh(
-        second, first, shown, cmap=ListedColormap(colours), norm=norm, shading="nearest"
-    )
-    for line in found.boundaries():
-        axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
+    draw_cells(axes, second, first, shown, cmap=ListedColormap(colours), norm=norm)
     handles: list[Any] = [
         Patch(facecolor=colour, edgecolor="#888888", label=kind)
         for kind, colour in zip(found.kinds, colours, strict=True)
@@ -67,7 +73,7 @@ def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
     beside(axes, handles)
 
 
-def _shades(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
+def _shades(axes: Axes, found: StudyMap, shown: np.ndarray, words: str) -> None:
     from matplotlib.colors import LogNorm, Normalize
 
     first, second = found.places
@@ -77,8 +83,8 @@ def _shades(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
     norm = LogNorm(*ends) if logarithmic else Normalize(*ends)
     whole = np.where(np.isfinite(shown), shown, np.nan)
     axes.set_facecolor("#bbbbbb")
-    mesh = axes.pcolormesh(second, first, whole, cmap="viridis", norm=norm, shading="nearest")
-    axes.figure.colorbar(mesh, ax=axes, label=found.quantity.words)
+    mesh = draw_cells(axes, second, first, whole, cmap="viridis", norm=norm)
+    axes.figure.colorbar(mesh, ax=axes, label=words)
 
 
 def _scale(places: np.ndarray) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,16 +107,21 @@ QUANTITIES: Mapping[str, Quantity] = {
 }
 
 
-def quantity_of(name: str) -> Quantity:
+def quantity_of(name: str, curves: Sequence[str] = ()) -> Quantity:
     """Return a quantity by its name.
+
+    Args:
+        name: as it is asked for.
+        curves: what else could have been asked for, for the message.
 
     Raises:
         InputError: nothing has this name.
     """
     if name not in QUANTITIES:
-        known = ", ".join((*QUANTITIES, "status"))
+        known = (*QUANTITIES, "status", *curves)
         raise InputError(
-            f"{name!r} is not one of {known}{did_you_mean(name, QUANTITIES)}", argument="quantity"
+            f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}",
+            argument="quantity",
         )
     return QUANTITIES[name]
 

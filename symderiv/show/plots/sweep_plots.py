@@ -6,13 +6,16 @@ import itertools
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.show.plots import plots
+from symderiv.show.plots.axes import beside
+from symderiv.show.plots.cells import draw_cells
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.curves import Curve, Floats, StudyCase
 from symderiv.show.plots.run_quantities import (
@@ -45,20 +48,43 @@ _DECADES = 20.0
 _WIDE = 4
 # Characters that fit above a panel.
 _TITLE = 24
+# What entries of an array are called as a key.
+_ENTRY = "entry"
 
 
-def sweep_figure(data: xarray.Dataset, quantity: str = "generalization_error") -> Figure:
-    """Return a sweep drawn by itself: what over which keys.
+def sweep_figure(
+    data: xarray.Dataset,
+    quantity: str = "generalization_error",
+    label: str | Sequence[str] | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> Figure:
+    """Return many runs drawn by themselves: what over which keys.
+
+    Args:
+        data: with ``status`` over the keys.
+        quantity, label, ax: see :meth:`symderiv.sweeps.grid_result.GridResult.plot`.
 
     Raises:
         InputError: there is no such quantity.
     """
+    if not data["status"].dims:
+        data = data.expand_dims(run=[1])
+    if "generalization_error" not in data and quantity == "generalization_error":
+        quantity = observables(data)[0]
     data = ascending(data)
+    given = None if ax is None else list(np.ravel(np.asarray(ax, dtype=object)))
     if quantity == "status":
-        return status_figure(data)
-    if quantity == "generalization_error" or quantity in observables(data):
-        return curve_figure(data, None if quantity == "generalization_error" else quantity)
-    return map_figure(data, quantity)
+        return status_figure(data, label, given)
+    if quantity.partition("[")[0] in over_time(data):
+        return curve_figure(data, quantity, label, given)
+    return map_figure(data, quantity, label, given)
+
+
+def over_time(data: xarray.Dataset) -> list[str]:
+    """Return the names of what every run has at each time."""
+    time = data["alpha"].dims[-1]
+    names = [str(name) for name in data.data_vars if time in data[name].dims]
+    return [name for name in names if name not in ("alpha", "student_overlap", "cross_overlap")]
 
 
 def observables(data: xarray.Dataset) -> list[str]:
@@ -70,14 +96,21 @@ def observables(data: xarray.Dataset) -> list[str]:
     """
     if "generalization_error" in data:
         return ["generalization_error"]
-    kept = json.loads(str(data.attrs["study"]))["system"]["observables"]
+    if "study" in data.attrs:
+        kept = list(json.loads(str(data.attrs["study"]))["system"]["observables"])
+    else:
+        single = data["status"].ndim + 1
+        kept = [name for name in over_time(data) if data[name].ndim == single]
     if not kept:
         raise InputError("nothing was observed that could be drawn", argument="quantity")
-    return list(kept)
+    return kept
 
 
 def curve_name(name: str) -> str:
     """Return what a curve is called on axes."""
+    entry = re.fullmatch(r"(\w)\[([\d,]+)\]", name)
+    if entry is not None:
+        return rf"${entry[1]}_{{{entry[2] if len(entry[2]) > 3 else entry[2].replace(',', '')}}}$"
     return r"$\epsilon_g$" if name == "generalization_error" else name.replace("_", " ")
 
 
@@ -110,10 +143,14 @@ def written(name: str) -> str:
 
 def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
     """Return values of some dimensions in words, ``η = 0.1, β = 1``."""
-    return ", ".join(
-        f"{name_of(data, name)} = {value_text(data[name].values[place])}"
-        for name, place in places.items()
-    )
+    found = []
+    for name, place in places.items():
+        value = data[name].values[place]
+        if name == _ENTRY:
+            found.append(curve_name(str(value)))
+        else:
+            found.append(f"{name_of(data, name)} = {value_text(value)}")
+    return ", ".join(found)
 
 
 def value_text(value: Any) -> str:
@@ -123,93 +160,144 @@ def value_text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def curve_figure(data: xarray.Dataset, name: str | None = None) -> Figure:
-    """ε_g(α), or an observable: one key by colour, the others as small multiples."""
-    curve = name or observables(data)[0]
+def entries_of(data: xarray.Dataset, name: str) -> xarray.Dataset:
+    """Return a curve over keys and time as ``curve``; entries of an array are a key of their own.
+
+    Raises:
+        InputError: the array has no such entry.
+    """
+    base, bracket, asked = name.partition("[")
+    time = data["alpha"].dims[-1]
+    inner = [n for n in data[base].dims if n not in (*data["status"].dims, time)]
+    symmetric = base in ("Q", "W") and not bracket
+    found = {}
+    for place in np.ndindex(*(data.sizes[axis] for axis in inner)):
+        text = ",".join(str(n + 1) for n in place)
+        repeated = symmetric and place[0] > place[1]
+        if not repeated and (not bracket or text == asked.replace(" ", "").rstrip("]")):
+            one = data[base].isel(dict(zip(inner, place, strict=True)), drop=True)
+            found[f"{base}[{text}]" if place else base] = one
+    if not found or (bracket and not inner):
+        shape = tuple(data.sizes[axis] for axis in inner)
+        raise InputError(
+            f"{name!r} has no place in {base} of shape {shape}; places count from 1",
+            argument="quantity",
+        )
+    import xarray
+
+    kept = data[["status", "alpha"]]
+    if len(found) == 1:
+        return kept.assign(curve=next(iter(found.values())))
+    entries = xarray.DataArray(list(found), dims=[_ENTRY])
+    whole = xarray.concat(list(found.values()), entries).rename(None)
+    return kept.assign(curve=whole).assign_coords({_ENTRY: list(found)})
+
+
+def curve_figure(
+    data: xarray.Dataset,
+    name: str | None = None,
+    label: str | Sequence[str] | None = None,
+    given: Sequence[Axes] | None = None,
+) -> Figure:
+    """ε_g(α), or any curve by its name: one key by colour, the others as small multiples."""
+    name = name or observables(data)[0]
     by = _colour_key(data)
     shown = _thin(data.sizes[by], _MOST_CURVES)
+    data = entries_of(data, name)
+    others = [*swept(data), *([_ENTRY] if _ENTRY in data.dims else [])]
     with plots._styled():
-        figure, axes, panels = _panels(data, [name for name in swept(data) if name != by])
+        sheet = Sheet.of(data, [each for each in others if each != by], given)
         paint = _Colours(data[by].values[shown])
-        for axis, places in zip(axes, panels, strict=False):
-            part = data[[curve, "alpha"]].isel(places).load()
+        drawn = []
+        for axis, places in sheet.panels():
+            part = data[["curve", "alpha"]].isel(places).load()
             for n, place in enumerate(shown):
                 one = part.isel({by: place})
-                alpha, error = one["alpha"].values, one[curve].values
-                good = (alpha > 0) & (error > 0)
-                axis.plot(alpha[good], error[good], color=paint.of(n), linewidth=1.3)
-            if any(np.size(line.get_xdata()) for line in axis.lines):
-                axis.set(xscale="log", yscale="log")
-            axis.set_title(setting(data, places), fontsize=9)
-        _label(figure, r"$\alpha$  (examples per input dimension)", curve_name(curve))
-        paint.explain(figure, axes, name_of(data, by))
-        return figure
+                alpha, values = one["alpha"].values, one["curve"].values
+                good = (alpha > 0) & np.isfinite(values)
+                good &= (values > 0) | (name != "generalization_error")
+                axis.plot(alpha[good], values[good], color=paint.of(n), linewidth=1.3)
+                drawn.append(values[good])
+        joined = np.concatenate(drawn) if drawn else np.empty(0)
+        above = bool(joined.size) and bool(joined.min() > 0)
+        decades = above and (name == "generalization_error" or _spans_decades(joined))
+        for axis in sheet.axes:
+            if joined.size:
+                axis.set(xscale="log", yscale="log" if decades else axis.get_yscale())
+        sheet.label(r"$\alpha$  (examples per input dimension)", curve_name(name))
+        paint.explain(sheet, name_of(data, by), label)
+        return sheet.figure
 
 
-def map_figure(data: xarray.Dataset, quantity: str) -> Figure:
+def map_figure(
+    data: xarray.Dataset,
+    quantity: str,
+    label: str | Sequence[str] | None = None,
+    given: Sequence[Axes] | None = None,
+) -> Figure:
     """Return a number per point: over one key as points, over two as a map, over more as several
     maps.
 
     Raises:
         InputError: there is no such quantity.
     """
-    asked = quantity_of(quantity)
+    asked = quantity_of(quantity, over_time(data))
     if data["status"].size > _MOST_POINTS:
         raise InputError(
             f"{data['status'].size} points are too many to draw; select some with to_xarray()",
             argument="quantity",
         )
     values = values_of(data, asked)
+    words = label if isinstance(label, str) else asked.words
     across = _map_keys(data)
     with plots._styled():
-        figure, axes, panels = _panels(data, [name for name in swept(data) if name not in across])
+        sheet = Sheet.of(data, [name for name in swept(data) if name not in across], given)
         finite = values[np.isfinite(values)]
         logarithmic = asked.logarithmic and bool(finite.size) and bool(np.all(finite > 0))
-        for axis, places in zip(axes, panels, strict=False):
+        for axis, places in sheet.panels():
             part = values[tuple(places.get(name, slice(None)) for name in swept(data))]
             drawn = _draw(axis, data, across, part, logarithmic, finite)
-            axis.set_title(setting(data, places), fontsize=9)
         if len(across) == 2:
-            figure.colorbar(drawn, ax=axes, label=asked.words, shrink=0.85)
-            _label(figure, name_of(data, across[1]), name_of(data, across[0]))
+            sheet.figure.colorbar(drawn, ax=sheet.axes, label=words, shrink=0.85)
+            sheet.label(name_of(data, across[1]), name_of(data, across[0]))
         else:
-            _label(figure, name_of(data, across[0]), asked.words)
-        return figure
+            sheet.label(name_of(data, across[0]), words)
+        return sheet.figure
 
 
-def status_figure(data: xarray.Dataset) -> Figure:
+def status_figure(
+    data: xarray.Dataset,
+    label: str | Sequence[str] | None = None,
+    given: Sequence[Axes] | None = None,
+) -> Figure:
     """Return how each point ended: the phase diagram of the sweep."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
     status = np.array(data["status"].values.tolist())
     kinds = sorted(set(status.ravel().tolist()), key=lambda kind: (kind != "done", kind))
-    colours = [_STATUS.get(kind, "#999999") for kind in kinds]
+    colours = [_STATUS.get(kind.partition(":")[0], "#999999") for kind in kinds]
     numbers = np.searchsorted(np.sort(kinds), status)
     numbers = np.array([kinds.index(kind) for kind in np.sort(kinds)])[numbers]
     across = _map_keys(data)
     with plots._styled():
-        figure, axes, panels = _panels(data, [name for name in swept(data) if name not in across])
+        sheet = Sheet.of(data, [name for name in swept(data) if name not in across], given)
         bounds = BoundaryNorm(np.arange(len(kinds) + 1) - 0.5, len(kinds))
-        for axis, places in zip(axes, panels, strict=False):
+        for axis, places in sheet.panels():
             part = numbers[tuple(places.get(name, slice(None)) for name in swept(data))]
             whole = _upright(data, across, part) if len(across) == 2 else part[None]
             x = _place(axis.xaxis, data[across[-1]].values)
             y = _place(axis.yaxis, data[across[0]].values) if len(across) == 2 else np.zeros(1)
-            edges = _edges(x, axis.get_xscale()), _edges(y, axis.get_yscale())
-            axis.pcolormesh(*edges, whole, cmap=ListedColormap(colours), norm=bounds)
-            axis.grid(False)
+            draw_cells(axis, x, y, whole, cmap=ListedColormap(colours), norm=bounds)
             if len(across) == 1:
                 axis.set_yticks([])
-            axis.set_title(setting(data, places), fontsize=9)
         below = name_of(data, across[0]) if len(across) == 2 else ""
-        _label(figure, name_of(data, across[-1]), below)
-        handles = [
-            Patch(color=colour, label=kind or "not computed")
-            for kind, colour in zip(kinds, colours, strict=True)
-        ]
-        figure.legend(handles=handles, loc="outside right upper")
-        return figure
+        sheet.label(name_of(data, across[-1]), below)
+        names = [kind or "not computed" for kind in kinds]
+        if label is not None:
+            names[: len(label)] = [label] if isinstance(label, str) else label
+        sheet.explain([Patch(color=c, label=name) for name, c in zip(names, colours, strict=True)])
+        return sheet.figure
 
 
 # Ends of integrations; done is quiet, what diverges is not.
@@ -255,7 +343,7 @@ def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
     time = str(error.dims[-1])
     errors = error.values.reshape(-1, data.sizes[time])
     times = alpha.broadcast_like(error).transpose(*error.dims).values.reshape(errors.shape)
-    tolerance = tolerance_of(str(data.attrs["study"]))
+    tolerance = tolerance_of(str(data.attrs["study"])) if "study" in data.attrs else 0.0
     found = [measured(quantity, a, e, tolerance) for a, e in zip(times, errors, strict=True)]
     return np.array(found).reshape(data["status"].shape)
 
@@ -296,18 +384,20 @@ class _Colours:
             return self._map.to_rgba(self._values[place : place + 1].astype(float))[0]
         return plots.colour(place, self._values.size)
 
-    def explain(self, figure: Figure, axes: Sequence[Axes], name: str) -> None:
+    def explain(self, sheet: Sheet, name: str, label: str | Sequence[str] | None) -> None:
         """Add a colour bar, or a legend where values are few or texts."""
+        name = label if isinstance(label, str) else name
         if self._scaled:
-            figure.colorbar(self._map, ax=list(axes), label=name, shrink=0.85)
+            sheet.figure.colorbar(self._map, ax=sheet.axes, label=name, shrink=0.85)
             return
         from matplotlib.lines import Line2D
 
-        handles = []
-        for place, value in enumerate(self._values[: 2 * _MOST_CURVES]):
-            line = Line2D([], [], color=self.of(place), label=f"{name} = {value_text(value)}")
-            handles.append(line)
-        figure.legend(handles=handles, loc="outside right upper")
+        own = [] if label is None or isinstance(label, str) else list(label)
+        values = self._values[: 2 * _MOST_CURVES]
+        names = [*own, *(f"{name} = {value_text(value)}" for value in values[len(own) :])]
+        sheet.explain(
+            [Line2D([], [], color=self.of(n), label=text) for n, text in enumerate(names)]
+        )
 
 
 def _colour_key(data: xarray.Dataset) -> str:
@@ -321,28 +411,79 @@ def _map_keys(data: xarray.Dataset) -> list[str]:
     return [name for name in names if data.sizes[name] > 1][-2:] or names[-1:]
 
 
-def _panels(
-    data: xarray.Dataset, others: list[str]
-) -> tuple[Figure, list[Axes], list[dict[str, int]]]:
-    """Return a figure with a panel for each combination of the other keys, thinned out if too
-    many.
+@dataclass(frozen=True)
+class Sheet:
+    """Panels to draw into, in a figure of their own or in axes of the caller.
+
+    Args:
+        figure: that of the axes.
+        axes: one for each panel.
+        places: of the panels among the other keys.
+        data: the runs.
+        own: whether the figure was made for them.
     """
-    counts = [data.sizes[name] for name in others]
-    whole = list(itertools.product(*map(range, counts)))
-    chosen = [whole[n] for n in _thin(len(whole), _MOST_PANELS)]
-    columns = min(_WIDE, len(chosen))
-    rows = -(-len(chosen) // columns)
-    size = (6.8, 4.4) if len(chosen) == 1 else (2.5 * columns + 1.0, 2.3 * rows + 0.8)
-    figure, axes = plots._new(rows, columns, size, sharex=True, sharey=True)
-    flat = list(axes.ravel())
-    for unused in flat[len(chosen) :]:
-        unused.set_visible(False)
-    if len(chosen) < len(whole):
-        names = ", ".join(name_of(data, name) for name in others)
-        text = f"{len(chosen)} of {len(whole)} values of {names}"
-        figure.suptitle(textwrap.fill(text, 80), fontsize=9)
-    panels = [dict(zip(others, places, strict=True)) for places in chosen]
-    return figure, flat[: len(chosen)], panels
+
+    figure: Figure
+    axes: list[Axes]
+    places: list[dict[str, int]]
+    data: xarray.Dataset
+    own: bool
+
+    @classmethod
+    def of(cls, data: xarray.Dataset, others: list[str], given: Sequence[Axes] | None) -> Sheet:
+        """Return a panel for each combination of the other keys, thinned out if too many.
+
+        Raises:
+            InputError: fewer axes are given than there are panels.
+        """
+        whole = list(itertools.product(*(range(data.sizes[name]) for name in others)))
+        chosen = [whole[n] for n in _thin(len(whole), _MOST_PANELS)]
+        places = [dict(zip(others, each, strict=True)) for each in chosen]
+        if given is not None:
+            if len(given) < len(chosen):
+                names = ", ".join(name_of(data, name) for name in others)
+                raise InputError(
+                    f"{len(given)} given, and {names} needs {len(chosen)}; give a list of them, "
+                    "or select values with to_xarray().sel",
+                    argument="ax",
+                )
+            figure: Any = given[0].get_figure()
+            return cls(figure, list(given[: len(chosen)]), places, data, own=False)
+        columns = min(_WIDE, len(chosen))
+        rows = -(-len(chosen) // columns)
+        size = (6.8, 4.4) if len(chosen) == 1 else (2.5 * columns + 1.0, 2.3 * rows + 0.8)
+        figure, axes = plots._new(rows, columns, size, sharex=True, sharey=True)
+        flat = list(axes.ravel())
+        for unused in flat[len(chosen) :]:
+            unused.set_visible(False)
+        if len(chosen) < len(whole):
+            names = ", ".join(name_of(data, name) for name in others)
+            text = f"{len(chosen)} of {len(whole)} values of {names}"
+            figure.suptitle(textwrap.fill(text, 80), fontsize=9)
+        return cls(figure, flat[: len(chosen)], places, data, own=True)
+
+    def panels(self) -> Iterator[tuple[Axes, dict[str, int]]]:
+        """Yield axes with the places that they show, and put these above them."""
+        for axis, places in zip(self.axes, self.places, strict=True):
+            yield axis, places
+            if places:
+                axis.set_title(setting(self.data, places), fontsize=9)
+
+    def label(self, below: str, left: str) -> None:
+        """Say what the axes are: once in a figure of its own, else at each."""
+        if self.own:
+            self.figure.supxlabel(below, fontsize=10)
+            self.figure.supylabel(left, fontsize=10)
+            return
+        for axis in self.axes:
+            axis.set(xlabel=below, ylabel=left)
+
+    def explain(self, handles: list[Any]) -> None:
+        """Add a legend beside the panels."""
+        if self.own:
+            self.figure.legend(handles=handles, loc="outside right upper")
+        else:
+            beside(self.axes[-1], handles)
 
 
 def _draw(
@@ -365,12 +506,11 @@ def _draw(
     values = _upright(data, across, values)
     ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     norm = LogNorm(*ends) if logarithmic and ends[0] < ends[1] else Normalize(*ends)
-    x = _edges(_place(axis.xaxis, data[across[1]].values), axis.get_xscale())
-    y = _edges(_place(axis.yaxis, data[across[0]].values), axis.get_yscale())
-    axis.grid(False)
+    x = _place(axis.xaxis, data[across[1]].values)
+    y = _place(axis.yaxis, data[across[0]].values)
     axis.set_facecolor("#bbbbbb")
     whole = np.where(np.isfinite(values), values, np.nan)
-    return axis.pcolormesh(x, y, whole, cmap="viridis", norm=norm)
+    return draw_cells(axis, x, y, whole, cmap="viridis", norm=norm)
 
 
 def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.ndarray:
@@ -396,27 +536,6 @@ def _place(axis: Any, values: np.ndarray) -> Floats:
 
 def _spans_decades(values: np.ndarray) -> bool:
     return bool(values.min() > 0) and float(values.max()) > _DECADES * float(values.min())
-
-
-def _edges(centres: Floats, scale: str) -> Floats:
-    """Return the edges of the cells of a map: half way between neighbours."""
-    places = np.log(centres) if scale == "log" else centres
-    if places.size == 1:
-        half = 0.5 if scale != "log" else 0.1
-        found = np.array([places[0] - half, places[0] + half])
-    else:
-        order = np.argsort(places)
-        if (order != np.arange(places.size)).any():
-            raise InputError("values are not ascending; sort the dataset before", argument="data")
-        middle = 0.5 * (places[1:] + places[:-1])
-        first, last = 2 * places[0] - middle[0], 2 * places[-1] - middle[-1]
-        found = np.concatenate(([first], middle, [last]))
-    return np.exp(found) if scale == "log" else found
-
-
-def _label(figure: Figure, below: str, left: str) -> None:
-    figure.supxlabel(below, fontsize=10)
-    figure.supylabel(left, fontsize=10)
 
 
 def _thin(count: int, most: int) -> list[int]:
