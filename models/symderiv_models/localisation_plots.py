@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.plots import colour
 from symderiv_models.localisation.receptive import centre, is_localised, participation_ratio
 
@@ -55,7 +55,7 @@ def field_axes(found: Any, ax: Axes | None = None) -> Axes:
         title=f"{process},\nlengths{lengths}\nparticipation ratio {ratio['mean']:.3g}{spread}",
     )
     axis.title.set_fontsize(9)
-    axis.legend()
+    beside(axis, axis.get_legend_handles_labels()[0])
     return axis
 
 

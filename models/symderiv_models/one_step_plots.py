@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.plots import MARKERS, colour
 from symderiv_models.one_step_text import MODEL_NAMES
 
@@ -33,5 +33,5 @@ def models_axes(record: Mapping[str, Any], ax: Axes | None) -> Axes:
     axis.set_xticks(range(len(names)), [MODEL_NAMES[name].replace(" ", "\n") for name in names])
     axis.set(ylabel=r"$\mathrm{E}(y-\hat y)^2$", xlim=(-0.5, len(names) - 0.4))
     axis.set_ylim(bottom=0.0)
-    axis.legend()
+    beside(axis, axis.get_legend_handles_labels()[0])
     return axis

@@ -171,6 +171,9 @@ def _write_zarr(data: xarray.Dataset, path: Path, force: bool) -> None:
         )
     if path.exists() and not (path / "zarr.json").is_file():
         raise InputError(f"{path}: is not a Zarr group; remove it, or choose another name")
+    # texts of a fixed length have no specification in Zarr 3
+    texts = [name for name in data.variables if data[name].dtype.kind == "U"]
+    data = data.assign({name: data[name].astype(object) for name in texts})
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         made = Path(folder) / path.name

@@ -8,13 +8,13 @@ import xarray
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Summary
-from symderiv.sweeps.grid_result import GridResult
+from symderiv.sweeps.many_runs import ManyRuns
 
 __all__ = ["EnsembleView"]
 
 
 @xarray.register_dataset_accessor("symderiv")
-class EnsembleView(GridResult):
+class EnsembleView(ManyRuns):
     """Pictures, features and files of the runs in a dataset, as a sweep has them.
 
     Raises:

@@ -12,7 +12,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.sweeps.box_results import NOT_YET
-from symderiv.sweeps.grid_result import GridResult
+from symderiv.sweeps.many_runs import ManyRuns
 from symderiv.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["Sweep"]
 
 
 @dataclass(repr=False)
-class Sweep(GridResult):
+class Sweep(ManyRuns):
     """A sweep in its store: how many points have a result, and which failed.
 
     Args:

@@ -73,7 +73,11 @@ def ensemble_of(
         done += len(numbers)
         if found.interrupted:
             break
-    return dataset.labelled({name: labels_of(each) for name, each in values.items()}, study)
+    keys = dict(zip(values, by_key(values), strict=True))
+    return dataset.labelled(
+        {name: (name, labels_of(each), {"key": keys[name]}) for name, each in values.items()},
+        study,
+    )
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -159,7 +163,7 @@ class _Collected:
         for name in self._runs:
             self._runs[name][list(numbers)] = getattr(found, _NUMBERS[name])
 
-    def labelled(self, coordinates: Mapping[str, np.ndarray], study: Study) -> xarray.Dataset:
+    def labelled(self, coordinates: Mapping[str, Any], study: Study) -> xarray.Dataset:
         """Return the dataset, one dimension per list."""
         import xarray
 

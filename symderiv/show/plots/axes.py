@@ -195,7 +195,9 @@ def beside(axes: Axes, handles: Sequence[Any]) -> None:
     figure: Any = axes.get_figure(root=True)
     if figure is None or figure.get_layout_engine() is not None:
         return
-    whole = axes.get_position(original=True)
-    width = legend.get_window_extent().width / figure.bbox.width
-    if width < 0.8 * whole.width:
-        axes.set_position((whole.x0, whole.y0, whole.width - width, whole.height), which="active")
+    place, spec = axes.get_position(), axes.get_subplotspec()
+    # up to where the axes were, or the figure's edge where they stand by themselves
+    limit = 1.0 if spec is None else spec.get_position(figure).x1
+    excess = legend.get_window_extent().x1 / figure.bbox.width - limit
+    if 0.0 < excess < 0.8 * place.width:
+        axes.set_position((place.x0, place.y0, place.width - excess, place.height))

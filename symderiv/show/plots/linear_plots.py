@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.curves import Floats
 from symderiv.show.plots.plots import _COLOURS
 
@@ -48,5 +48,5 @@ def linear_axes(
         xlabel=r"$\alpha$  (examples per input dimension)",
         ylabel=r"generalisation error $\epsilon_g$",
     )
-    axis.legend()
+    beside(axis, axis.get_legend_handles_labels()[0])
     return axis

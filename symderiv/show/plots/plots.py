@@ -244,6 +244,10 @@ def overlap_figure(cases: Sequence[StudyCase]) -> Figure:
             for part, name in enumerate(parts):
                 axis = axes[len(parts) * row + part, column]
                 _draw_overlaps(axis, case, name, first=column == 0)
+                if column == columns - 1 or index == len(cases) - 1:
+                    axis.legend(
+                        loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, handlelength=1.2
+                    )
             axes[len(parts) * row, column].set_title(case.label, fontsize=9)
         for unused in range(len(cases), rows * columns):
             for part in range(len(parts)):
@@ -293,7 +297,6 @@ def _draw_overlaps(axis: Axes, case: StudyCase, name: str, *, first: bool) -> No
         axis.set_xscale("log")
     if first:
         axis.set_ylabel(rf"${name}$")
-        axis.legend(loc="best", ncols=2 if len(entries) > 3 else 1, fontsize=8, handlelength=1.2)
 
 
 def exponent_figure(cases: Sequence[StudyCase]) -> Figure:

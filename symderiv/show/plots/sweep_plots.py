@@ -62,7 +62,7 @@ def sweep_figure(
 
     Args:
         data: with ``status`` over the keys.
-        quantity, label, ax: see :meth:`symderiv.sweeps.grid_result.GridResult.plot`.
+        quantity, label, ax: see :meth:`symderiv.sweeps.many_runs.ManyRuns.plot`.
 
     Raises:
         InputError: there is no such quantity.

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["GridResult"]
+__all__ = ["ManyRuns"]
 
 
-class GridResult(Kept):
+class ManyRuns(Kept):
     """Base of results with one run for each combination of swept values."""
 
     def features(self) -> xarray.Dataset:
