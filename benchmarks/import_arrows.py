@@ -43,7 +43,7 @@ LEVELS = {
 }
 # The same inside a room; "" stands for the files beside the inner rooms, unless they are named.
 INNER = {
-    "foundation": {"": 0, "documents": 1, "terminal": 2, "showing": 3, "progress": 3},
+    "foundation": {"": 0, "documents": 1, "terminal": 2, "showing": 3, "progress": 3, "keeping": 4},
     "gaussian": {"terms": 0, "forms": 1, "": 2},
     "numerics": {"digits": 0, "": 1},
     "learning": {"rule": 0, "derivation": 1, "narration": 2},

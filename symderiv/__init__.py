@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from symderiv.problem.input_models import Spectrum as Spectrum
     from symderiv.problem.state import State as State
     from symderiv.statement.vector_expressions import norm2 as norm2
+    from symderiv.storage.forgetting import Forgetting as Forgetting
+    from symderiv.sweeps.study_map import StudyMap as StudyMap
+    from symderiv.sweeps.sweep_result import Sweep as Sweep
 
     asymptotics = late
     expect = mean
@@ -80,6 +83,9 @@ _PUBLIC = {
     "Spectrum": "symderiv.problem.input_models",
     "Simulation": "symderiv.experiment.studies.simulation",
     "State": "symderiv.problem.state",
+    "Forgetting": "symderiv.storage.forgetting",
+    "StudyMap": "symderiv.sweeps.study_map",
+    "Sweep": "symderiv.sweeps.sweep_result",
     "Trajectory": "symderiv.integrate.flows.trajectory",
     "InputError": "symderiv.foundation.errors",
     "NotClosed": "symderiv.foundation.errors",

@@ -12,8 +12,10 @@ import numpy as np
 from symderiv.api.problem import Problem
 from symderiv.api.results.verified import Verdicts
 from symderiv.experiment.studies.simulation import Simulation
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import why_unread
+from symderiv.foundation.keeping import KEPT
 from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
@@ -22,6 +24,8 @@ from symderiv.storage.run_files import MORE_OF_RULES, read_run
 from symderiv.system.system_trajectory import KIND, SystemRun
 
 if TYPE_CHECKING:
+    import xarray
+
     from symderiv.api.stated import System
     from symderiv.sweeps.sweep_result import Sweep
 
@@ -31,15 +35,26 @@ __all__ = ["open_file"]
 @public
 def open_file(
     path: str | PathLike[str],
-) -> Trajectory | Simulation | State | Problem | Verdicts | Sweep | System | SystemRun:
+) -> (
+    Trajectory
+    | Simulation
+    | State
+    | Problem
+    | Verdicts
+    | Sweep
+    | System
+    | SystemRun
+    | xarray.Dataset
+):
     """Read a file that symderiv has written.
 
     Args:
         path: ``RUN.nc`` gives a :class:`Trajectory`, ``SIM.nc`` a :class:`Simulation`, a state file
             ``.npz`` a :class:`State`, a study ``.toml`` a :class:`Problem`, ``ledger.json`` the
             :class:`Verdicts` in it, the JSON file of a :class:`System` gives that system, the file
-            of ``run.save`` gives that run, and the store of a sweep gives a :class:`Sweep`. If the
-            file of a trajectory holds no overlaps per eigenvalue, the result has not-a-number
+            of ``run.save`` gives that run, and the store of a sweep gives a :class:`Sweep`. What
+            an ensemble, a sweep, a map or :class:`Forgetting` saved gives its xarray Dataset. If
+            the file of a trajectory holds no overlaps per eigenvalue, the result has not-a-number
             instead.
 
     Raises:
@@ -67,6 +82,8 @@ def open_file(
             return _trajectory(path, variables, attributes)
         if "runs" in attributes and "dimension" in attributes:
             return _simulation(path, variables, attributes)
+        if KEPT in attributes:
+            return _dataset(path)
         raise InputError(f"{path.name}: is neither a RUN nor a SIM file", argument="path")
     if ending == ".npz":
         return load_state(path)
@@ -86,7 +103,18 @@ def _is_run(folder: Path) -> bool:
         kept = json.loads((folder / "zarr.json").read_text())["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool({"relative_tolerance", "dimension", "kind"} & set(kept)) and "end" in kept
+    known = {"relative_tolerance", "dimension", "kind"} & set(kept)
+    return KEPT in kept or (bool(known) and "end" in kept)
+
+
+def _dataset(path: Path) -> xarray.Dataset:
+    """Return the dataset of a sweep, a map, an ensemble or of tasks, which draws itself."""
+    import xarray
+
+    drawing("symderiv.sweeps.dataset_accessor")
+    if path.is_dir():
+        return xarray.load_dataset(path, engine="zarr", consolidated=False)
+    return xarray.load_dataset(path, engine="h5netcdf")
 
 
 def _system_or_ledger(path: Path) -> System | Verdicts:

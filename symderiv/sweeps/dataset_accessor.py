@@ -13,7 +13,7 @@ from symderiv.sweeps.many_runs import ManyRuns
 __all__ = ["EnsembleView"]
 
 
-@xarray.register_dataset_accessor("symderiv")
+@xarray.register_dataset_accessor("symderiv")  # type: ignore[no-untyped-call]
 class EnsembleView(ManyRuns):
     """Pictures, features and files of the runs in a dataset, as a sweep has them.
 

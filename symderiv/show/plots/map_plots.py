@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["map_axes"]
 
+# Whole numbers that span more than this are on a logarithmic axis.
+_DECADES = 20.0
 _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6e6e6")
 
 
@@ -90,6 +92,8 @@ def _shades(axes: Axes, found: StudyMap, shown: np.ndarray, words: str) -> None:
 def _scale(places: np.ndarray) -> str:
     """Logarithmic if neighbours have one ratio rather than one difference."""
     values = places.astype(float)
+    if places.dtype.kind in "iu" and values[-1] <= _DECADES * values[0]:
+        return "linear"
     if values[0] <= 0.0 or values[-1] <= 2.0 * values[0]:
         return "linear"
     middle = values[len(values) // 2]
