@@ -62,13 +62,13 @@ class Sweep(ManyRuns):
         )
 
     @classmethod
-    def at(cls, path: Path) -> Sweep:
+    def at(cls, path: str | PathLike[str]) -> Sweep:
         """Return the sweep of an existing store.
 
         Raises:
             InputError: there is none, or it is damaged.
         """
-        return cls.of(Store.at(path))
+        return cls.of(Store.at(Path(path)))
 
     @property
     def completed(self) -> int:
