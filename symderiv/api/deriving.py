@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 from symderiv.problem.input_models import Isotropic
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = ["derive", "export", "generate"]
 
 
 @public
+@following("deriving")
 def derive(
     activation: str | None = None,
     teacher_activation: str | None = None,
@@ -46,6 +48,7 @@ def derive(
 
 
 @public
+@following("deriving the solver module")
 def generate(
     activation: str | None = None,
     name: str = "",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hint
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError, RunWarning
-from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain
 from symderiv.problem.key_names import STATED, by_key, study_key
 from symderiv.problem.key_records import saying
@@ -269,6 +269,7 @@ class Problem(Shown):
         return self._study.by_default()
 
     @property
+    @following("deriving the equations")
     def equations(self) -> Equations:
         """The order-parameter equations, derived from the learning rule.
 
@@ -295,6 +296,7 @@ class Problem(Shown):
 
         return stated_in(System(self._study.training.order), self._study)
 
+    @following("deriving the equations")
     def rates(
         self,
         *,
@@ -346,6 +348,7 @@ class Problem(Shown):
             study = study_at(self._study, alpha)
             return rates_at(study, start_of(study, order if order else state))
 
+    @following("deriving the equations")
     def rhs(self) -> RateFunction:
         """Return the right-hand side as a function f(t, y) with the signature that SciPy asks for.
 
@@ -770,12 +773,14 @@ class Problem(Shown):
                 notice=notice or (lambda message: None),
             )
 
+    @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
         """Return the derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
         from symderiv.api.results.derived import derivation_of
 
         return derivation_of(self._study, tolerance)
 
+    @following("deriving the solver module")
     def generate(
         self,
         name: str,
@@ -789,6 +794,7 @@ class Problem(Shown):
 
         return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
 
+    @following("deriving the equations")
     def export(
         self,
         to: str,
@@ -834,6 +840,7 @@ class Problem(Shown):
 
         return citation_of(self._study)
 
+    @following("deriving the plateau")
     def plateau(
         self, *, digits: int = 15, full: bool = False, **moments: Any
     ) -> Plateau | BiasedPlateau:
@@ -861,6 +868,7 @@ class Problem(Shown):
 
         return plateau_of(self._study, digits, full, moments)
 
+    @following("looking for fixed points")
     def fixed_points(
         self,
         *,
@@ -902,6 +910,7 @@ class Problem(Shown):
                 follow=follow or {},
             )
 
+    @following("linearising around perfect learning")
     def late(
         self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
     ) -> LateLearning:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ import typer
 from symderiv.cli.options import option
 from symderiv.foundation.errors import ToleranceError
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.progress import lines
+from symderiv.foundation.progress import progress_bar
 from symderiv.foundation.showing import json_text
 
 Json = Annotated[
@@ -105,20 +105,9 @@ def write_text(text: str, output: Output | None) -> None:
         output.write_text(text)
 
 
-@contextmanager
-def status(message: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner on standard error, lines if that is not a terminal, nothing if ``quiet``."""
-    if quiet:
-        yield
-        return
-    if not sys.stderr.isatty():
-        with lines(message[:1].lower() + message[1:]):
-            yield
-        return
-    from symderiv.foundation.terminal import spinner
-
-    with spinner(message):
-        yield
+def status(message: str, *, quiet: bool) -> AbstractContextManager[Any]:
+    """Show a bar on standard error, lines if that is not a terminal, nothing if ``quiet``."""
+    return progress_bar(bars(quiet), message[:1].lower() + message[1:])
 
 
 def bars(quiet: bool) -> Literal[False, "lines"]:

@@ -6,11 +6,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from functools import wraps
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
-__all__ = ["DetailedTask", "Progress", "Tell", "lines", "progress_bar", "watched"]
+__all__ = ["DetailedTask", "Progress", "Tell", "following", "lines", "progress_bar", "watched"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Work that takes less seconds is done before a bar could be read.
 _MOMENT = 0.5
@@ -41,6 +46,10 @@ Tell = Callable[[str, float], None]
 Progress = bool | Tell | Literal["lines"] | None
 
 
+# What shows the progress of the outermost call, if one is under way.
+_outermost: ContextVar[Tell | None] = ContextVar("outermost", default=None)
+
+
 def watched() -> bool:
     """Return whether standard error is a terminal, or the code runs in a notebook that can show
     bars.
@@ -52,23 +61,51 @@ def watched() -> bool:
 
 
 @contextmanager
-def progress_bar(progress: Progress = None) -> Iterator[Tell]:
-    """Yield a function that shows how far tasks are, as ``progress`` wants it."""
-    if callable(progress):
-        yield progress
-        return
-    if progress == "lines" and not watched():
-        with lines("preparing") as tell:
-            yield tell
-        return
-    if progress is False or (progress is None and not watched()):
-        yield lambda task, fraction: None
-        return
-    bars = _Bars()
-    try:
-        yield bars.update
-    finally:
-        bars.stop()
+def progress_bar(progress: Progress = None, task: str = "preparing") -> Iterator[Tell]:
+    """Yield a function that shows how far tasks are, as ``progress`` wants it.
+
+    Of calls inside one another the outermost shows its progress, so that there is one bar.
+
+    Args:
+        progress: what is wanted.
+        task: what is shown until something is told, also if nothing ever is.
+    """
+    with ExitStack() as stack:
+        outer, shown = _outermost.get(), _nothing
+        if callable(progress):
+            stack.callback(_outermost.reset, _outermost.set(_nothing))
+            yield progress
+            return
+        if outer is not None and progress is not False:
+            yield outer
+            return
+        if progress == "lines" and not watched():
+            shown = stack.enter_context(lines(task))
+        elif outer is None and progress is not False and (progress is not None or watched()):
+            bar = _Bar(task)
+            stack.callback(bar.stop)
+            shown = bar.update
+        stack.callback(_outermost.reset, _outermost.set(shown))
+        yield shown
+
+
+def following(task: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Give a call that takes no argument ``progress`` a bar, where somebody watches."""
+
+    def decorated(call: Callable[P, R]) -> Callable[P, R]:
+        @wraps(call)
+        def followed(*values: P.args, **named: P.kwargs) -> R:
+            with progress_bar(None, task):
+                return call(*values, **named)
+
+        followed.told = task  # type: ignore[attr-defined]
+        return followed
+
+    return decorated
+
+
+def _nothing(task: str, fraction: float) -> None:
+    """Show nothing."""
 
 
 @contextmanager
@@ -114,28 +151,52 @@ def _detail(task: str) -> str:
     return f", {detail}" if detail else ""
 
 
-class _Bars:
-    """Bars on standard error, or in the notebook; none for what takes a moment only."""
+class _Bar:
+    """One bar on standard error, or in the notebook; none for what takes a moment only.
 
-    def __init__(self) -> None:
-        self._begun = time.monotonic()
+    A timer starts it, so that it is there also while something is derived or compiled that tells
+    nothing. Another task takes the bar over, with its own time to go.
+    """
+
+    def __init__(self, task: str) -> None:
+        self._lock = threading.Lock()
+        self._told: tuple[str, float | None] = (task, None)
+        self._shown = task
         self._bars: Any = None
-        self._tasks: dict[str, Any] = {}
+        self._number: Any = None
+        self._ended = False
+        self._timer = threading.Timer(_MOMENT, self._start)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if not self._ended:
+                self._bars = _started()
+                self._number = self._bars.add_task(self._shown, total=None)
+                self._show()
 
     def update(self, task: str, fraction: float) -> None:
-        if self._bars is None:
-            if time.monotonic() - self._begun < _MOMENT:
-                return
-            self._bars = _started()
-        if task not in self._tasks:
-            self._tasks[task] = self._bars.add_task(task, total=1.0)
-        self._bars.update(
-            self._tasks[task], completed=fraction, description=f"{task}{_detail(task)}"
-        )
+        with self._lock:
+            self._told = (task, fraction)
+            if self._bars is not None:
+                self._show()
+
+    def _show(self) -> None:
+        task, fraction = self._told
+        if str(task) != self._shown:
+            self._shown = str(task)
+            self._bars.reset(self._number)
+        total = None if fraction is None else 1.0
+        words = f"{task}{_detail(task)}"
+        self._bars.update(self._number, total=total, completed=fraction or 0.0, description=words)
 
     def stop(self) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._bars is not None:
+                self._bars.stop()
 
 
 def _started() -> Any:

@@ -15,7 +15,7 @@ from rich.text import Text
 from symderiv.foundation.documents.document import Node, Tone
 from symderiv.foundation.documents.text_writer import lines
 
-__all__ = ["bars", "show", "show_document", "spinner", "terminal"]
+__all__ = ["bars", "show", "show_document", "terminal"]
 
 
 def terminal(**options: Any) -> Console:
@@ -56,7 +56,7 @@ def show_document(console: Console, node: Node) -> None:
 
 
 def bars() -> Progress:
-    """Bars on standard error, one per task."""
+    """Return a bar on standard error, with the time to go; it pulses while none is known."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -64,11 +64,6 @@ def bars() -> Progress:
         TimeRemainingColumn(),
         console=terminal(stderr=True),
     )
-
-
-def spinner(message: str) -> Any:
-    """Return a message on standard error that moves as long as the context lasts."""
-    return terminal(stderr=True).status(Text(message))
 
 
 def _as_it_is(thing: Any) -> Any:

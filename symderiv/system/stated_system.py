@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.statement.language import Language
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ class StatedSystem(Language):
             simulation = self.simulate(dimension, runs=runs, initial=initial, seed=seed, **kept)
         return run.report(path, simulation=simulation, force=force)
 
+    @following("simulating")
     def simulate(
         self,
         dimension: int,
@@ -312,6 +313,7 @@ class StatedSystem(Language):
         with progress_bar(progress) as update:
             return ensemble_of(varied, lists, wanted, update)
 
+    @following("looking for the plateau")
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
         """Return the symmetric plateau: a fixed point in which vectors are alike, linearised.
 

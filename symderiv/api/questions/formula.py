@@ -32,6 +32,7 @@ from symderiv.foundation.errors import (
     ShapeError,
 )
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.gaussian import (
     DerivedExpectation,
@@ -213,6 +214,7 @@ def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @public
+@following("comparing")
 def check(
     what: str,
     formula: Any,

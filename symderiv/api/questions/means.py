@@ -13,6 +13,7 @@ from symderiv.api.questions.law import LawOfFields, read_activation, read_expres
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 from symderiv.gaussian import covariance_symbols, integrand
 
 __all__ = ["INTEGRALS", "MAX_DIGITS", "i2", "i3", "i4", "integral", "mean"]
@@ -29,6 +30,7 @@ INTEGRALS: Final = {
 
 
 @public
+@following("integrating")
 def mean(
     expression: Any, covariance: Any, mean: Any = None, digits: int = DEFAULT_DIGITS
 ) -> Expectation:
@@ -78,6 +80,7 @@ def mean(
 
 
 @public
+@following("integrating")
 def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
     """I2 = E[g(u) h(v)], the integral of the generalisation error.
 
@@ -100,6 +103,7 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
 
 
 @public
+@following("integrating")
 def i3(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
     """I3 = E[g'(u) v h(w)], the integral of the drift; arguments as :func:`i2`, fields (u, v, w).
 
@@ -111,6 +115,7 @@ def i3(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
 
 
 @public
+@following("integrating")
 def i4(
     g: Any,
     h: Any = None,
@@ -134,6 +139,7 @@ def i4(
 
 
 @public
+@following("integrating")
 def integral(
     which: str,
     activation: Any = None,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 from symderiv.foundation.showing import Summary
 
 __all__ = ["Impact", "impact"]
@@ -42,6 +43,7 @@ class Impact(Answer):
 
 
 @public
+@following("looking for what rests on the equation")
 def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     """Return the claims that fall with an equation because they use it, directly or not.
 

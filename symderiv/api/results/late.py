@@ -14,6 +14,7 @@ from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 
 if TYPE_CHECKING:
     from symderiv.analysis.late.late_dynamics import LateDynamics
@@ -52,6 +53,7 @@ class LateLearning(DrawnAnswer):
 
 
 @public
+@following("linearising around perfect learning")
 def late(
     *,
     units: int,

@@ -16,6 +16,7 @@ from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 from symderiv.inputs.given import Given, Source
 from symderiv.show.pages.linear_text import linear_document
 
@@ -59,6 +60,7 @@ class LinearCurve(DrawnAnswer):
 
 
 @public
+@following("solving the linear network")
 def linear(
     *,
     learning_rate: float,

@@ -9,6 +9,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,6 +71,7 @@ class Plateau(Answer):
 
 
 @public
+@following("deriving the plateau")
 def plateau(
     *,
     units: int,
