@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from symderiv.api.questions import i3 as i3
     from symderiv.api.questions import i4 as i4
     from symderiv.api.questions import integral as integral
+    from symderiv.api.questions import mean as expect  # noqa: F401
     from symderiv.api.questions import mean as mean
     from symderiv.api.results.derived import LearningDerivation as LearningDerivation
     from symderiv.api.results.impact import impact as impact
     from symderiv.api.results.late import LateLearning as LateLearning
+    from symderiv.api.results.late import late as asymptotics  # noqa: F401
     from symderiv.api.results.late import late as late
     from symderiv.api.results.linear import LinearCurve as LinearCurve
     from symderiv.api.results.linear import linear as linear
@@ -65,8 +67,6 @@ if TYPE_CHECKING:
     from symderiv.sweeps.study_map import StudyMap as StudyMap
     from symderiv.sweeps.sweep_result import Sweep as Sweep
 
-    asymptotics = late
-    expect = mean
     open = _opening.open_file
 
 __version__ = "0.1.0"

@@ -517,7 +517,10 @@ class Problem(Shown):
         with naming_arguments(), progress_bar(progress) as update:
             _ = study.alpha  # the times are there
             how: dict[str, Any] = {"threads": threads, "max_steps": max_steps, "check": check}
-            return ensemble_of(study, lists, update=update, notice=notice, **how)
+            found = ensemble_of(study, lists, update=update, notice=notice, **how)
+        if (line := found.symderiv.failure()) is not None:
+            warnings.warn(line, RunWarning, stacklevel=3)
+        return found
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
         """Return the study at the times that arguments of a call ask for."""
@@ -670,7 +673,7 @@ class Problem(Shown):
         from symderiv.sweeps.sweep import run_sweep
 
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
-        return run_sweep(
+        found = run_sweep(
             self._study,
             over or {},
             store,
@@ -680,6 +683,9 @@ class Problem(Shown):
             progress=progress,
             notice=notice,
         )
+        if (line := found.failure()) is not None:
+            warnings.warn(line, RunWarning, stacklevel=3)
+        return found
 
     def map(
         self,

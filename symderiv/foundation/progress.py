@@ -71,7 +71,8 @@ def progress_bar(progress: Progress = None, task: str = "preparing") -> Iterator
         task: what is shown until something is told, also if nothing ever is.
     """
     with ExitStack() as stack:
-        outer, shown = _outermost.get(), _nothing
+        outer = _outermost.get()
+        shown: Tell = _nothing
         if callable(progress):
             stack.callback(_outermost.reset, _outermost.set(_nothing))
             yield progress

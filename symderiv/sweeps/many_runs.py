@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,15 @@ class ManyRuns(Kept):
         """
         found: xarray.Dataset = drawing("sweep_plots").features_of(self.to_xarray())
         return found
+
+    def failure(self) -> str | None:
+        """Return one line on runs that did not reach their end; None if all did."""
+        statuses = self.to_xarray()["status"].values.ravel().tolist()
+        causes = Counter(name.partition(":")[0] for name in statuses if name not in ("done", ""))
+        if not causes:
+            return None
+        said = ", ".join(f"{count} {name}" for name, count in sorted(causes.items()))
+        return f"{causes.total()} of {len(statuses)} runs did not reach their end ({said})"
 
     def __getitem__(self, name: str) -> xarray.DataArray:
         data = self.to_xarray()

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import symderiv as sd
+from symderiv.foundation.errors import RunWarning
 from symderiv.show.plots.cells import cell_edges, draw_cells
 
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))
@@ -184,3 +185,15 @@ def test_bars_of_tasks_are_their_numbers(results: dict[str, Any]) -> None:
 def test_other_datasets_have_no_pictures_of_runs() -> None:
     with pytest.raises(sd.InputError, match="has no status and alpha"):
         _ = xarray.Dataset({"x": 1}).symderiv
+
+
+def test_runs_that_diverge_say_so_aloud(tmp_path: Path) -> None:
+    rates = [0.5, 2.5]
+    with pytest.warns(RunWarning, match="1 of 2 runs did not reach their end") as told:
+        runs = PROBLEM.ensemble(learning_rate=rates, end=2000, points=5)
+    assert Path(told[0].filename) == Path(__file__)
+    assert runs.symderiv.failure() == str(told[0].message)
+    timed = PROBLEM.replace(time={"end": 2000.0, "points": 5})
+    with pytest.warns(RunWarning, match="1 of 2 points did not reach their end") as told:
+        timed.sweep({"learning_rate": rates}, output=tmp_path / "s.zarr")
+    assert Path(told[0].filename) == Path(__file__)
