@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import io
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 if TYPE_CHECKING:
     import typer
@@ -26,6 +27,8 @@ SIGNALLED = 128
 INTERRUPTED = 130
 # Characters of a message; more is what was typed, and known.
 _LONGEST = 1000
+# Columns from which tables of options keep their words whole.
+_TABLES = 80
 
 
 def main() -> None:
@@ -214,6 +217,11 @@ def _app_for(words: Sequence[str]) -> typer.Typer:
     return build_app(asked or tuple(_HOMES), overview=overview)
 
 
+def _markup() -> Literal["rich"] | None:
+    """Return how help is set: in plain lines where tables of options would cut their words."""
+    return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
+
+
 def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
     """Return the command-line application with all its commands, or with some.
 
@@ -232,7 +240,7 @@ def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=_markup(),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -258,13 +266,15 @@ def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -
         home = import_module(f"symderiv.cli.{_HOMES[name]}")
         command: Any = getattr(home, name.replace("-", "_"))
         words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
+        # as a list of commands has it; click would cut it at the end of a line
+        told: Any = {"help": words, "short_help": " ".join(words.split("\n\n")[0].split())}
         if overview:
-            app.command(name, help=words)(lambda: None)
+            app.command(name, **told)(lambda: None)
             continue
         # options that follow from a call are read when they are asked for
         getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
-            app.command(help=words, context_settings={"ignore_unknown_options": True})(command)
+            app.command(**told, context_settings={"ignore_unknown_options": True})(command)
         else:
-            app.command(help=words)(guarded({"paper": "PAPER"})(command))
+            app.command(**told)(guarded({"paper": "PAPER"})(command))
     return app
