@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 import symderiv as sd
 from symderiv.foundation.errors import RunWarning
 from symderiv.show.plots.cells import cell_edges, draw_cells
+from symderiv.show.plots.curves import Curve, StudyCase
+from symderiv.show.plots.plots import error_figure, exponent_figure, overlap_figure
 
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))
 TASKS = [{"until": 2, "teachers": [0]}, {"until": 4, "teachers": [1]}]
@@ -197,3 +199,12 @@ def test_runs_that_diverge_say_so_aloud(tmp_path: Path) -> None:
     with pytest.warns(RunWarning, match="1 of 2 points did not reach their end") as told:
         timed.sweep({"learning_rate": rates}, output=tmp_path / "s.zarr")
     assert Path(told[0].filename) == Path(__file__)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("draw", [overlap_figure, error_figure, exponent_figure])
+def test_legends_of_reports_are_over_no_axes(draw: Any, count: int) -> None:
+    alpha = np.geomspace(0.01, 100, 50)
+    growing = np.ones((50, 3, 3)) * alpha[:, None, None]
+    curve = Curve(alpha, np.exp(-alpha) + 0.01, growing, growing, np.eye(3), v=growing[:, 0])
+    apart(draw([StudyCase(f"η = {n}", {}, curve) for n in range(count)]))
