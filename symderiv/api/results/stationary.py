@@ -276,6 +276,7 @@ def fixed_points_of(
             round(stated.error_at(each.values), 10),
         )
     )
+    found = _one_of_each_family(stated, found)
     real = [each for each in found if flow.physical(each.values)]
     curves = _followed(stated, real, follow) if follow else {}
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
@@ -305,6 +306,19 @@ def fixed_points_of(
             "warnings": [_CAUTION],
         }
     )
+
+
+def _one_of_each_family(stated: Stated, found: Sequence[Found]) -> list[Found]:
+    """Return points without those that differ from another along neutral directions only: they
+    have the same error and as many unstable and neutral directions.
+    """
+    kept: dict[tuple[object, ...], Found] = {}
+    for number, each in enumerate(found):
+        physical = stated.flow.physical(each.values)
+        error = round(stated.error_at(each.values), 7)
+        family = (physical, each.index, each.neutral, error)
+        kept.setdefault(family if each.neutral else (number,), each)
+    return list(kept.values())
 
 
 def _followed(
