@@ -28,11 +28,13 @@ def branches_of(
         return np.concatenate([3 * (np.eye(K).ravel() - Q), -2 * R, normal_form(v, constants[1])])
 
     state = np.concatenate([np.eye(K).ravel(), np.zeros(K), start])
+    # numbers count as moving if they move where the flow begins
+    elsewhere = np.concatenate([state[:-K], np.array(start) + 0.37])
     flow = UnitFlow(
         rates,
         (STATE, CONSTANTS),
         {"K": K, "M": 1, "L": 1},
-        state,
+        elsewhere,
         np.array([1.0, begin]),
         1.0,
     )
