@@ -35,6 +35,7 @@ from symderiv.numerics.digits import (
     waves_mpmath,
 )
 from symderiv.numerics.portable import portable
+from symderiv.numerics.special_slopes import DERIVATIVES
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
@@ -107,4 +108,5 @@ GAUSSIAN: Final = Extension(
     ),
     portable=portable,
     restated=through_vectors,
+    derivatives=DERIVATIVES,
 )

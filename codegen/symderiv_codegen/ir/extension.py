@@ -81,6 +81,8 @@ class Extension:
         portable: For all other languages, as functions of programs.
         restated: A function in the form that keeps its digits in double precision; new names are
             taken from the register that it is given.
+        derivatives: For names of SymPy functions, their derivatives by each of their arguments as a
+            function of these, where SymPy does not know them.
     """
 
     name: str
@@ -88,6 +90,9 @@ class Extension:
     multiprecision: Library = field(default_factory=Library)
     portable: Callable[[], Portable] = Portable
     restated: Callable[[ScalarFunction, NamePool], Restated] = _as_stated
+    derivatives: Mapping[str, Callable[..., tuple[sp.Expr, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     @property
     def names(self) -> frozenset[str]:
