@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.citations import Citation
     from symderiv.api.results.derived import LearningDerivation, Module
     from symderiv.api.results.exports import Export
+    from symderiv.api.results.jacobian import Jacobian, Linearisation
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
     from symderiv.api.results.plateau import Plateau
@@ -873,6 +874,53 @@ class Problem(Shown):
         from symderiv.api.results.homogeneous import plateau_of
 
         return plateau_of(self._study, digits, full, moments)
+
+    @following("deriving the Jacobian")
+    def jacobian(self, state: Start | None = None, *, digits: int = 15) -> Jacobian:
+        """Return the derivatives of the rates by every order parameter and every parameter.
+
+        They come from the same program as the rates, by the rules of differentiation, and are
+        exact up to rounding.
+
+        Args:
+            state: a state with the teachers and inputs; see ``initial`` of :meth:`solve`. The
+                start of the problem by default.
+            digits: significant digits, 1 to 1000; beyond 15 the entries are mpmath's numbers, for
+                the state and parameters as they are in doubles.
+
+        Raises:
+            InputError: the rates depend on more than the state, or an argument is not acceptable.
+            NotYetError: a mean has no closed form, or the inputs have several classes.
+
+        Example:
+            >>> import symderiv as sd
+            >>> problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.5)
+            >>> found = problem.jacobian()
+            >>> found.matrix.shape
+            (3, 3)
+            >>> found.parameters["learning_rate"].shape
+            (3,)
+        """
+        from symderiv.api.results.jacobian import jacobian_of
+
+        with naming_arguments():
+            return jacobian_of(self._study, state, digits)
+
+    @following("linearising")
+    def linearise(self, state: Start | None = None) -> Linearisation:
+        """Return the eigenvalues and modes of the Jacobian at a state.
+
+        Args:
+            state: as that of :meth:`jacobian`.
+
+        Raises:
+            InputError: as :meth:`jacobian`.
+            NotYetError: as :meth:`jacobian`.
+        """
+        from symderiv.api.results.jacobian import linearised
+
+        with naming_arguments():
+            return linearised(self._study, state)
 
     @following("looking for fixed points")
     def fixed_points(
