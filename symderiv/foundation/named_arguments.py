@@ -1,7 +1,7 @@
 """Calls with wrong arguments are answered by an InputError that offers the right name.
 
-Python itself raises a TypeError. It is told from one of the function's own body by its traceback,
-so that a call with the right arguments costs nothing more.
+Python itself raises a TypeError. It is told from one of the function's own body by binding the
+arguments again, so that a call with the right arguments costs nothing more.
 """
 
 from __future__ import annotations
@@ -28,12 +28,20 @@ def public(function: Called) -> Called:
         try:
             return function(*values, **named)
         except TypeError as error:
-            # the function was entered if there is a frame below this one
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            if _bound(function, values, named):
                 raise
             raise _explained(function, values, named, str(error)) from None
 
     return called  # type: ignore[return-value]
+
+
+def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Return whether a function takes these arguments, also through decorators."""
+    try:
+        inspect.signature(function).bind(*values, **named)
+    except TypeError:
+        return False
+    return True
 
 
 def public_methods(cls: Class) -> Class:

@@ -89,7 +89,7 @@ def run_sweep(
             jobs.written(box, result)
             tell(*jobs.progress())
         store.complete()
-        return Sweep.of(store, skipped=jobs.skipped)
+        return Sweep._of(store, skipped=jobs.skipped)
 
 
 def _write(store: Store, box: Box, result: BoxResult) -> None:

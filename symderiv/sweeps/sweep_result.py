@@ -43,7 +43,7 @@ class Sweep(ManyRuns):
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
+    def _of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
         """Return the current content of a store; without ``skipped``, all points count as old ones.
 
         Raises:
@@ -68,7 +68,7 @@ class Sweep(ManyRuns):
         Raises:
             InputError: there is none, or it is damaged.
         """
-        return cls.of(Store.at(Path(path)))
+        return cls._of(Store.at(Path(path)))
 
     @property
     def completed(self) -> int:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Jacobian", "Linearisation", "jacobian_of", "linearised"]
 
 _DOUBLE, _MOST_DIGITS = 15, 1000
+_NEUTRAL = 1e-12
 _SHOWN_MODES, _SHOWN_ENTRIES = 12, 3
 
 
@@ -41,7 +42,7 @@ class Jacobian(Shown):
             by it changes both.
         parameters: derivatives by every number that is not an order parameter, by its name, each
             of shape (n, …): learning_rate, second_layer_learning_rate, weight_decay,
-            second_layer_weight_decay, label_noise (the variance), T, eigenvalue, weight,
+            second_layer_weight_decay, label_noise (the standard deviation), T, eigenvalue, weight,
             v_teacher, and those of a learning rule. They are derivatives by each of these alone,
             with the state as it is.
         rates: the rates of the order parameters at the state, shape (n,).
@@ -83,7 +84,8 @@ class Linearisation(Answer):
             parameter, the largest first with the value 1; components below 1e-9 are left out, and
             those of complex modes are pairs.
         names: of the order parameters.
-        unstable: how many eigenvalues have a positive real part.
+        unstable: how many eigenvalues have a positive real part, beyond 1e-12 of the largest one's
+            size.
         largest_rate: of any order parameter at the state, zero at a fixed point.
     """
 
@@ -135,14 +137,14 @@ def linearised(study: Study, state: Start | None) -> Linearisation:
             "names": list(found.names),
             "eigenvalues": [[float(v.real), float(v.imag)] for v in values[order]],
             "modes": modes,
-            "unstable": int(np.sum(values.real > 0)),
+            "unstable": int(np.sum(values.real > _NEUTRAL * np.max(np.abs(values)))),
             "largest_rate": float(np.max(np.abs(found.rates))),
             "warnings": [],
         }
     )
 
 
-def _mode(vector: np.ndarray, names: tuple[str, ...]) -> dict[str, Any]:
+def _mode(vector: np.ndarray[Any, Any], names: tuple[str, ...]) -> dict[str, Any]:
     scaled = vector / vector[np.argmax(np.abs(vector))]
     order = np.argsort(-np.abs(scaled), kind="stable")
     return {
@@ -184,7 +186,8 @@ def jacobian_of(study: Study, state: Start | None, digits: int = _DOUBLE) -> Jac
     for name, index, direction in _each(constants, symmetric):
         if name != "full_order":
             column = along(np.zeros(places.size), direction)[kept]
-            found[name][(slice(None), *index)] = column
+            entries: tuple[Any, ...] = (slice(None), *index)
+            found[name][entries] = column
     found.pop("full_order", None)
     names = RateFunction(study).names
     rates = slope_at(flow)(flow.begin)[kept]
@@ -210,9 +213,16 @@ def _tangent_program(study: Study, flow: Flow) -> Program:
         raise NotYetError("inputs of several classes have no Jacobian yet", argument="inputs")
     rule = rule_of(study).rule if study.rule_keys else PLAIN
     tolerance = activation_tolerance(study.time.relative_tolerance)
-    program = kept_program(study.student_activation, study.teacher_activation, rule, tolerance)
+    activations = study.student_activation, study.teacher_activation
     try:
+        program = kept_program(*activations, rule, tolerance)
         found = tangent(program)
+    except NotYetError as error:
+        raise NotYetError(
+            f"has no Jacobian yet: means of {' and '.join(map(repr, activations))} are integrals; "
+            "take an activation with closed means (erf, relu, linear, tanh, gelu, …)",
+            argument=error.argument,
+        ) from error
     except ProgramError as error:
         raise NotYetError(f"has no Jacobian yet: {error}", argument="activation") from error
     stated = [{each.name: each.shape for each in vector.fields} for vector in program.vectors]
@@ -246,10 +256,13 @@ def _along(program: Program, flow: Flow, sizes: dict[str, int]) -> Along:
 def _precisely(program: Program, flow: Flow, sizes: dict[str, int], digits: int) -> Along:
     """Return the derivatives with many digits, at the doubles of the state and the parameters."""
     import mpmath
-    from symderiv_codegen import print_mpmath
+    from symderiv_codegen import PrinterError, print_mpmath
 
     names: dict[str, Any] = {}
-    exec(compile(print_mpmath(program), "tangent", "exec"), names)
+    try:
+        exec(compile(print_mpmath(program), "tangent", "exec"), names)
+    except PrinterError as error:
+        raise NotYetError(f"reach 15 at most here: {error}", argument="digits") from error
     mp = mpmath.MPContext()
     mp.dps = digits + 10
     procedure = program.procedure(program.right_hand_side)
@@ -272,7 +285,7 @@ def _fields(
 ) -> dict[str, np.ndarray]:
     from symderiv_codegen.passes.tangent import BEHIND
 
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for vector, values, rates in (
         ("state", flow.begin, direction),
         ("parameters", flow.parameters, change),
