@@ -94,7 +94,8 @@ class Kept(Shown):
                 :func:`symderiv.open` and xarray read, or ``.csv`` (:meth:`to_csv`). Its folder is
                 made if needed.
             force: replace what is there also if it is the file of another run, or none that
-                symderiv wrote. Without it a file is replaced only by a run of the same problem.
+                symderiv wrote. Without it a netCDF file is replaced only by a run of the same
+                problem, and tables and Zarr groups never.
 
         Returns:
             The same result, which knows where it was written; of sweeps and maps the path.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,13 @@ import numpy as np
 from symderiv_codegen import (
     PrinterError,
     Program,
-    print_mpmath,
     print_readable,
 )
 
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.languages import PROGRAMS
 from symderiv.foundation.outputs import Output
+from symderiv.lowering.programs.precise_module import precise_module
 from symderiv.system.system_runs import Solver
 
 __all__ = ["exported", "generated", "precise_rates"]
@@ -76,13 +75,6 @@ def _with_observables(program: Program) -> Program:
     return replace(program, observables=first)
 
 
-@lru_cache(maxsize=8)
-def _module(text: str) -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "system"}
-    exec(compile(text, "<equations of a system>", "exec"), space)  # printed by this process
-    return space
-
-
 def precise_rates(
     solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any], digits: int
 ) -> dict[str, np.ndarray]:
@@ -111,7 +103,7 @@ def precise_rates(
     }
     context = mpmath.MPContext()
     context.dps = digits + 15
-    module = _module(print_mpmath(program))
+    module = precise_module(program)
 
     def exact(value: np.ndarray) -> Any:
         if not value.shape:
@@ -121,7 +113,7 @@ def precise_rates(
     inputs = [exact(values[array.name]) for array in procedure.inputs]
     sizes = {"L": layout.classes, "I": 1}
     outputs = [[context.mpf(0)] * sizes[array.shape[0]] for array in procedure.outputs]
-    module["right_hand_side"](context, *inputs, *outputs)
+    module.right_hand_side(context, *inputs, *outputs)
     assert program.state is not None
     flat = np.array([each for output in outputs for each in output], dtype=object)
     still = np.zeros(layout.packing("parameters").size)

@@ -120,6 +120,8 @@ def test_rates_vanish_at_every_point(students: int, teachers: int, others: dict[
     start = {"Q": 0.1 * np.eye(students), "R": np.full((students, teachers), 0.02), "T": T}
     found = problem.fixed_points(initial=start, starts=4, unconnected=True)
     assert found.points
+    # comparisons within the means of ReLU are no proof
+    assert problem.activation != "relu" or not any(row["certified"] for row in found.points)
     for row in found.points:
         if row["physical"]:
             rates = problem.rates(Q=row["Q"], R=row["R"], T=T)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["Bifurcation", "Branch", "followed"]
+__all__ = ["Bifurcation", "FixedPointBranch", "followed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,7 +56,7 @@ class Bifurcation:
 
 
 @dataclass(frozen=True)
-class Branch:
+class FixedPointBranch:
     """A curve of fixed points.
 
     Attributes:
@@ -144,7 +144,7 @@ def followed(
     starts: Sequence[Floats],
     begin: float,
     ends: tuple[float, float],
-) -> list[Branch]:
+) -> list[FixedPointBranch]:
     """Return the branches through fixed points, and those that branch off from them.
 
     Args:
@@ -159,7 +159,7 @@ def followed(
     waiting: list[tuple[Floats, Floats | None]] = [
         (np.append(values, level), None) for values in starts
     ]
-    found: list[Branch] = []
+    found: list[FixedPointBranch] = []
     while waiting and len(found) < _BRANCHES:
         start, direction = waiting.pop(0)
         if any(_contains(problem, branch, start) for branch in found):
@@ -179,12 +179,12 @@ def followed(
     return found
 
 
-def _joined(problem: _Problem, one: _Curve, other: _Curve) -> Branch:
+def _joined(problem: _Problem, one: _Curve, other: _Curve) -> FixedPointBranch:
     points = np.array([*other.points[:0:-1], *one.points])
     index = np.array([*other.index[:0:-1], *one.index])
     parameter = problem.low + (problem.high - problem.low) * points[:, -1]
     bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
-    return Branch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
+    return FixedPointBranch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
 
 
 def _walked(
@@ -336,7 +336,7 @@ def _left(problem: _Problem, u: Floats, direction: Floats) -> Iterator[Floats]:
             return
 
 
-def _contains(problem: _Problem, branch: Branch, u: Floats) -> bool:
+def _contains(problem: _Problem, branch: FixedPointBranch, u: Floats) -> bool:
     """Return whether a branch goes through a fixed point or one of its images."""
     value = problem.value(u)
     parameter = branch.parameter

@@ -2,8 +2,9 @@
 
 The equations are the printed module of arbitrary precision. Over balls it encloses the rates of all
 states in a box; over power series of length two with balls it encloses their derivatives too, so
-that Krawczyk's operator needs no other source of slopes. Modules that contain a quadrature or a
-comparison do not enclose; fixed points of theirs are found, not proved.
+that Krawczyk's operator needs no other source of slopes. Modules that contain a quadrature do
+not enclose, and series refuse to be compared, so that nothing is proved where a comparison depends
+on the state; fixed points of theirs are found, not proved.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, arb_series
+from symderiv_codegen import PrinterError
 
 from symderiv.analysis.fixed_points.krawczyk import proved_root
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
@@ -61,17 +63,14 @@ def spectral_module(student: str, teacher: str | None = None) -> SimpleNamespace
     Raises:
         NotYetError: A mean has no closed form.
     """
-    from symderiv_codegen import print_mpmath
+    from symderiv.learning.rule.learning_rule import PLAIN
+    from symderiv.lowering.programs.exported import kept_program
+    from symderiv.lowering.programs.precise_module import precise_module
 
-    from symderiv.learning.derivation.learning_equations import derive_equations
-    from symderiv.learning.rule.learning_problem import learning_problem
-    from symderiv.lowering.programs.program import solver_program
-
-    equations = derive_equations(learning_problem(student, teacher))
-    names: dict[str, Any] = {}
-    # the text comes from our own printer; formulas were read by the allow-list before
-    exec(compile(print_mpmath(solver_program(equations, "spectral")), "spectral", "exec"), names)
-    return SimpleNamespace(**names)
+    try:
+        return precise_module(kept_program(student, teacher or student, PLAIN))
+    except PrinterError as error:
+        raise NotYetError(f"has no digits beyond doubles: {error}") from error
 
 
 @dataclass(frozen=True)

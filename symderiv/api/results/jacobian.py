@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
 
-__all__ = ["Jacobian", "Linearisation", "jacobian_of", "linearised"]
+__all__ = ["Jacobian", "Linearisation", "jacobian_of", "linearised", "products_of"]
 
 _DOUBLE, _MOST_DIGITS = 15, 1000
 _NEUTRAL = 1e-12
@@ -179,19 +179,32 @@ def jacobian_of(study: Study, state: Start | None, digits: int = _DOUBLE) -> Jac
     kept = [place for place, _ in coordinates]
     still = np.zeros(constants.size)
     columns = [along(direction, still)[kept] for _, direction in coordinates]
+    # terms of order η² are there or not; nothing is differentiated by that
+    varied = {name: shape for name, shape in constants.shapes.items() if name != "full_order"}
     found = {
-        name: np.empty((len(kept), *shape), columns[0].dtype)
-        for name, shape in constants.shapes.items()
+        name: np.empty((len(kept), *shape), columns[0].dtype) for name, shape in varied.items()
     }
     for name, index, direction in _each(constants, symmetric):
-        if name != "full_order":
-            column = along(np.zeros(places.size), direction)[kept]
+        if name in varied:
             entries: tuple[Any, ...] = (slice(None), *index)
-            found[name][entries] = column
-    found.pop("full_order", None)
+            found[name][entries] = along(np.zeros(places.size), direction)[kept]
     names = RateFunction(study).names
     rates = slope_at(flow)(flow.begin)[kept]
     return Jacobian(np.stack(columns, axis=1), tuple(names[n] for n in kept), found, rates)
+
+
+def products_of(study: Study) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the product of the Jacobian at the start of a study with a direction, shape (n,).
+
+    Directions have both entries of symmetric overlaps, as the vectors of the right-hand side have.
+    """
+    flow = flow_at(study, start_of(study, None))
+    sizes = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
+    along, still = (
+        _along(_tangent_program(study, flow), flow, sizes),
+        np.zeros_like(flow.parameters),
+    )
+    return lambda direction: along(direction, still)
 
 
 def _tangent_program(study: Study, flow: Flow) -> Program:
@@ -244,10 +257,13 @@ def _along(program: Program, flow: Flow, sizes: dict[str, int]) -> Along:
     evaluated = kept_module(print_fast(program)).specialised(sizes["K"], sizes["M"])
     numbers = np.array([sizes[name] for name in ("K", "M", "L")])
 
+    state = np.concatenate([flow.begin, flow.begin])
+    parameters = np.concatenate([flow.parameters, flow.parameters])
+
     def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
-        state = np.concatenate([flow.begin, direction])
+        state[flow.begin.size :], parameters[flow.parameters.size :] = direction, change
         found = np.empty_like(state)
-        evaluated(0.0, state, numbers, np.concatenate([flow.parameters, change]), found)
+        evaluated(0.0, state, numbers, parameters, found)
         return found[flow.begin.size :]
 
     return along
@@ -256,18 +272,19 @@ def _along(program: Program, flow: Flow, sizes: dict[str, int]) -> Along:
 def _precisely(program: Program, flow: Flow, sizes: dict[str, int], digits: int) -> Along:
     """Return the derivatives with many digits, at the doubles of the state and the parameters."""
     import mpmath
-    from symderiv_codegen import PrinterError, print_mpmath
+    from symderiv_codegen import PrinterError
 
-    names: dict[str, Any] = {}
+    from symderiv.lowering.programs.precise_module import precise_module
+
     try:
-        exec(compile(print_mpmath(program), "tangent", "exec"), names)
+        module = precise_module(program)
     except PrinterError as error:
         raise NotYetError(f"reach 15 at most here: {error}", argument="digits") from error
     mp = mpmath.MPContext()
     mp.dps = digits + 10
     procedure = program.procedure(program.right_hand_side)
     assert procedure is not None
-    evaluated = names[procedure.name]
+    evaluated = getattr(module, procedure.name)
 
     def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
         given = _fields(flow, sizes, direction, change)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.analysis.fixed_points.connections import connections
-from symderiv.analysis.fixed_points.continuation import Branch, followed
+from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
@@ -154,7 +154,7 @@ _CAUTION = "points are those that were found; that there are no others is not pr
 
 
 @dataclass(frozen=True)
-class Stated:
+class StationaryFlow:
     """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
 
     study: Study
@@ -163,7 +163,7 @@ class Stated:
     flow: UnitFlow
 
     @classmethod
-    def of(cls, study: Study, initial: Start | None) -> Stated:
+    def of(cls, study: Study, initial: Start | None) -> StationaryFlow:
         """Return the flow of a study, from a start that has its teachers and inputs.
 
         Raises:
@@ -259,7 +259,7 @@ def fixed_points_of(
         raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
-    stated = Stated.of(study, initial)
+    stated = StationaryFlow.of(study, initial)
     flow = stated.flow
     if flow.place.size > _LARGE_FLOW:
         raise InputError(
@@ -308,7 +308,7 @@ def fixed_points_of(
     )
 
 
-def _one_of_each_family(stated: Stated, found: Sequence[Found]) -> list[Found]:
+def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:
     """Return points without those that differ from another along neutral directions only: they
     have the same error and as many unstable and neutral directions.
     """
@@ -322,7 +322,7 @@ def _one_of_each_family(stated: Stated, found: Sequence[Found]) -> list[Found]:
 
 
 def _followed(
-    stated: Stated, points: Sequence[Found], follow: Mapping[str, Sequence[float]]
+    stated: StationaryFlow, points: Sequence[Found], follow: Mapping[str, Sequence[float]]
 ) -> dict[str, Any]:
     """Return the branches through points in one key, and their bifurcations."""
     if len(follow) != 1:
@@ -360,7 +360,9 @@ def _followed(
 
 
 def _branch_record(
-    stated: Stated, at: Callable[[float], tuple[np.ndarray, float]], branch: Branch
+    stated: StationaryFlow,
+    at: Callable[[float], tuple[np.ndarray, float]],
+    branch: FixedPointBranch,
 ) -> dict[str, Any]:
     state, flow = stated.own.state, stated.flow
     views = flow.packing(0).views(np.array([flow.state(values) for values in branch.values]))
@@ -379,7 +381,7 @@ def _branch_record(
 
 
 def _constants_along(
-    stated: Stated, key: str, low: float, high: float
+    stated: StationaryFlow, key: str, low: float, high: float
 ) -> Callable[[float], tuple[np.ndarray, float]]:
     """Return the constants of a run, and its learning rate, as functions of a key's value.
 
@@ -390,7 +392,7 @@ def _constants_along(
     found = []
     for value in values:
         study = stated.study.changed({key: value})
-        flow = Stated.of(study, stated.start).flow
+        flow = StationaryFlow.of(study, stated.start).flow
         if flow.begin.shape != stated.flow.begin.shape or not np.allclose(
             flow.begin, stated.flow.begin
         ):
@@ -410,7 +412,7 @@ def _constants_along(
     return at
 
 
-def _records(stated: Stated, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
+def _records(stated: StationaryFlow, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
     try:
         exact = stated.exact()
     except NotYetError:
@@ -420,7 +422,9 @@ def _records(stated: Stated, found: Sequence[Found], digits: int) -> list[dict[s
     return [_record(stated, exact, each, digits) for each in found]
 
 
-def _record(stated: Stated, exact: ExactFlow | None, point: Found, digits: int) -> dict[str, Any]:
+def _record(
+    stated: StationaryFlow, exact: ExactFlow | None, point: Found, digits: int
+) -> dict[str, Any]:
     """Return what is known of a point, proved where it can be."""
     flow, proof = stated.flow, None
     if exact is not None and not point.neutral:
@@ -465,7 +469,7 @@ def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
         }
 
 
-def _in_doubles(stated: Stated, point: Found) -> dict[str, Any]:
+def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     flow = stated.flow
     state = stated.own.state
     views = flow.packing(0).views(flow.state(point.values))
@@ -480,7 +484,9 @@ def _in_doubles(stated: Stated, point: Found) -> dict[str, Any]:
     }
 
 
-def _polished(exact: ExactFlow, stated: Stated, point: Found, digits: int) -> dict[str, Any]:
+def _polished(
+    exact: ExactFlow, stated: StationaryFlow, point: Found, digits: int
+) -> dict[str, Any]:
     from symderiv.precision.balls.contexts import numbers
 
     inverse = np.linalg.inv(stated.jacobian(point.values))

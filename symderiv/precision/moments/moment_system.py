@@ -69,18 +69,13 @@ def moment_module(student: str, teacher: str | None = None) -> SimpleNamespace:
     Args:
         student, teacher: Activations as names or formulas in ``x``; None: the same.
     """
-    from symderiv_codegen import print_mpmath
-
     from symderiv.learning.derivation.learning_equations import derive_equations
     from symderiv.learning.rule.learning_problem import learning_problem
     from symderiv.lowering.programs.moment_program import moment_program
+    from symderiv.lowering.programs.precise_module import precise_module
 
     equations = derive_equations(learning_problem(student, teacher))
-    text = print_mpmath(moment_program(equations, "moments"))
-    names: dict[str, Any] = {}
-    # the text comes from our own printer; formulas were read by the allow-list before
-    exec(compile(text, "moments", "exec"), names)
-    return SimpleNamespace(**names)
+    return precise_module(moment_program(equations, "moments"))
 
 
 class MomentSystem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.show.plots.axes import new_axes
-from symderiv.show.plots.plots import _COLOURS
+from symderiv.show.plots.plots import colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,13 +54,13 @@ def saddle_axes(
                     "connectionstyle": "arc3,rad=0.12",
                 },
             )
-    for label, certified, colour in (("proved", True, _COLOURS[0]), ("found", False, _COLOURS[1])):
+    for label, certified, tone in (("proved", True, colour(0, 2)), ("found", False, colour(1, 2))):
         chosen = [n for n in places if points[n - 1]["certified"] is certified]
         if chosen:
             axis.plot(
                 *zip(*(places[n] for n in chosen), strict=True),
                 "o",
-                color=colour,
+                color=tone,
                 markersize=13,
                 label=label,
             )
@@ -104,7 +104,7 @@ def branch_axes(
                 parameter[piece],
                 error[piece],
                 ("-", "--", ":")[kinds[end - 1]],
-                color=_COLOURS[number % len(_COLOURS)],
+                color=colour(number, len(branches)),
             )
     for kind, mark in _MARKS.items():
         chosen = [each for each in bifurcations if each["kind"] == kind]

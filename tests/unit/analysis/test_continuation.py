@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from symderiv.analysis.fixed_points.continuation import Branch, followed
+from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 STATE = {"student_overlap": ("K", "K", "L"), "cross_overlap": ("K", "M", "L"), "v": ("K",)}
@@ -19,7 +19,7 @@ def branches_of(
     start: list[float],
     begin: float,
     ends: tuple[float, float] = (-1.0, 1.0),
-) -> list[Branch]:
+) -> list[FixedPointBranch]:
     """Follow fixed points of dv/dt = f(v, number); overlaps relax to the unit matrix and 0."""
     K = len(start)
 

@@ -1,0 +1,25 @@
+"""Programs as modules whose functions take a context of numbers first: mpmath's, or balls."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from symderiv_codegen import Program, print_mpmath
+
+__all__ = ["precise_module"]
+
+
+def precise_module(program: Program) -> SimpleNamespace:
+    """Return the functions of a program in numbers of any precision.
+
+    Args:
+        program: With means that are closed.
+
+    Raises:
+        PrinterError: A mean is a sum over tables of doubles, or an integral.
+    """
+    names: dict[str, Any] = {"__name__": program.name}
+    # the text comes from our own printer; formulas were read by the allow-list before
+    exec(compile(print_mpmath(program), f"<{program.name}>", "exec"), names)
+    return SimpleNamespace(**names)
