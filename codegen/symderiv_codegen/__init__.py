@@ -47,7 +47,7 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
-from symderiv_codegen.passes.tangent import tangent
+from symderiv_codegen.passes.tangent import tangent, tangent_procedure
 from symderiv_codegen.printers.array_python import print_array_python
 from symderiv_codegen.printers.c import print_c
 from symderiv_codegen.printers.fast import print_fast
@@ -102,5 +102,6 @@ __all__ = [
     "print_readable",
     "program_digest",
     "tangent",
+    "tangent_procedure",
     "with_example",
 ]

@@ -20,7 +20,7 @@ from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.problem.state import State, load_state, unchecked_state
-from symderiv.storage.run_files import MORE_OF_RULES, read_run
+from symderiv.storage.run_files import BY, MORE_OF_RULES, read_run
 from symderiv.system.system_trajectory import KIND, SystemRun
 
 if TYPE_CHECKING:
@@ -231,7 +231,9 @@ def _trajectory(
             float(attributes["compression_error"]),
         )
     kept: dict[str, Any] = {
-        name: value for name, value in attributes.items() if name.startswith("activation_")
+        name: value
+        for name, value in attributes.items()
+        if name.startswith("activation_") or name == "events"
     }
     return Trajectory(
         alpha=variables["alpha"],
@@ -278,12 +280,14 @@ def _start(variables: dict[str, np.ndarray]) -> State | None:
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
-    """Return the further arrays of a learning rule."""
-    return {
+    """Return the further arrays of a learning rule, and derivatives."""
+    derivatives = {name: values for name, values in variables.items() if BY in name}
+    rule = {
         name: variables[f"{name}{ending}"]
         for name in MORE_OF_RULES
         if f"{name}{ending}" in variables
     }
+    return rule | derivatives
 
 
 def _simulation(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.citations import Citation
     from symderiv.api.results.derived import LearningDerivation, Module
     from symderiv.api.results.exports import Export
+    from symderiv.api.results.fits import Fit
     from symderiv.api.results.jacobian import Jacobian, Linearisation
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
@@ -384,6 +385,8 @@ class Problem(Shown):
         absolute_tolerance: float | None = None,
         method: Literal["auto", "explicit", "implicit"] | None = None,
         compression: Literal["auto", "on", "off"] | None = None,
+        sensitivities: Sequence[str] = (),
+        events: Sequence[str] = (),
         output: str | PathLike[str] | None = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -400,6 +403,13 @@ class Problem(Shown):
                 not the problem's own; or of order parameters as :meth:`rates` takes them. Fields
                 are J·ξ/√N: a network's first layer W is J = √N W.
             [time]
+            sensitivities: names of numbers of the problem, as ``learning_rate``, ``label_noise``,
+                ``weight_decay``, ``student_std`` or ``exponent``, by which Q, R, v and the
+                generalisation error are differentiated at all times; see
+                :meth:`Trajectory.sensitivity`.
+            events: conditions on order parameters, as ``"generalization_error < 1e-3"`` or
+                ``"R[1,1] > 2*R[1,2]"``: the first time at which each of them holds is located, and
+                differentiated by what ``sensitivities`` names; see :attr:`Trajectory.events`.
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
@@ -425,6 +435,11 @@ class Problem(Shown):
             )
         if checkpoint is not None and checkpoint.stopped:
             found = replaced(found, cause="interrupted")
+        if (sensitivities or events) and found.alpha.size:
+            from symderiv.api.results.followed import followed
+
+            with naming_arguments():
+                found = followed(found, study, initial, sensitivities, events)
         return self._finished(found, study, initial, output)
 
     def _finished(
@@ -442,6 +457,44 @@ class Problem(Shown):
             if message is not None:
                 warnings.warn(message, RunWarning, stacklevel=4)
         return found if output is None else found.save(output)
+
+    def fit(
+        self,
+        curves: Mapping[str, Any],
+        *,
+        parameters: Sequence[str],
+        initial: Start | None = None,
+    ) -> Fit:
+        """Return the numbers of this problem that describe measured curves best.
+
+        Least squares by SciPy, with derivatives from the variational equations. The search begins
+        at the numbers of this problem; numbers keep their sign.
+
+        Args:
+            curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they
+                measure: ``generalization_error``, ``Q[1,2]``, ``R[1,1]``, ``v[1]``; beside each,
+                or none of them, its standard errors under the same name with ``_standard_error``.
+            parameters: names of the numbers to find, see ``sensitivities`` of :meth:`solve`.
+            initial: where every run begins, see :meth:`solve`; the problem's own start by default.
+
+        Raises:
+            InputError: the curves cannot be read, or a number does not change the run.
+            NotYetError: a mean has no closed form, or the inputs have several classes.
+
+        Example:
+            >>> import symderiv as sd
+            >>> inputs = sd.Isotropic(500)
+            >>> truth = sd.Problem("erf", students=2, teachers=2, learning_rate=0.8, inputs=inputs)
+            >>> run = truth.solve(alpha=[1, 3, 10, 30])
+            >>> data = {"alpha": run.alpha, "generalization_error": run.generalization_error}
+            >>> found = truth.replace(learning_rate=0.5).fit(data, parameters=["learning_rate"])
+            >>> round(found.parameters["learning_rate"], 6)
+            0.8
+        """
+        from symderiv.api.results.fits import fitted
+
+        with naming_arguments():
+            return fitted(self._study, curves, parameters, initial)
 
     def timed(self, **times: Any) -> Problem:
         """Return the same problem with other times: ``end``, ``alpha``, … of :meth:`solve`."""

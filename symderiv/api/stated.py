@@ -13,6 +13,7 @@ from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
 if TYPE_CHECKING:
+    from symderiv.api.results.jacobian import Jacobian, Linearisation
     from symderiv.api.results.mapped import Quantity
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
@@ -23,6 +24,47 @@ __all__ = ["System"]
 
 class System(stated_system.StatedSystem):
     __doc__ = stated_system.StatedSystem.__doc__
+
+    def jacobian(
+        self, state: Mapping[str, Any], *, digits: int = 15, **parameters: Any
+    ) -> Jacobian:
+        """Return the derivatives of the rates by every order parameter and every parameter.
+
+        Args:
+            state: As in :meth:`rates`.
+            digits: Significant digits, 1 to 1000; beyond 15 the entries are mpmath's numbers, for
+                the state and parameters as they are in doubles.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            See :class:`symderiv.api.results.jacobian.Jacobian`; entries are named as
+            in states, ``w.B[1,2]``, with the eigenvalue class first where there are several, and
+            parameters as in the solver module.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown.
+            NotYetError: A mean has no closed form.
+        """
+        from symderiv.api.results.jacobian import system_jacobian
+
+        return system_jacobian(self.solver, state, parameters, digits)
+
+    def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
+        """Return eigenvalues and modes of the Jacobian by the order parameters.
+
+        Args:
+            state: As in :meth:`rates`.
+            parameters: Values that differ from the defaults.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown.
+            NotYetError: A mean has no closed form.
+        """
+        from symderiv.api.results.jacobian import system_linearised
+
+        return system_linearised(self.solver, state, parameters)
 
     def sweep(
         self,

@@ -222,6 +222,10 @@ def _markup() -> Literal["rich"] | None:
     return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
 
 
+# the names on the command line of arguments of calls whose options are called otherwise
+_TYPED = {"paper": "PAPER", "events": "--event", "sensitivities": "--sensitivity"}
+
+
 def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
     """Return the command-line application with all its commands, or with some.
 
@@ -276,5 +280,5 @@ def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -
         if name in _WITH_FORMULAS:
             app.command(**told, context_settings={"ignore_unknown_options": True})(command)
         else:
-            app.command(**told)(guarded({"paper": "PAPER"})(command))
+            app.command(**told)(guarded(_TYPED)(command))
     return app

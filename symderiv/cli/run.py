@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,14 @@ def solve(
     study: StudyFile,
     set_: Set = None,
     end: End = None,
+    sensitivity: Annotated[
+        list[str] | None,
+        option("--sensitivity", "Number of the study to differentiate by; may be repeated.", "KEY"),
+    ] = None,
+    event: Annotated[
+        list[str] | None,
+        option("--event", "Condition whose first time to locate; may be repeated.", "CONDITION"),
+    ] = None,
     output: Annotated[
         Path | None,
         option(
@@ -44,11 +53,14 @@ def solve(
     """Integrate the order-parameter equations of a study.
 
     Example:  symderiv solve examples/two-units.toml --plot error.svg
+
+    Example:  symderiv solve examples/two-units.toml --event "generalization_error < 1e-3"
     """
     problem = stated_problem(study, set_, end)
     target = Output(output or f"{study.stem}-run.nc", "nc", inputs=problem.files, force=force)
     figure = plot_output(plot, inputs=problem.files, force=force)
-    _run(problem.solve, target, figure, checkpoint_every, fresh, json_)
+    solved = partial(problem.solve, sensitivities=sensitivity or (), events=event or ())
+    _run(solved, target, figure, checkpoint_every, fresh, json_)
 
 
 def simulate(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symderiv import __version__
+from symderiv.foundation.documents.document import Part, Summary
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.nearest import did_you_mean
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Summary
 from symderiv.storage.curve_results import CurveResult
 from symderiv.storage.forgetting import Forgetting, forgetting_of
 from symderiv.storage.run_files import Contents, axes_of, check_same, dataset, write
@@ -84,8 +84,9 @@ class Curves(CurveResult):
             return None
         return f"{self.message}; what was computed before is kept"
 
-    def _document(self) -> Summary:
+    def _document(self) -> Summary | Part:
         found = self.to_dict()
+        found.pop("events", None)
         warnings = [("warning", warning) for warning in found.pop("warnings", ())]
         return Summary(rows=[*((n.replace("_", " "), v) for n, v in found.items()), *warnings])
 

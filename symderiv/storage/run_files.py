@@ -82,6 +82,10 @@ MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean
 """What only runs with a learning rule have."""
 
 
+BY = "_by_"
+"""Between the name of an array and that of the number by which it was differentiated."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """The content of a result file.
@@ -228,6 +232,10 @@ def _attributes(file: Any) -> dict[str, Any]:
 
 def axes_of(name: str) -> tuple[tuple[str, ...], str]:
     """Return the names of a variable's axes in result files, and what it is."""
+    differentiated, _, by = name.partition(BY)
+    if by:
+        axes, meaning = axes_of(differentiated)
+        return axes, f"{meaning}; derivative by {by}"
     base = name.removesuffix("_standard_error").removesuffix("_run")
     axes, meaning = _AXES[base]
     if name.endswith("_run"):

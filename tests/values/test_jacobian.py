@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -95,6 +97,54 @@ def test_modes_of_a_saddle_are_those_of_its_catalogue() -> None:
     assert sorted(grows) == [f"cross_overlap[1,{i},{n}]" for i in (1, 2) for n in (1, 2)]
     assert sorted(round(each, 9) for each in grows.values()) == [-1, -1, 1, 1]
     assert "cross_overlap[1,1,2]" in found.to_text()
+
+
+def _by_exact_differences(rates: Any, steps: int = 10, size: float = 2.0**-10) -> Any:
+    """Return the derivative at 0 of exact rates by a number, with an error of order size^20."""
+    total: Any = 0
+    for k in range(1, steps + 1):
+        below = k * math.factorial(steps - k) * math.factorial(steps + k)
+        weight = mpmath.mpf((-1) ** (k + 1) * math.factorial(steps) ** 2) / below
+        total = total + weight * (rates(k * size) - rates(-k * size))
+    return total / size
+
+
+def test_jacobians_of_systems_are_those_of_differences_with_fifty_digits() -> None:
+    system = sd.System()
+    x, g = system.inputs("x"), sd.activation("erf")
+    first, teacher = system.vectors("a", fixed=True), system.vectors("B", fixed=True)
+    v, u = system.vectors("v"), system.scalars("u")
+    eta = system.parameter("eta", 0.5)
+    system.descend((g(first @ x + u * (v @ x)) - g(teacher @ x)) ** 2 / 2, {v: eta, u: eta})
+    start = {"a.a": 1, "a.v": 0.125, "a.B": 0.5, "v.v": 0.25, "B.v": 0.125, "B.B": 1, "u": 0.375}
+    moving = ("a.v", "B.v", "v.v", "u")
+
+    with mpmath.workdps(50):
+
+        def rates(name: str, step: float) -> np.ndarray:
+            numbers = {"eta": 0.5 + step} if name == "eta" else {}
+            state = {**start, **({} if name == "eta" else {name: start[name] + step})}
+            found = system.precise_rates(state, 50, **numbers)
+            return np.array([np.asarray(found[each]).item() for each in moving], dtype=object)
+
+        found = system.jacobian(start, digits=50)
+        assert sorted(found.names) == sorted(moving)
+        rows = [found.names.index(name) for name in moving]
+        for name in (*moving, "eta"):
+            expected = _by_exact_differences(lambda step, n=name: rates(n, step))
+            column = (
+                found.parameters["p__eta"]
+                if name == "eta"
+                else found.matrix[:, found.names.index(name)]
+            )
+            assert max(abs(column[rows] - expected)) < 1e-40
+            assert max(abs(expected)) > 1e-3
+    doubles = system.jacobian(start)
+    np.testing.assert_allclose(doubles.matrix, found.matrix.astype(float), rtol=1e-13, atol=1e-15)
+    eigenvalues = np.linalg.eigvals(found.matrix.astype(float))
+    modes = system.linearise(start)
+    assert modes.eigenvalues[0][0] == pytest.approx(max(eigenvalues.real), rel=1e-12)
+    assert set(modes.modes[0]) <= set(moving)
 
 
 def test_what_has_no_jacobian_is_refused() -> None:

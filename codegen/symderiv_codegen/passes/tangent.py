@@ -4,11 +4,14 @@ Every array gets a second one with the rates at which its numbers change. Scalar
 functions of their rates, procedures procedures of theirs, and the right-hand side becomes that of
 the variational equations, whose state is the old one with the direction behind it. The result is a
 program like any other, so that all passes and printers take it.
+
+Short functions are written out before anything is differentiated, and a sum stays one sum: what
+changes in front of it goes inside. What value and rate share is then computed once by the passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -22,40 +25,73 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
-from symderiv_codegen.ir.walk import array_name
+from symderiv_codegen.ir.walk import array_name, calls_of, subexpressions
+from symderiv_codegen.passes.writing_out import with_sums_written_out
 
 BEHIND = "_tangent"
 """Behind the names of what changes stand the names of its rates."""
 
 
-def tangent(program: Program) -> Program:
-    """Return the program whose right-hand side is that of a program and of its derivatives.
+def tangent(program: Program, moving: Collection[str] | None = None) -> Program:
+    """Return the program whose right-hand side gives the rates of that of a program.
 
-    Its state is that of the program, and behind it the direction; so are its parameters.
+    Its state is the direction in which the state of the program changes. Its parameters are that
+    state, the parameters, and behind them the directions of those parameters that have one.
+
+    Args:
+        program: The program.
+        moving: Names of the parameters that have a direction; all by default. With fewer of them
+            sums have fewer terms.
 
     Raises:
         ProgramError: A function is an integral whose derivative is not known, with its name; or
-            there is no right-hand side on vectors.
+            there is no right-hand side on vectors; or no parameter has a name in ``moving``.
     """
     if program.procedure(program.right_hand_side) is None or not program.vectors:
         raise ProgramError(f"program {program.name!r}: has no right-hand side on vectors")
-    functions = [*program.functions]
-    functions += [_function(each, program.extension) for each in program.functions]
-    procedures = [each for each in program.procedures if each.name != program.right_hand_side]
-    derived = [_procedure(each, program) for each in procedures]
-    state, parameters = map(_with_rates, program.vectors)
+    state, parameters = program.vectors
+    names = {field.name for field in parameters.fields}
+    if unknown := sorted(set(moving or ()) - names):
+        raise ProgramError(f"program {program.name!r}: has no parameter {unknown[0]!r}")
+    moved = [each for each in parameters.fields if moving is None or each.name in moving]
+    explicit = with_sums_written_out(program)
+    derived = _Derived(explicit)
+    derived.procedure(program.right_hand_side, (*state.fields, *moved))
+    others = [each for each in explicit.procedures if each.name != program.right_hand_side]
+    own = {each.name for each in others}
+    procedures = [*others, *(each for each in derived.procedures if each.name not in own)]
+    directions = tuple(map(_rate_of, state.fields))
+    fields = (*state.fields, *parameters.fields, *map(_rate_of, moved))
     return replace(
         program,
-        functions=tuple(functions),
-        procedures=(*procedures, *derived, _right_hand_side(program)),
-        state=state,
-        parameters=parameters,
+        functions=(*program.functions, *derived.functions()),
+        procedures=tuple(procedures),
+        state=Vector(state.name, directions),
+        parameters=Vector(parameters.name, fields),
         observables="",
     )
 
 
-def _with_rates(vector: Vector) -> Vector:
-    return Vector(vector.name, (*vector.fields, *map(_rate_of, vector.fields)))
+def tangent_procedure(program: Program, name: str) -> Program:
+    """Return a program with the rates of what one procedure computes, as all its inputs change.
+
+    Raises:
+        ProgramError: A function is an integral whose derivative is not known.
+    """
+    explicit = with_sums_written_out(program)
+    procedure = explicit.procedure(name)
+    if procedure is None:
+        raise ProgramError(f"program {program.name!r}: has no procedure {name!r}")
+    derived = _Derived(explicit)
+    derived.procedure(name, procedure.inputs)
+    return replace(
+        program,
+        functions=(*program.functions, *derived.functions()),
+        procedures=(*explicit.procedures, *derived.procedures),
+        state=None,
+        parameters=None,
+        observables="",
+    )
 
 
 def _rate_of(array: Array) -> Array:
@@ -89,19 +125,32 @@ class _Rates:
         if isinstance(node, sp.Mul):
             return self._product(node)
         if isinstance(node, sp.Sum):
-            inside = self.of(node.function)
-            return sp.Sum(inside, *node.limits) if inside != 0 else sp.S.Zero
+            return self._sum(node.function, node.limits)
         if isinstance(node, sp.Piecewise):
             cases = [(self.of(value), condition) for value, condition in node.args]
             return sp.Piecewise(*cases) if any(value != 0 for value, _ in cases) else sp.S.Zero
         return self._function(node)
 
     def _product(self, node: sp.Mul) -> sp.Expr:
+        sums = [factor for factor in node.args if isinstance(factor, sp.Sum)]
+        if len(sums) == 1 and not _polynomial(sums[0].function):
+            rest = sp.Mul(*(factor for factor in node.args if factor != sums[0]))
+            return self._sum(rest * sums[0].function, sums[0].limits)
+        # what is easy stays one factor beside roots and arcsines, which are then written once
+        easy = [factor for factor in node.args if _polynomial(factor)]
+        hard = [factor for factor in node.args if not _polynomial(factor)]
+        factors = (sp.Mul(*easy), *hard) if hard else node.args
         terms = []
-        for place, factor in enumerate(node.args):
-            others = (*node.args[:place], *node.args[place + 1 :])
+        for place, factor in enumerate(factors):
+            others = (*factors[:place], *factors[place + 1 :])
             terms.append(sp.Mul(self.of(factor), *others))
         return sp.Add(*terms)
+
+    def _sum(self, summand: sp.Expr, limits: tuple[sp.Tuple, ...]) -> sp.Expr:
+        """Return one sum; several of what compilers make matrix products of."""
+        inside = self.of(summand)
+        parts = sp.Add.make_args(inside) if _polynomial(summand) else (inside,)
+        return sp.Add(*(sp.Sum(part, *limits) for part in parts if part != 0))
 
     def _function(self, node: sp.Expr) -> sp.Expr:
         rates = [self.of(argument) for argument in node.args]
@@ -182,80 +231,126 @@ def _straight(
     return tuple(reversed(kept)), value
 
 
-def _procedure(procedure: Procedure, program: Program) -> Procedure:
-    """Return the procedure of the rates of the outputs; it computes of the values what it needs."""
-    body = tuple(_steps(procedure, program))
-    outputs = tuple(map(_rate_of, procedure.outputs))
-    kept = _needed(body, {array.name for array in outputs})
-    return _assembled(procedure, procedure.name + BEHIND, outputs, kept)
+class _Derived:
+    """Procedures of rates, derived from those of a program as they are called."""
 
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[tuple[str, tuple[str, ...]], Procedure] = {}
 
-def _right_hand_side(program: Program) -> Procedure:
-    procedure = program.procedure(program.right_hand_side)
-    assert procedure is not None
-    outputs = (*procedure.outputs, *map(_rate_of, procedure.outputs))
-    body = tuple(_steps(procedure, program))
-    return _assembled(procedure, procedure.name, outputs, body)
+    @property
+    def procedures(self) -> tuple[Procedure, ...]:
+        """What was derived, each behind what it calls."""
+        return tuple(self._known.values())
 
+    def functions(self) -> list[Function]:
+        """Return the rates of functions that are called."""
+        wanted = {
+            call.func.__name__
+            for procedure in self.procedures
+            for step in procedure.body
+            if isinstance(step, Assignment)
+            for call in calls_of(step.value)
+        }
+        found: list[Function] = []
+        for function in reversed(self._program.functions):
+            if function.name + BEHIND in wanted:
+                rate = _function(function, self._program.extension)
+                wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
+                found.insert(0, rate)
+        return found
 
-def _assembled(
-    procedure: Procedure, name: str, outputs: tuple[Array, ...], body: tuple[Assignment | Call, ...]
-) -> Procedure:
-    if procedure.template:
-        raise ProgramError(
-            f"{procedure.name!r} is an integral over all fields, whose derivative is not known"
-        )
-    written = {name for step in body for name in _written(step)}
-    given = {array.name for array in outputs}
-    inner = (*procedure.outputs, *procedure.locals)
-    local = (each for array in inner for each in (array, _rate_of(array)))
-    held = tuple(a for a in local if a.name in written and a.name not in given)
-    moving = tuple(_rate_of(array) for array in procedure.inputs if array.name != "alpha")
-    doc = f"{procedure.doc[:-1]}, and rates along a direction."
-    return Procedure(name, doc, (*procedure.inputs, *moving), outputs, held, body)
+    def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
+        """Return the procedure of the rates of the outputs; of the values it computes what it
+        needs.
+        """
+        key = name, tuple(array.name for array in moving)
+        if key in self._known:
+            return self._known[key]
+        procedure = self._program.procedure(name)
+        assert procedure is not None
+        if procedure.template:
+            raise ProgramError(
+                f"{name!r} is an integral over all fields, whose derivative is not known"
+            )
+        steps = list(self._steps(procedure, {array.name for array in moving}))
+        outputs = tuple(map(_rate_of, procedure.outputs))
+        body = self._needed(steps, {array.name for array in outputs})
+        written = {each for step in body for each in self._written(step)}
+        inner = (*procedure.outputs, *procedure.locals)
+        local = (each for array in inner for each in (array, _rate_of(array)))
+        held = tuple(a for a in local if a.name in written and a not in outputs)
+        doc = f"{procedure.doc[:-1]}: rates along a direction."
+        again = sum(known == name for known, _ in self._known)
+        label = name if name == self._program.right_hand_side else name + BEHIND
+        label += f"_{again + 1}" * bool(again)
+        inputs = (*procedure.inputs, *map(_rate_of, moving))
+        found = self._known[key] = Procedure(label, doc, inputs, outputs, held, body)
+        return found
 
-
-def _written(step: Assignment | Call) -> Iterable[str]:
-    return (step.name,) if isinstance(step, Assignment) else step.arguments
-
-
-def _steps(procedure: Procedure, program: Program) -> Iterable[Assignment | Call]:
-    """Yield every step, and behind it the one that gives its rates."""
-    changing = set(procedure.arrays) - {"alpha"}
-    rates = _Rates(changing, program.extension)
-    for step in procedure.body:
-        if isinstance(step, Assignment):
-            target = rates.of(step.target)
+    def _steps(self, procedure: Procedure, changing: set[str]) -> Iterable[Assignment | Call]:
+        """Yield every step, and behind it the one that gives its rates."""
+        outputs = {array.name for array in procedure.outputs}
+        for step in procedure.body:
+            if isinstance(step, Call):
+                yield from self._calls(step, procedure, changing)
+                continue
+            value = _Rates(changing, self._program.extension).of(step.value)
             yield step
-            yield replace(step, target=target, value=rates.of(step.value), comment="")
-            continue
-        called = program.procedure(step.procedure)
+            if value != 0 or step.name in outputs or step.name in changing:
+                changing.add(step.name)
+                target = _Rates({step.name}, self._program.extension).of(step.target)
+                yield replace(step, target=target, value=value, comment="")
+
+    def _calls(self, step: Call, procedure: Procedure, changing: set[str]) -> Iterable[Call]:
+        called = self._program.procedure(step.procedure)
         assert called is not None
-        when = None if step.when is None else _or_changing(step.when)
-        inputs = step.arguments[: len(called.inputs)]
+        given = dict(zip((a.name for a in called.inputs), step.arguments, strict=False))
         outputs = step.arguments[len(called.inputs) :]
-        moving = (name + BEHIND for name in inputs if name != "alpha")
+        moving = [array for array in called.inputs if given[array.name] in changing]
+        when = None if step.when is None else _or_changing(step.when, changing)
         yield replace(step, when=when)
-        arguments = (*inputs, *moving, *(name + BEHIND for name in outputs))
-        yield Call(called.name + BEHIND, arguments, when=when)
+        if moving or when != step.when or {a.name for a in procedure.outputs} & set(outputs):
+            changing |= set(outputs)
+            rates = (given[array.name] + BEHIND for array in moving)
+            arguments = (*given.values(), *rates, *(name + BEHIND for name in outputs))
+            yield Call(self.procedure(called.name, moving).name, arguments, when=when)
+
+    def _needed(
+        self, body: Sequence[Assignment | Call], wanted: set[str]
+    ) -> tuple[Assignment | Call, ...]:
+        """Return the steps that something wanted depends on."""
+        kept: list[Assignment | Call] = []
+        for step in reversed(body):
+            if not wanted & set(self._written(step)):
+                continue
+            kept.append(step)
+            if isinstance(step, Call):
+                wanted |= set(step.arguments)
+            else:
+                wanted |= {array_name(each) for each in step.value.atoms(sp.Indexed)}
+                wanted |= {str(symbol) for symbol in step.value.free_symbols}
+        return tuple(reversed(kept))
+
+    def _written(self, step: Assignment | Call) -> tuple[str, ...]:
+        if isinstance(step, Assignment):
+            return (step.name,)
+        known = (*self._program.procedures, *self._known.values())
+        called = next(each for each in known if each.name == step.procedure)
+        return step.arguments[len(called.inputs) :]
 
 
-def _or_changing(condition: sp.Basic) -> sp.Basic:
+def _or_changing(condition: sp.Basic, changing: Collection[str]) -> sp.Basic:
     """Return whether something is to be computed: also where it only begins to count."""
-    symbols = sorted(condition.free_symbols, key=str)
+    symbols = (s for s in sorted(condition.free_symbols, key=str) if str(s) in changing)
     return sp.Or(condition, *(sp.Ne(_symbol(symbol), 0) for symbol in symbols))
 
 
-def _needed(body: tuple[Assignment | Call, ...], wanted: set[str]) -> tuple[Assignment | Call, ...]:
-    """Return the steps that something wanted depends on."""
-    kept: list[Assignment | Call] = []
-    for step in reversed(body):
-        if not isinstance(step, Assignment):
-            wanted |= set(step.arguments)
-            kept.append(step)
-        elif step.name in wanted:
-            elements = step.value.atoms(sp.Indexed)
-            wanted |= {array_name(each) for each in elements}
-            wanted |= {str(symbol) for symbol in step.value.free_symbols}
-            kept.append(step)
-    return tuple(reversed(kept))
+def _polynomial(expression: sp.Expr) -> bool:
+    """Return whether there is no function, root or quotient in an expression."""
+    for part in subexpressions(expression):
+        if isinstance(part, sp.Pow) and not (part.exp.is_Integer and part.exp > 0):
+            return False
+        if isinstance(part, sp.Function) and not isinstance(part, sp.KroneckerDelta):
+            return False
+    return True

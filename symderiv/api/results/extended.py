@@ -37,8 +37,9 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
             "the file of this run did not keep the overlaps per eigenvalue; solve it again",
             argument="end",
         )
-    if run.compression is not None or run.further or problem.has_rule:
-        again: Trajectory = whole.solve(initial=run.initial, progress=progress)
+    events = [each["event"] for each in run.events]
+    if run.compression is not None or run.further or events or problem.has_rule:
+        again: Trajectory = whole.solve(initial=run.initial, events=events, progress=progress)
         return again
     later: Trajectory = problem.solve(
         alpha=(added - reached).tolist(), initial=run.final, progress=progress

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,21 +14,32 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.foundation.packing import Packing
+from symderiv.foundation.packing import OVERLAPS, Packing
 from symderiv.foundation.showing import Shown
+from symderiv.integrate.flows.tangents import moving_packing, tangent_function, tangent_program_of
 
 if TYPE_CHECKING:
     import mpmath
-    from symderiv_codegen import Procedure, Program
+    from symderiv_codegen import Program
 
     from symderiv.api.results.rate_function import Start
-    from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
+    from symderiv.system.named_states import Layout
+    from symderiv.system.system_runs import Solver
 
-__all__ = ["Jacobian", "Linearisation", "jacobian_of", "linearised", "products_of"]
+__all__ = [
+    "Jacobian",
+    "Linearisation",
+    "jacobian_of",
+    "linearised",
+    "products_of",
+    "system_jacobian",
+    "system_linearised",
+]
 
 _DOUBLE, _MOST_DIGITS = 15, 1000
 _NEUTRAL = 1e-12
+_SYMMETRIC = {"T", *(name for (first, second), name in OVERLAPS.items() if first == second)}
 _SHOWN_MODES, _SHOWN_ENTRIES = 12, 3
 
 
@@ -128,23 +141,36 @@ def _mode_text(mode: dict[str, Any]) -> str:
 
 def linearised(study: Study, state: Start | None) -> Linearisation:
     """Return the eigenvalues and modes; see :meth:`symderiv.Problem.linearise`."""
-    found = jacobian_of(study, state)
-    values, vectors = np.linalg.eig(found.matrix)
+    return _linearised(_point_of_study(study, state, ()))
+
+
+def system_linearised(
+    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> Linearisation:
+    """Return the eigenvalues and modes; see :meth:`symderiv.System.linearise`."""
+    return _linearised(_point_of_system(solver, state, parameters, ()))
+
+
+def _linearised(point: _Point) -> Linearisation:
+    product, nothing = point.in_doubles(), np.zeros(0)
+    kept, matrix = _columns(point, lambda direction: product(direction, nothing))
+    names = [point.names[place] for place in kept]
+    values, vectors = np.linalg.eig(matrix)
     order = np.lexsort((-values.imag, -values.real))
-    modes = [_mode(vectors[:, place], found.names) for place in order]
+    modes = [_mode(vectors[:, place], names) for place in order]
     return Linearisation(
         {
-            "names": list(found.names),
+            "names": names,
             "eigenvalues": [[float(v.real), float(v.imag)] for v in values[order]],
             "modes": modes,
             "unstable": int(np.sum(values.real > _NEUTRAL * np.max(np.abs(values)))),
-            "largest_rate": float(np.max(np.abs(found.rates))),
+            "largest_rate": float(np.max(np.abs(point.rates[kept]))),
             "warnings": [],
         }
     )
 
 
-def _mode(vector: np.ndarray[Any, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
     scaled = vector / vector[np.argmax(np.abs(vector))]
     order = np.argsort(-np.abs(scaled), kind="stable")
     return {
@@ -160,37 +186,43 @@ def _mode(vector: np.ndarray[Any, Any], names: tuple[str, ...]) -> dict[str, Any
 
 def jacobian_of(study: Study, state: Start | None, digits: int = _DOUBLE) -> Jacobian:
     """Return the derivatives at a state; see :meth:`symderiv.Problem.jacobian`."""
+    flow = flow_at(study, start_of(study, state))
+    # terms of order η² are there or not; nothing is differentiated by that
+    moving = tuple(name for name in flow.layout["parameters"] if name != "full_order")
+    return _jacobian(_point_of_study(study, state, moving), digits)
+
+
+def system_jacobian(
+    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any], digits: int = _DOUBLE
+) -> Jacobian:
+    """Return the derivatives at a state; see :meth:`symderiv.System.jacobian`."""
+    moving = tuple(solver.layout.packing("parameters").shapes)
+    return _jacobian(_point_of_system(solver, state, parameters, moving), digits)
+
+
+def _jacobian(point: _Point, digits: int) -> Jacobian:
     if not 1 <= digits <= _MOST_DIGITS:
         raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
-    flow = flow_at(study, start_of(study, state))
-    program = _tangent_program(study, flow)
-    sizes = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
-    along = (
-        _along(program, flow, sizes)
-        if digits <= _DOUBLE
-        else _precisely(program, flow, sizes, digits)
-    )
-    places = Packing.of(flow.layout, "state", **sizes)
-    constants = Packing.of(flow.layout, "parameters", **sizes)
-    symmetric = {
-        field.name for vector in program.vectors for field in vector.fields if field.symmetric
-    }
-    coordinates = list(_directions(places, symmetric))
-    kept = [place for place, _ in coordinates]
-    still = np.zeros(constants.size)
-    columns = [along(direction, still)[kept] for _, direction in coordinates]
-    # terms of order η² are there or not; nothing is differentiated by that
-    varied = {name: shape for name, shape in constants.shapes.items() if name != "full_order"}
+    along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
+    still = np.zeros(point.moving.size)
+    kept, columns = _columns(point, lambda direction: along(direction, still))
     found = {
-        name: np.empty((len(kept), *shape), columns[0].dtype) for name, shape in varied.items()
+        name: np.empty((len(kept), *shape), columns.dtype)
+        for name, shape in point.moving.shapes.items()
     }
-    for name, index, direction in _each(constants, symmetric):
-        if name in varied:
-            entries: tuple[Any, ...] = (slice(None), *index)
-            found[name][entries] = along(np.zeros(places.size), direction)[kept]
-    names = RateFunction(study).names
-    rates = slope_at(flow)(flow.begin)[kept]
-    return Jacobian(np.stack(columns, axis=1), tuple(names[n] for n in kept), found, rates)
+    for name, index, direction in _each(point.moving):
+        entries: tuple[Any, ...] = (slice(None), *index)
+        found[name][entries] = along(np.zeros(point.begin.size), direction)[kept]
+    return Jacobian(columns, tuple(point.names[n] for n in kept), found, point.rates[kept])
+
+
+def _columns(
+    point: _Point, product: Callable[[np.ndarray], np.ndarray]
+) -> tuple[list[int], np.ndarray]:
+    """Return the places of the order parameters, and the derivatives by each of them."""
+    coordinates = list(_directions(point.state))
+    kept = [place for place, _ in coordinates]
+    return kept, np.stack([product(direction)[kept] for _, direction in coordinates], axis=1)
 
 
 def products_of(study: Study) -> Callable[[np.ndarray], np.ndarray]:
@@ -198,124 +230,156 @@ def products_of(study: Study) -> Callable[[np.ndarray], np.ndarray]:
 
     Directions have both entries of symmetric overlaps, as the vectors of the right-hand side have.
     """
-    flow = flow_at(study, start_of(study, None))
-    sizes = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
-    along, still = (
-        _along(_tangent_program(study, flow), flow, sizes),
-        np.zeros_like(flow.parameters),
-    )
-    return lambda direction: along(direction, still)
-
-
-def _tangent_program(study: Study, flow: Flow) -> Program:
-    """Return the tangent of the program of a study.
-
-    Raises:
-        NotYetError: a mean is an integral, whose derivative is not known; or the inputs have
-            several classes.
-    """
-    from symderiv_codegen import ProgramError, tangent
-
-    from symderiv.integrate.flows.components import ComponentsFlow
-    from symderiv.learning.rule.learning_rule import PLAIN
-    from symderiv.lowering.programs.exported import kept_program
-    from symderiv.problem.rule_of import rule_of
-    from symderiv.storage.study_kernel import activation_tolerance
-
-    if isinstance(flow, ComponentsFlow):
-        raise NotYetError("inputs of several classes have no Jacobian yet", argument="inputs")
-    rule = rule_of(study).rule if study.rule_keys else PLAIN
-    tolerance = activation_tolerance(study.time.relative_tolerance)
-    activations = study.student_activation, study.teacher_activation
-    try:
-        program = kept_program(*activations, rule, tolerance)
-        found = tangent(program)
-    except NotYetError as error:
-        raise NotYetError(
-            f"has no Jacobian yet: means of {' and '.join(map(repr, activations))} are integrals; "
-            "take an activation with closed means (erf, relu, linear, tanh, gelu, …)",
-            argument=error.argument,
-        ) from error
-    except ProgramError as error:
-        raise NotYetError(f"has no Jacobian yet: {error}", argument="activation") from error
-    stated = [{each.name: each.shape for each in vector.fields} for vector in program.vectors]
-    if stated != [dict(flow.layout[name]) for name in ("state", "parameters")]:
-        raise NotYetError("this learning rule has no Jacobian yet", argument="activation")
-    return found
+    along, nothing = _point_of_study(study, None, ()).in_doubles(), np.zeros(0)
+    return lambda direction: along(direction, nothing)
 
 
 Along = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """The rates of the rates along a direction of the state and one of the parameters."""
 
 
-def _along(program: Program, flow: Flow, sizes: dict[str, int]) -> Along:
-    """Return the derivatives in doubles, compiled for these numbers of units."""
-    from symderiv_codegen import print_fast
+@dataclass(frozen=True)
+class _Point:
+    """A state at which a right-hand side is differentiated.
 
-    from symderiv.storage.kernels import kept_module
+    Attributes:
+        begin, constants: The flat state and parameters.
+        rates: At the state.
+        names: Of the entries of the state.
+        sizes: As compiled code takes them, and by name.
+        state, moving: Where fields lie in the state, and in directions of parameters.
+        program, compiled: The tangent program, and its function on vectors; made when asked for.
+    """
 
-    evaluated = kept_module(print_fast(program)).specialised(sizes["K"], sizes["M"])
-    numbers = np.array([sizes[name] for name in ("K", "M", "L")])
+    begin: np.ndarray
+    constants: np.ndarray
+    rates: np.ndarray
+    names: Sequence[str]
+    sizes: tuple[np.ndarray, Mapping[str, int]]
+    state: Packing
+    moving: Packing
+    program: Callable[[], Program]
+    compiled: Callable[[], Callable[..., None]]
 
-    state = np.concatenate([flow.begin, flow.begin])
-    parameters = np.concatenate([flow.parameters, flow.parameters])
+    def in_doubles(self) -> Along:
+        """Return the derivatives in doubles."""
+        evaluated = self.compiled()
+        size = self.begin.size + self.constants.size
+        given = np.concatenate([self.begin, self.constants, np.zeros(self.moving.size)])
 
-    def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
-        state[flow.begin.size :], parameters[flow.parameters.size :] = direction, change
-        found = np.empty_like(state)
-        evaluated(0.0, state, numbers, parameters, found)
-        return found[flow.begin.size :]
+        def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
+            given[size:] = change
+            found = np.empty_like(direction)
+            evaluated(0.0, direction, self.sizes[0], given, found)
+            return found
 
-    return along
+        return along
 
+    def with_digits(self, digits: int) -> Along:
+        """Return the derivatives with many digits, at the doubles of the state and parameters."""
+        import mpmath
+        from symderiv_codegen import PrinterError
 
-def _precisely(program: Program, flow: Flow, sizes: dict[str, int], digits: int) -> Along:
-    """Return the derivatives with many digits, at the doubles of the state and the parameters."""
-    import mpmath
-    from symderiv_codegen import PrinterError
+        from symderiv.lowering.programs.precise_module import precise_module
 
-    from symderiv.lowering.programs.precise_module import precise_module
+        program = self.program()
+        try:
+            module = precise_module(program)
+        except PrinterError as error:
+            raise NotYetError(f"reach 15 at most here: {error}", argument="digits") from error
+        mp = mpmath.MPContext()
+        mp.dps = digits + 10
+        procedure = program.procedure(program.right_hand_side)
+        assert procedure is not None
+        evaluated = getattr(module, procedure.name)
+        layout = {each.name: {f.name: f.shape for f in each.fields} for each in program.vectors}
+        directions, others = (
+            Packing.of(layout, each.name, **self.sizes[1]) for each in program.vectors
+        )
 
-    try:
-        module = precise_module(program)
-    except PrinterError as error:
-        raise NotYetError(f"reach 15 at most here: {error}", argument="digits") from error
-    mp = mpmath.MPContext()
-    mp.dps = digits + 10
-    procedure = program.procedure(program.right_hand_side)
-    assert procedure is not None
-    evaluated = getattr(module, procedure.name)
+        def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
+            given = {"alpha": np.zeros(()), **directions.views(direction)}
+            given |= others.views(np.concatenate([self.begin, self.constants, change]))
+            inputs = [_numbers(mp, given[array.name]) for array in procedure.inputs]
+            outputs = [_numbers(mp, np.zeros(shape)) for shape in directions.shapes.values()]
+            evaluated(mp, *inputs, *outputs)
+            flat = (x for each in outputs for x in np.array(each, dtype=object).ravel())
+            return np.array(list(flat), dtype=object)
 
-    def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
-        given = _fields(flow, sizes, direction, change)
-        inputs = [_numbers(mp, given[array.name]) for array in procedure.inputs]
-        outputs = _outputs(mp, procedure, sizes)
-        evaluated(mp, *inputs, *outputs)
-        flat = [x for each in outputs for x in np.array(each, dtype=object).ravel()]
-        return np.array(flat[len(flat) // 2 :], dtype=object)
-
-    return along
-
-
-def _fields(
-    flow: Flow, sizes: dict[str, int], direction: np.ndarray, change: np.ndarray
-) -> dict[str, np.ndarray]:
-    from symderiv_codegen.passes.tangent import BEHIND
-
-    found: dict[str, np.ndarray] = {}
-    for vector, values, rates in (
-        ("state", flow.begin, direction),
-        ("parameters", flow.parameters, change),
-    ):
-        packing = Packing.of(flow.layout, vector, **sizes)
-        found |= packing.views(values)
-        found |= {name + BEHIND: each for name, each in packing.views(rates).items()}
-    return found
+        return along
 
 
-def _outputs(mp: mpmath.MPContext, procedure: Procedure, sizes: dict[str, int]) -> list[Any]:
-    shapes = ([sizes[size] for size in array.shape] for array in procedure.outputs)
-    return [_numbers(mp, np.zeros(shape)) for shape in shapes]
+def _point_of_study(study: Study, state: Start | None, moving: tuple[str, ...]) -> _Point:
+    flow = flow_at(study, start_of(study, state))
+    named = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
+    return _Point(
+        flow.begin,
+        flow.parameters,
+        slope_at(flow)(flow.begin),
+        RateFunction(study).names,
+        (flow.sizes, named),
+        Packing.of(flow.layout, "state", **named),
+        moving_packing(flow, moving),
+        partial(tangent_program_of, flow, moving),
+        partial(tangent_function, flow, moving),
+    )
+
+
+def _point_of_system(
+    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any], moving: tuple[str, ...]
+) -> _Point:
+    layout = solver.layout
+    begin, constants = layout.packed(state, parameters)
+    constants = layout.at_time(constants, 0.0, parameters)
+    rates = np.empty_like(begin)
+    solver.right_hand_side(0.0, begin, layout.sizes, constants, rates)
+    packing, fixed = layout.packing("state"), layout.packing("parameters")
+
+    def program() -> Program:
+        from symderiv_codegen import ProgramError, tangent
+
+        try:
+            return tangent(solver.closed.program, moving)
+        except ProgramError as error:
+            raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
+
+    def compiled() -> Callable[..., None]:
+        from symderiv_codegen import print_fast
+
+        from symderiv.storage.kernels import kept_module
+
+        found: Callable[..., None] = kept_module(print_fast(program())).specialised(1)
+        return found
+
+    return _Point(
+        begin,
+        constants,
+        rates,
+        _names(layout),
+        (layout.sizes, {"L": layout.classes, "I": 1}),
+        packing,
+        Packing({name: fixed.shapes[name] for name in moving}),
+        program,
+        compiled,
+    )
+
+
+def _names(layout: Layout) -> list[str]:
+    """Return the names of the entries of a system's state, as states are given."""
+    packing = layout.packing("state")
+    places = layout.unpacked(
+        np.arange(1.0, packing.size + 1.0),
+        np.zeros(layout.packing("parameters").size),
+        layout.names,
+    )
+    found = [""] * (packing.size + 1)
+    for name, array in places.items():
+        for index in np.ndindex(array.shape):
+            place = int(array[index])
+            label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
+            # of two equal entries the first one names both
+            found[place] = found[place] or name + label
+    return found[1:]
 
 
 def _numbers(mp: mpmath.MPContext, values: Any) -> Any:
@@ -324,9 +388,7 @@ def _numbers(mp: mpmath.MPContext, values: Any) -> Any:
     return mp.mpf(float(values))
 
 
-def _each(
-    packing: Packing, symmetric: set[str]
-) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
+def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
     """Yield every number of a vector with the direction in which it changes, both entries of a
     symmetric array together.
     """
@@ -335,13 +397,13 @@ def _each(
             direction = np.zeros(packing.size)
             view = packing.views(direction)[name]
             view[index] = 1.0
-            if name in symmetric:
+            if name in _SYMMETRIC:
                 view[(index[1], index[0], *index[2:])] = 1.0
             yield name, index, direction
 
 
-def _directions(packing: Packing, symmetric: set[str]) -> Iterator[tuple[int, np.ndarray]]:
+def _directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the place of every order parameter with the direction in which it changes."""
-    for place, (name, index, direction) in enumerate(_each(packing, symmetric)):
-        if name not in symmetric or index[0] <= index[1]:
+    for place, (name, index, direction) in enumerate(_each(packing)):
+        if name not in _SYMMETRIC or index[0] <= index[1]:
             yield place, direction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from symderiv.foundation.documents.document import Part, Tabular
 from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
-from symderiv.storage.run_files import Contents, write
+from symderiv.storage.run_files import BY, Contents, write
 
 REPEATED = (
     "difference to the same integration with a ten times larger tolerance, and differences of runs "
@@ -93,6 +96,37 @@ class Trajectory(Curves):
         """The end was reached and the tolerance was kept."""
         return self.cause == "done" and self.tolerance_kept
 
+    def sensitivity(self, name: str, parameter: str) -> np.ndarray:
+        """Return the derivative of an array over time by a number of the problem.
+
+        Args:
+            name: ``"Q"``, ``"R"``, ``"v"`` or ``"generalization_error"``.
+            parameter: one of the ``sensitivities`` that were asked of
+                :meth:`symderiv.Problem.solve`.
+
+        Returns:
+            An array of the shape of ``name``.
+
+        Raises:
+            InputError: the run was made without it.
+        """
+        key = f"{name}{BY}{parameter}"
+        if key not in self.further:
+            known = [each for each in self.further if BY in each]
+            raise InputError(
+                f"{key!r} was not followed; this run has {', '.join(known) or 'no derivatives'}",
+                argument="parameter",
+            )
+        return self.further[key]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events that were asked for: of each the condition (``event``), the first time at
+        which it holds (``alpha``, None if it never does), and the derivatives of that time.
+        """
+        found: list[dict[str, Any]] = json.loads(str(self.attributes.get("events", "[]")))
+        return found
+
     def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:
         """Integrate the same problem further, from the last time to a later one.
 
@@ -106,7 +140,8 @@ class Trajectory(Curves):
             progress: see :meth:`symderiv.Problem.solve`.
 
         Returns:
-            A run over the times of this one and the added ones; this run does not change.
+            A run over the times of this one and the added ones, with the same events and without
+            derivatives; this run does not change.
 
         Raises:
             InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.
@@ -146,6 +181,7 @@ class Trajectory(Curves):
             "warnings": list(self.warnings),
             "activation": self.student_activation,
             "teacher_activation": self.teacher_activation,
+            **({"events": self.events} if self.events else {}),
         }
 
     def _summary(self) -> Summary:
@@ -164,10 +200,26 @@ class Trajectory(Curves):
         reached = f"{self.tolerance_reached:.1e} of {self.relative_tolerance:g} asked for"
         rows.append(("tolerance", f"{reached} ({self.tolerance_method})"))
         rows.append(("work", f"{self.steps} steps, {self.wall_seconds:.3g} s, {self.method}"))
+        for event in self.events:
+            time = event["alpha"]
+            rows.append((event["event"], "never" if time is None else f"from alpha = {time:.10g}"))
         if self.by_default:
             rows.append(("by default", self.by_default))
         notes = [f"warning: {warning}" for warning in self.warnings]
         return Summary("Trajectory", rows, notes)
+
+    def _document(self) -> Summary | Part:
+        summary, events = super()._document(), self.events
+        if not events:
+            return summary
+        numbers = list(dict.fromkeys(name for each in events for name in each["derivatives"]))
+        columns = ("event", "first holds at alpha", *(f"derivative by {name}" for name in numbers))
+        rows = [
+            [each["event"], _said(each["alpha"], "never")]
+            + [_said(each["derivatives"].get(name), "") for name in numbers]
+            for each in events
+        ]
+        return Part("", [summary, Tabular(columns, rows)])
 
     def contents(
         self,
@@ -229,6 +281,10 @@ def write_run(
         attributes: more attributes of the file.
     """
     return write(path, trajectory.contents(per_mode, attributes))
+
+
+def _said(number: float | None, missing: str) -> str:
+    return missing if number is None else f"{number:.10g}"
 
 
 def _compression_attributes(compression: Compression | None) -> dict[str, Any]:

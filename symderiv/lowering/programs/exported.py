@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from symderiv_codegen import PrinterError, Program
+from symderiv_codegen import (
+    PrinterError,
+    Program,
+    ProgramError,
+    print_fast,
+    print_numba,
+    tangent,
+    tangent_procedure,
+)
 
 from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.foundation.errors import NotYetError
@@ -62,10 +70,66 @@ def kept_program(
     return Program(**_fields_of(student, teacher, rule, tolerance), extension=GAUSSIAN)
 
 
-@derived_once(
-    *("formula", "gaussian", "numerics", "statement", "learning", "lowering"),
-    also=package_folders("symderiv_codegen"),
-)
+_ROOMS = ("formula", "gaussian", "numerics", "statement", "learning", "lowering")
+
+
+def tangent_program(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    tolerance: float | None,
+    moving: tuple[str, ...],
+) -> Program:
+    """Return the tangent of :func:`kept_program`.
+
+    Args:
+        student, teacher, rule, tolerance: As those of a problem.
+        moving: Names of the parameters that have a direction.
+
+    Raises:
+        NotYetError: A mean is an integral, whose derivative is not known.
+    """
+    try:
+        return tangent(kept_program(student, teacher, rule, tolerance), moving)
+    except NotYetError as error:
+        raise NotYetError(
+            f"has no Jacobian yet: means of {student!r} and {teacher!r} are integrals; "
+            "take an activation with closed means (erf, relu, linear, tanh, gelu, …)",
+            argument=error.argument,
+        ) from error
+    except ProgramError as error:
+        raise NotYetError(f"has no Jacobian yet: {error}", argument="activation") from error
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def tangent_module_text(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    tolerance: float | None,
+    moving: tuple[str, ...],
+) -> str:
+    """Return the fast module of :func:`tangent_program` as it was kept, to be compiled."""
+    return print_fast(tangent_program(student, teacher, rule, tolerance, moving))
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def tangent_observables_text(
+    student: str, teacher: str, rule: LearningRule, tolerance: float | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return a module with the rates of Q, R and the error, and the names of what they depend on.
+
+    Its function ``observables_tangent`` takes these, their rates, and arrays for the rates of Q and
+    R; it returns that of the error.
+    """
+    program = kept_program(student, teacher, rule, tolerance)
+    observables = program.procedure(program.observables)
+    assert observables is not None
+    text = print_numba(tangent_procedure(program, program.observables))
+    return text, tuple(array.name for array in observables.inputs)
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
 def _fields_of(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import random
 import mpmath
 import numpy as np
 import pytest
-from symderiv_codegen import Program, print_fast, print_mpmath, tangent
+from symderiv_codegen import Program, ProgramError, print_fast, print_mpmath, tangent
 
 from symderiv.foundation.packing import Packing
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
@@ -85,10 +85,32 @@ def test_the_derivative_along_a_direction_is_that_of_central_differences(which: 
         }
         beside.append(_run(text, mp, own, there))
     expected = [(a - b) / (2 * step) for a, b in zip(*beside, strict=True)]
-    half = len(expected)
     scale = max(abs(each) for each in expected)
-    assert max(abs(a - b) for a, b in zip(found[half:], expected, strict=True)) < 1e-25 * scale
+    assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) < 1e-25 * scale
     assert max(map(abs, expected)) > 1e-3
+
+
+@pytest.mark.parametrize("which", ["erf", "linear teaches erf"])
+def test_parameters_without_a_direction_stand_still(which: str) -> None:
+    student, teacher, rule = RULES[which]
+    program = kept_program(student, teacher, rule)
+    values, rates = _point(program, 7)
+    some = ("learning_rate", "T", "label_noise")
+    parts, moved = [], {f"{name}_tangent": rate for name, rate in rates.items()}
+    mp = mpmath.MPContext()
+    mp.dps = 40
+    for moving in (None, some):
+        derived = tangent(program, moving)
+        kept = {array.name: array.shape for array in derived.parameters.fields}
+        assert ("weight_decay_tangent" in kept) == (moving is None)
+        if moving is None:
+            still = {field.name for field in program.parameters.fields} - set(some)
+            moved |= {f"{name}_tangent": np.zeros_like(rates[name]) for name in still}
+        procedure = derived.procedure("right_hand_side")
+        parts.append(_run(print_mpmath(derived), mp, procedure, {**values, **moved}))
+    assert max(abs(a - b) for a, b in zip(*parts, strict=True)) < 1e-35
+    with pytest.raises(ProgramError, match="no parameter 'speed'"):
+        tangent(program, ["speed"])
 
 
 @pytest.mark.parametrize("which", ["erf"])
@@ -106,13 +128,13 @@ def test_compiled_derivatives_are_those_with_many_digits(which: str) -> None:
         vector.name: {field.name: field.shape for field in vector.fields}
         for vector in derived.vectors
     }
-    state, parameters = (
+    direction, given = (
         (lambda p: p.packed(**{name: values[name] for name in p.shapes}))(
             Packing.of(layout, name, **SIZES)
         )
         for name in ("state", "parameters")
     )
-    found = np.empty_like(state)
+    found = np.empty_like(direction)
     rhs = kept_module(print_fast(derived)).specialised(SIZES["K"], SIZES["M"])
-    rhs(0.0, state, np.array([2, 3, 2]), parameters, found)
+    rhs(0.0, direction, np.array([2, 3, 2]), given, found)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * abs(expected).max())

@@ -1,0 +1,256 @@
+"""What else is followed along a run: its derivatives by numbers of the problem, and events."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
+from symderiv.problem.key_names import STATED, by_key
+
+if TYPE_CHECKING:
+    import sympy as sp
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.integrate.flows.trajectory import Trajectory
+    from symderiv.problem.study import Study
+
+__all__ = ["direction", "entry_of", "followed", "number_of", "with_numbers"]
+
+_FIELDS = Observed._fields
+# differences of this size, relative: those of order six leave nothing but rounding
+_STEP = 2e-3
+_CENTRAL = {1: 45 / 60, -1: -45 / 60, 2: -9 / 60, -2: 9 / 60, 3: 1 / 60, -3: -1 / 60}
+_FORWARD = dict(enumerate((-147 / 60, 360 / 60, -450 / 60, 400 / 60, -225 / 60, 72 / 60, -10 / 60)))
+# how many times between two of a run are looked at for events
+_BETWEEN = 16
+_ENTRY = re.compile(r"\b([QRv])\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
+_CONDITION = re.compile(r"^([^<>=]+)(<|>)=?([^<>=]+)$")
+
+
+def followed(
+    run: Trajectory,
+    study: Study,
+    initial: Start | None,
+    sensitivities: Sequence[str],
+    events: Sequence[str],
+) -> Trajectory:
+    """Return a run with its derivatives and the times of events; see
+    :meth:`symderiv.Problem.solve`.
+    """
+    flow = flow_at(study, start_of(study, initial))
+    directions = {name: direction(study, initial, name) for name in dict.fromkeys(sensitivities)}
+    conditions = [_Condition(text, flow.state.K, flow.state.M) for text in dict.fromkeys(events)]
+    varied = VariedFlow(flow, directions)
+    further, attributes = dict(run.further), dict(run.attributes)
+    if directions:
+        found = [varied.derivatives(row) for row in varied.run(run.alpha)]
+        for name in directions:
+            for field in _FIELDS:
+                values = [getattr(each[name], field) for each in found]
+                further[f"{field}_by_{name}"] = np.array(values)
+    if conditions:
+        times = _denser(run.alpha)
+        rows = varied.run(times)
+        observed = [varied.observed(row) for row in rows]
+        located = [_located(each, varied, times, rows, observed) for each in conditions]
+        attributes["events"] = json.dumps(located)
+    return replace(run, further=further, attributes=attributes)
+
+
+def direction(study: Study, initial: Start | None, name: str) -> Direction:
+    """Return how the start and the constants of a study change with one of its numbers.
+
+    Raises:
+        InputError: it is not a number, or changes nothing.
+    """
+    value = number_of(study, name)
+
+    def packed(number: float) -> np.ndarray:
+        there = with_numbers(study, {name: number})
+        flow = flow_at(there, start_of(there, initial))
+        return np.concatenate([flow.begin, flow.parameters])
+
+    step = _STEP * (abs(value) or 1.0)
+
+    def difference(weights: Mapping[int, float]) -> np.ndarray:
+        terms = [weight * packed(value + n * step) for n, weight in weights.items()]
+        total: np.ndarray = np.sum(terms, axis=0) / step
+        return total
+
+    try:
+        change = difference(_CENTRAL)
+    except InputError:  # the number is at the edge of where it may be
+        change = difference(_FORWARD)
+    # what differences leave of numbers that stand still
+    change[np.abs(change) < 1e-13 * np.abs(packed(value)) / step] = 0.0
+    if not np.any(change):
+        raise InputError(f"{name!r} does not change this run", argument="sensitivities")
+    size = flow_at(study, start_of(study, initial)).begin.size
+    return Direction(change[:size], change[size:])
+
+
+def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:
+    """Return the study with other numbers, by the names of the arguments of a problem."""
+    return study.changed(by_key(numbers))
+
+
+def number_of(study: Study, name: str) -> float:
+    """Return a number that a study states, by the name of the argument of a problem.
+
+    Raises:
+        InputError: it is none.
+    """
+    for holder in (*(getattr(study, table) for table in STATED), study.data):
+        found = getattr(holder, name, None)
+        if isinstance(found, int | float) and not isinstance(found, bool):
+            return float(found)
+    raise InputError(
+        f"{name!r} is not a number of the problem; name one that was given, such as "
+        "learning_rate, label_noise, weight_decay, student_std or exponent",
+        argument="sensitivities",
+    )
+
+
+def _denser(alpha: np.ndarray) -> np.ndarray:
+    """Return the times of a run with more of them in between, from 0 on."""
+    ends = alpha if alpha[0] == 0.0 else np.concatenate([[0.0], alpha])
+    parts = np.linspace(0.0, 1.0, _BETWEEN, endpoint=False)
+    inside: np.ndarray = (ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel()
+    return np.append(inside, ends[-1])
+
+
+def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
+    """Return what is observed, and the place in it: ``"Q[1,2]"`` is Q at (0, 1).
+
+    Raises:
+        InputError: there is no such order parameter.
+    """
+    if name == "generalization_error":
+        return name, ()
+    found = _ENTRY.fullmatch(name)
+    if found is not None:
+        place = tuple(int(each) - 1 for each in found.groups()[1:] if each is not None)
+        shape = {"Q": (K, K), "R": (K, M), "v": (K,)}[found[1]]
+        inside = (0 <= n < size for n, size in zip(place, shape, strict=False))
+        if len(place) == len(shape) and all(inside):
+            return found[1], place
+    raise InputError(
+        f"{name!r} is not an order parameter; there are generalization_error and Q[i,j], R[i,n] "
+        "and v[i], counted from 1",
+        argument="curves",
+    )
+
+
+class _Condition:
+    """A condition on order parameters, typed by a user: a gap that becomes positive."""
+
+    def __init__(self, text: str, K: int, M: int) -> None:
+        from symderiv.formula import parse_formula
+
+        self.text = text
+        parts = _CONDITION.match(text)
+        if parts is None:
+            raise InputError(
+                f"{text!r} is not a condition such as 'generalization_error < 1e-3' or "
+                "'R[1,1] > 0.9*R[1,2]'",
+                argument="events",
+            )
+        left, sign, right = parts.groups()
+        gap = f"({right}) - ({left})" if sign == "<" else f"({left}) - ({right})"
+        self._places: dict[str, tuple[str, tuple[int, ...]]] = {}
+        plain = _ENTRY.sub(lambda found: self._entry(found, K, M), gap)
+        variables = (*self._places, "generalization_error", "alpha")
+        try:
+            self._gap = parse_formula(plain, variables)
+        except FormulaError as error:
+            raise InputError(f"{text!r}: {error}", argument="events") from None
+        used = {str(each) for each in self._gap.free_symbols}
+        self._names = [name for name in variables if name in used]
+
+    def _entry(self, found: re.Match[str], K: int, M: int) -> str:
+        try:
+            name, place = entry_of(found[0], K, M)
+        except InputError as error:
+            raise error.renamed("events") from None
+        label = "_".join([name, *(str(n + 1) for n in place)])
+        self._places[label] = name, place
+        return label
+
+    def _numbers(self, observed: Observed, alpha: float) -> list[float]:
+        found = []
+        for name in self._names:
+            if name == "alpha":
+                found.append(alpha)
+            elif name in self._places:
+                field, place = self._places[name]
+                found.append(float(getattr(observed, field)[place]))
+            else:
+                found.append(float(getattr(observed, name)))
+        return found
+
+    def gap(self, observed: Observed, alpha: float) -> float:
+        """Return a number that is positive where the condition holds."""
+        return float(self._function([self._gap])(*self._numbers(observed, alpha))[0])
+
+    def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
+        """Return the change of the gap with rates of what it depends on."""
+        slopes = self._function([self._gap.diff(self._symbol(name)) for name in self._names])
+        found = slopes(*self._numbers(observed, alpha))
+        return float(np.dot(found, self._numbers(rates, time)))
+
+    def _symbol(self, name: str) -> sp.Symbol:
+        return next(each for each in self._gap.free_symbols if str(each) == name)
+
+    def _function(self, expressions: list[sp.Expr]) -> Callable[..., Any]:
+        from symderiv.formula.as_function import as_function
+
+        return as_function([self._symbol(name) for name in self._names], expressions, "floats")
+
+
+def _located(
+    condition: _Condition,
+    varied: VariedFlow,
+    times: np.ndarray,
+    rows: np.ndarray,
+    observed: Sequence[Observed],
+) -> dict[str, Any]:
+    """Return the first time at which a condition holds, and its derivatives."""
+    found: dict[str, Any] = {"event": condition.text, "alpha": None, "derivatives": {}}
+    gaps = [condition.gap(each, float(t)) for each, t in zip(observed, times, strict=True)]
+    first = next((n for n, gap in enumerate(gaps) if gap > 0.0), None)
+    if first is None:
+        return found
+    if first == 0:
+        return found | {"alpha": float(times[0])}
+    begin = float(times[first - 1])
+    row, alpha = _root(condition, varied, rows[first - 1], begin, float(times[first]) - begin)
+    here = varied.observed(row)
+    speed = condition.change(here, alpha, varied.rates(row), 1.0)
+    changes = varied.derivatives(row).items() if varied.directions else ()
+    slopes = {name: -condition.change(here, alpha, each, 0.0) / speed for name, each in changes}
+    return found | {"alpha": alpha, "derivatives": slopes}
+
+
+def _root(
+    condition: _Condition, varied: VariedFlow, row: np.ndarray, begin: float, length: float
+) -> tuple[np.ndarray, float]:
+    """Return state and time at which a gap vanishes, between two times of a run."""
+    from scipy.optimize import brentq
+
+    def state(after: float) -> np.ndarray:
+        return varied.run(np.array([after]), row)[0] if after > 0.0 else row
+
+    def gap(after: float) -> float:
+        return condition.gap(varied.observed(state(after)), begin + after)
+
+    after = float(brentq(gap, 0.0, length, xtol=1e-15 * (begin + length), rtol=1e-15))
+    return state(after), begin + after

@@ -1,0 +1,145 @@
+"""Derivatives of runs and of times of events, against differences of runs of small tolerance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+
+TIMES = [0.0, 2.0, 10.0, 40.0]
+EVENTS = ["generalization_error < 0.1", "R[1,1] > 0.7*Q[1,1]", "Q[1,2] > alpha/10 + 40"]
+
+
+def general(**others: Any) -> sd.Problem:
+    """Return a problem with K ≠ M, T ≠ 1, noise, two eigenvalues and large steps."""
+    inputs = sd.PowerLaw(exponent=1.0, dimension=400, distinct_eigenvalues=2)
+    given = {"learning_rate": 0.9, "student_std": 0.5, "label_noise": 0.1, "weight_decay": 0.01}
+    given |= {"inputs": inputs, "students": 2, "teachers": 3, "train_second_layer": True}
+    return sd.Problem(**{"activation": "erf", **given, **others})
+
+
+def by_differences(problem: sd.Problem, number: str, value: float) -> dict[str, np.ndarray]:
+    """Return derivatives by central differences of sixth order."""
+    step = 4e-3 * value
+    found: dict[str, Any] = {}
+    for n, weight in {1: 45, -1: -45, 2: -9, -2: 9, 3: 1, -3: -1}.items():
+        there = problem.replace(**{number: value + n * step})
+        run = there.solve(alpha=TIMES, relative_tolerance=1e-12, events=EVENTS)
+        arrays = {name: getattr(run, name) for name in ("Q", "R", "v", "generalization_error")}
+        arrays["events"] = np.array([each["alpha"] or np.nan for each in run.events])
+        for name, array in arrays.items():
+            found[name] = found.get(name, 0.0) + weight / 60 / step * array
+    return found
+
+
+NUMBERS = {
+    "learning_rate": 0.9,
+    "label_noise": 0.1,
+    "weight_decay": 0.01,
+    "student_std": 0.5,
+    "exponent": 1.0,
+}
+
+
+OTHERS = {
+    "linear learns erf": {"activation": "x", "teacher_activation": "erf", "learning_rate": 0.4},
+    "momentum": {"momentum": 0.4},
+    "biases": {
+        "student_biases": [0.2, -0.1],
+        "teacher_biases": [0.1, 0.3, -0.2],
+        "train_biases": True,
+    },
+    "relu": {"activation": "relu", "learning_rate": 0.3},
+}
+
+
+@pytest.mark.parametrize("which", OTHERS)
+def test_derivatives_under_other_rules_are_those_of_differences(which: str) -> None:
+    problem = general(train_second_layer=False, **OTHERS[which])
+    found = problem.solve(alpha=TIMES, sensitivities=["learning_rate", "student_std"])
+    for number in ("learning_rate", "student_std"):
+        expected = by_differences(problem, number, getattr(problem, number))
+        for name in ("Q", "R", "generalization_error"):
+            scale = np.max(np.abs(expected[name]))
+            own = found.sensitivity(name, number)
+            np.testing.assert_allclose(own, expected[name], rtol=1e-7, atol=1e-8 * scale)
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    return general().solve(alpha=TIMES, sensitivities=list(NUMBERS), events=EVENTS)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_derivatives_are_those_of_differences(run: Any, number: str) -> None:
+    expected = by_differences(general(), number, NUMBERS[number])
+    for name in ("Q", "R", "v", "generalization_error"):
+        found = run.sensitivity(name, number)
+        scale = np.max(np.abs(expected[name]))
+        np.testing.assert_allclose(found, expected[name], rtol=1e-7, atol=1e-8 * scale)
+        assert scale > 1e-6
+    times = [each["derivatives"].get(number, np.nan) for each in run.events]
+    np.testing.assert_allclose(times, expected["events"], rtol=1e-6)
+    assert np.isfinite(times[:2]).all()
+
+
+def test_runs_with_derivatives_are_kept_and_drawn(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "RUN.nc"
+    run.save(path)
+    again = sd.open(path)
+    np.testing.assert_array_equal(again.Q_by_exponent, run.sensitivity("Q", "exponent"))
+    assert again.events == run.events
+    assert again.events[2]["alpha"] is None
+    assert run.Q_by_exponent.shape == run.Q.shape
+    run.plot("generalization_error_by_label_noise")
+    longer = run.extend(50.0, points=2)
+    for one, other in zip(longer.events[:2], run.events[:2], strict=True):
+        assert one["alpha"] == pytest.approx(other["alpha"], rel=1e-8)
+    assert [each["event"] for each in longer.events] == EVENTS
+    assert "never" in again.to_text()
+
+
+def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
+    random = np.random.default_rng(20)
+    located = 0
+    for _ in range(12):
+        problem = sd.Problem(
+            "erf",
+            students=2,
+            teachers=2,
+            learning_rate=float(random.uniform(0.2, 2.0)),
+            student_std=float(random.uniform(0.05, 0.5)),
+            label_noise=float(random.uniform(0.0, 0.3)),
+            seed=int(random.integers(1000)),
+        )
+        tolerance = float(10.0 ** -random.integers(6, 11))
+        error = float(problem.rates().generalization_error)
+        conditions = [f"generalization_error < {error * random.uniform(0.05, 0.9)}"]
+        conditions.append(f"R[1,1]**2 + R[1,2]**2 > {random.uniform(0.05, 0.5)}*Q[1,1]")
+        found, exact = (
+            problem.solve(end=300.0, points=20, relative_tolerance=each, events=conditions).events
+            for each in (tolerance, 1e-13)
+        )
+        for one, other in zip(found, exact, strict=True):
+            assert (one["alpha"] is None) == (other["alpha"] is None)
+            if other["alpha"]:
+                located += 1
+                assert one["alpha"] == pytest.approx(other["alpha"], rel=10 * tolerance)
+    assert located > 12
+
+
+def test_what_cannot_be_followed_is_refused() -> None:
+    problem = general()
+    for names, said in ((["speed"], "not a number"), (["activation"], "not a number")):
+        with pytest.raises(sd.InputError, match=said) as error:
+            problem.solve(alpha=TIMES, sensitivities=names)
+        assert error.value.argument == "sensitivities"
+    for text in ("Q[1,1]", "Q[3,1] > 0", "__import__('os') > 1", "Q[1] > 1", "1 < alpha < 2"):
+        with pytest.raises(sd.InputError):
+            problem.solve(alpha=TIMES, events=[text])
+    with pytest.raises(sd.InputError, match="more than the state"):
+        general(schedule="1/(1 + alpha)").solve(alpha=TIMES, sensitivities=["learning_rate"])
