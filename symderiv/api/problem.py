@@ -464,6 +464,7 @@ class Problem(Shown):
         *,
         parameters: Sequence[str],
         initial: Start | None = None,
+        progress: Progress = None,
     ) -> Fit:
         """Return the numbers of this problem that describe measured curves best.
 
@@ -476,6 +477,7 @@ class Problem(Shown):
                 or none of them, its standard errors under the same name with ``_standard_error``.
             parameters: names of the numbers to find, see ``sensitivities`` of :meth:`solve`.
             initial: where every run begins, see :meth:`solve`; the problem's own start by default.
+            progress: see :meth:`solve`.
 
         Raises:
             InputError: the curves cannot be read, or a number does not change the run.
@@ -493,8 +495,8 @@ class Problem(Shown):
         """
         from symderiv.api.results.fits import fitted
 
-        with naming_arguments():
-            return fitted(self._study, curves, parameters, initial)
+        with naming_arguments(), progress_bar(progress, "fitting") as update:
+            return fitted(self._study, curves, parameters, initial, update)
 
     def timed(self, **times: Any) -> Problem:
         """Return the same problem with other times: ``end``, ``alpha``, … of :meth:`solve`."""

@@ -25,6 +25,9 @@ PLATEAU = {"units": 2, "T1": 1, "D1": 0, "T2": 1, "D2": 0}
 CALLS: dict[str, Callable[[], Any]] = {
     "solve": lambda: PROBLEM.solve(end=1),
     "simulate": lambda: PROBLEM.simulate(end=1, runs=2),
+    "fit": lambda: PROBLEM.fit(
+        {"alpha": [1.0, 2.0], "generalization_error": [0.4, 0.3]}, parameters=["learning_rate"]
+    ),
     "ensemble": lambda: PROBLEM.ensemble(seed=[0, 1], end=1),
     "plateau": lambda: sd.plateau(**PLATEAU),
     "full plateau": lambda: sd.plateau(**PLATEAU, full=True, learning_rate=0.1),

@@ -14,6 +14,7 @@ from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Tell
 from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
 
 if TYPE_CHECKING:
@@ -77,7 +78,11 @@ class Fit(Answer):
 
 
 def fitted(
-    study: Study, curves: Mapping[str, Any], parameters: Sequence[str], initial: Start | None
+    study: Study,
+    curves: Mapping[str, Any],
+    parameters: Sequence[str],
+    initial: Start | None,
+    update: Tell,
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.Problem.fit`."""
     from scipy.optimize import least_squares
@@ -92,6 +97,8 @@ def fitted(
     def evaluated(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key = numbers.tobytes()
         if key not in known:
+            # how many runs a fit takes is not known before
+            update(f"fitting, run {len(known) + 1}", 1.0 - 0.9 ** len(known))
             there = with_numbers(study, dict(zip(names, map(float, numbers), strict=True)))
             known[key] = given.compared(there, names, initial)
         return known[key]
