@@ -75,16 +75,7 @@ def open_file(
 
         return Sweep.at(path)
     if ending == ".nc" or path.is_dir():
-        variables, attributes = read_run(path)
-        if attributes.get("kind") == KIND:
-            return _system_run(path, variables, attributes)
-        if "relative_tolerance" in attributes:
-            return _trajectory(path, variables, attributes)
-        if "runs" in attributes and "dimension" in attributes:
-            return _simulation(path, variables, attributes)
-        if KEPT in attributes:
-            return _dataset(path)
-        raise InputError(f"{path.name}: is neither a RUN nor a SIM file", argument="path")
+        return _of_netcdf(path)
     if ending == ".npz":
         return load_state(path)
     if ending == ".toml":
@@ -95,6 +86,20 @@ def open_file(
         f"{path.name}: must end in .nc, .npz, .toml or .json, or be a sweep's store, to be opened",
         argument="path",
     )
+
+
+def _of_netcdf(path: Path) -> Trajectory | Simulation | SystemRun | xarray.Dataset:
+    """Return the run, the simulation or the dataset in a file or a Zarr group."""
+    variables, attributes = read_run(path)
+    if attributes.get("kind") == KIND:
+        return _system_run(path, variables, attributes)
+    if "relative_tolerance" in attributes:
+        return _trajectory(path, variables, attributes)
+    if "runs" in attributes and "dimension" in attributes:
+        return _simulation(path, variables, attributes)
+    if KEPT in attributes:
+        return _dataset(path)
+    raise InputError(f"{path.name}: is neither a RUN nor a SIM file", argument="path")
 
 
 def _is_run(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hint
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError, RunWarning
-from symderiv.foundation.progress import Progress, following, progress_bar
+from symderiv.foundation.progress import Progress, Tell, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain
 from symderiv.problem.key_names import STATED, by_key, study_key
 from symderiv.problem.key_records import saying
@@ -421,26 +421,14 @@ class Problem(Shown):
             InputError: an argument is not acceptable, or no end is given.
         """
         study = self._timed(locals())
-        from symderiv.api.arguments.starts import start_of
-        from symderiv.integrate.rules.solving import solve
-
         with naming_arguments(), progress_bar(progress) as update:
-            last = float(study.alpha[-1]) or 1.0
-            found = solve(
-                study,
-                start=start_of(study, initial),
-                progress=lambda reached, steps: update("solving", reached / last),
-                notice=notice,
-                checkpoint=checkpoint,
-            )
-        if checkpoint is not None and checkpoint.stopped:
-            found = replaced(found, cause="interrupted")
-        if (sensitivities or events) and found.alpha.size:
+            run = _integrated(study, initial, update, notice, checkpoint)
+        if (sensitivities or events) and run.alpha.size:
             from symderiv.api.results.followed import followed
 
             with naming_arguments():
-                found = followed(found, study, initial, sensitivities, events)
-        return self._finished(found, study, initial, output)
+                run = followed(run, study, initial, sensitivities, events)
+        return self._finished(run, study, initial, output)
 
     def _finished(
         self, found: Result, study: Study, initial: Start | None, output: str | PathLike[str] | None
@@ -571,12 +559,9 @@ class Problem(Shown):
         from symderiv.api.results.ensembles import ensemble_of
 
         with naming_arguments(), progress_bar(progress) as update:
-            _ = study.alpha  # the times are there
-            how: dict[str, Any] = {"threads": threads, "max_steps": max_steps, "check": check}
-            found = ensemble_of(study, lists, update=update, notice=notice, **how)
-        if (line := found.symderiv.failure()) is not None:
-            warnings.warn(line, RunWarning, stacklevel=3)
-        return found
+            runs = ensemble_of(study, lists, threads, max_steps, check, update, notice)
+        _warn_of(runs.symderiv.failure())
+        return runs
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
         """Return the study at the times that arguments of a call ask for."""
@@ -739,8 +724,7 @@ class Problem(Shown):
             progress=progress,
             notice=notice,
         )
-        if (line := found.failure()) is not None:
-            warnings.warn(line, RunWarning, stacklevel=3)
+        _warn_of(found.failure())
         return found
 
     def map(
@@ -1120,6 +1104,32 @@ def _own_key(name: str) -> str:
         place = f"inputs=sd.{first.__name__}({key}=…)"
         place += f" (also {', '.join(also)})" if also else ""
     raise InputError(f"is not an argument of a Problem; give it as {place}", argument=name)
+
+
+def _integrated(
+    study: Study, initial: Start | None, update: Tell, notice: Any, checkpoint: Any
+) -> Trajectory:
+    """Return the run of a study, to where it was interrupted."""
+    from symderiv.api.arguments.starts import start_of
+    from symderiv.integrate.rules.solving import solve
+
+    last = float(study.alpha[-1]) or 1.0
+    run = solve(
+        study,
+        start=start_of(study, initial),
+        progress=lambda reached, steps: update("solving", reached / last),
+        notice=notice,
+        checkpoint=checkpoint,
+    )
+    if checkpoint is not None and checkpoint.stopped:
+        return replaced(run, cause="interrupted")
+    return run
+
+
+def _warn_of(failure: str | None) -> None:
+    """Warn whoever called a method of a problem, if something failed."""
+    if failure is not None:
+        warnings.warn(failure, RunWarning, stacklevel=4)
 
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:

@@ -223,7 +223,15 @@ def _markup() -> Literal["rich"] | None:
 
 
 # the names on the command line of arguments of calls whose options are called otherwise
-_TYPED = {"paper": "PAPER", "events": "--event", "sensitivities": "--sensitivity"}
+_TYPED = {
+    "paper": "PAPER",
+    "events": "--event",
+    "sensitivities": "--sensitivity",
+    "macros": "--macro",
+    "what": "EXPR",
+    "expression": "EXPR",
+    "which": "WHICH",
+}
 
 
 def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
@@ -278,7 +286,6 @@ def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -
         # options that follow from a call are read when they are asked for
         getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
-            app.command(**told, context_settings={"ignore_unknown_options": True})(command)
-        else:
-            app.command(**told)(guarded(_TYPED)(command))
+            told["context_settings"] = {"ignore_unknown_options": True}
+        app.command(**told)(guarded(_TYPED)(command))
     return app

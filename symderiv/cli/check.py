@@ -3,27 +3,24 @@ r"""The command ``symderiv check``: is a printed formula the expectation?"""
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from symderiv.cli.guard import guarded
-from symderiv.cli.options import Activations, OneActivation, option
+from symderiv.cli.called import calling
+from symderiv.cli.options import option
 from symderiv.cli.output import Json, emit_json, status
 from symderiv.formula.json_values import load_json
 
 FAILED: Final = 1
 
-_OPTIONS: Final = {
-    "what": "EXPR",
-    **{
-        name: f"--{name}"
-        for name in ("formula", "where", "activation", "activations", "covariance")
-    },
-}
 
-
-@guarded(_OPTIONS)
+@calling(
+    "api/questions/formula:check",
+    "api/questions/means:integral",
+    but=("what", "macros"),
+    placeholders={"formula": "F", "where": "NAME=F", "activations": "G1,G2,.."},
+)
 def check(
     which: Annotated[
         str,
@@ -33,26 +30,12 @@ def check(
             "(also x, y, z, w) whose expectation is meant.",
         ),
     ],
-    formula: Annotated[
-        str,
-        option(
-            "--formula",
-            "The formula to check, as text or LaTeX, in C_{12} or c12, ...; definitions "
-            "may stand before it: 'A=1+C_{11}; ...'.",
-            "F",
-        ),
-    ],
-    where: Annotated[
-        list[str] | None, option("--where", "A definition used in F; repeatable.", "NAME=F")
-    ] = None,
     macro: Annotated[
         list[str] | None,
         option(
             "--macro", r"A LaTeX macro used in F, '\erf=\operatorname{erf}'; repeatable.", "DEF"
         ),
     ] = None,
-    activation: OneActivation = None,
-    activations: Activations = None,
     covariance: Annotated[
         str | None,
         option(
@@ -62,7 +45,8 @@ def check(
             "C",
         ),
     ] = None,
-    as_json: Json = False,
+    json_: Json = False,
+    **asked: Any,
 ) -> None:
     r"""Decide whether a formula, typed or pasted as LaTeX, equals an expectation.
 
@@ -77,13 +61,12 @@ def check(
 
     from symderiv.api import questions
 
-    with status("comparing", quiet=as_json):
-        found = questions.check(
-            which, formula, activation, activations, rows, where or (), macro or ()
-        )
-    if as_json:
-        emit_json(found.to_dict())
+    asked["where"] = asked["where"] or ()
+    with status("comparing", quiet=json_):
+        answer = questions.check(which, **asked, covariance=rows, macros=macro or ())
+    if json_:
+        emit_json(answer.to_dict())
     else:
-        sys.stdout.write(found.to_text())
-    if not found.holds:
+        sys.stdout.write(answer.to_text())
+    if not answer.holds:
         raise typer.Exit(FAILED)

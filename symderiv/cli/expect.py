@@ -10,24 +10,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
-from symderiv.cli.guard import guarded
 from symderiv.cli.options import Activations, OneActivation, option
 from symderiv.cli.output import Json, status
 from symderiv.formula.json_values import load_json
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import why_unread
-
-_OPTIONS: Final = {
-    "expression": "EXPR",
-    "which": "WHICH",
-    **{name: f"--{name}" for name in ("covariance", "mean", "digits", "activation", "activations")},
-}
-
 
 # -- batches -------------------------------------------------------------------------------
 
@@ -103,7 +95,6 @@ _Covariance = Annotated[
 ]
 
 
-@guarded(_OPTIONS)
 def expect(
     expr: Annotated[
         str | None, typer.Argument(metavar="EXPR", help="Formula in x1, x2, ... (also x, y, z, w).")
@@ -127,7 +118,6 @@ def expect(
     _run(values, batch=batch, as_json=as_json)
 
 
-@guarded(_OPTIONS)
 def integral(
     which: Annotated[
         str | None,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from symderiv.cli.called import calling
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
 from symderiv.foundation.errors import InputError
@@ -14,6 +16,10 @@ from symderiv.foundation.errors import InputError
 FAILED: Final = 1
 
 
+@calling(
+    "api/results/verified:verify",
+    placeholders={"equation": "N", "verdict": "V", "processes": "P"},
+)
 def verify(
     paper: Annotated[
         str | None,
@@ -22,28 +28,10 @@ def verify(
             help="A paper of the library or a .toml file of claims; left out: all papers.",
         ),
     ] = None,
-    equation: Annotated[
-        str | None, option("--equation", "One equation, as printed, explained in full.", "N")
-    ] = None,
     impact: Annotated[
         str | None,
         option("--impact", "List what falls with an equation, and why; nothing is computed.", "N"),
     ] = None,
-    verdict: Annotated[
-        list[str] | None,
-        option(
-            "--verdict",
-            "Show only this verdict (holds, approximate, misprint, false, definition, "
-            "not-checkable); repeatable.",
-            "V",
-        ),
-    ] = None,
-    thorough: Annotated[
-        bool, option("--thorough", "Also claims that need simulations; takes minutes.")
-    ] = False,
-    mutants: Annotated[
-        bool, option("--mutants", "Also try small changes of every statement that passed.")
-    ] = False,
     html: Annotated[Path | None, option("--html", "Write the ledger as a page.", "FILE")] = None,
     ledger: Annotated[
         Path | None,
@@ -63,11 +51,9 @@ def verify(
             "With --ledger: try only claims whose hash differs from that in the ledger.",
         ),
     ] = False,
-    processes: Annotated[
-        int, option("--processes", "Number of processes; 0 means one per processor.", "P", min=0)
-    ] = 0,
     force: Force = False,
-    as_json: Json = False,
+    json_: Json = False,
+    **asked: Any,
 ) -> None:
     """Check a paper's printed equations against the engine's own derivation.
 
@@ -80,54 +66,48 @@ def verify(
 
     symderiv verify mine.toml --impact 9
     """
+    filters = (asked["equation"], asked["verdict"], html)
     if impact is not None:
-        others = (equation, verdict, html, ledger, check, changed, thorough, mutants)
-        if any(others):
+        if any((*filters, ledger, check, changed, asked["thorough"], asked["mutants"])):
             raise InputError("can be combined with PAPER and --json only", argument="impact")
         import symderiv
 
-        shown(symderiv.impact(impact, paper), as_json)
-        return
-    if ledger is not None:
-        if paper is not None or equation is not None or verdict or html is not None:
+        shown(symderiv.impact(impact, paper), json_)
+    elif ledger is not None:
+        if paper is not None or any(filters):
             raise InputError(
                 "covers all papers; leave out PAPER and the filters", argument="ledger"
             )
-        from symderiv.api.results.verified import write_ledger
-
-        written = write_ledger(
-            ledger,
-            thorough=thorough,
-            check=check,
-            changed=changed,
-            force=force,
-            processes=processes,
-            progress=bars(as_json),
-        )
-        shown(written, as_json)
-        if written.problems:
-            raise typer.Exit(FAILED)
-        return
-    if check or changed:
+        how = {name: asked[name] for name in ("thorough", "processes")}
+        _write_ledger(ledger, json_, check=check, changed=changed, force=force, **how)
+    elif check or changed:
         raise InputError("is allowed with --ledger only", argument="check" if check else "changed")
-    if as_json and str(html) == "-":
+    else:
+        _verify(paper, asked, html, force, json_)
+
+
+def _write_ledger(folder: Path, json_: bool, **how: Any) -> None:
+    from symderiv.api.results.verified import write_ledger
+
+    written = write_ledger(folder, **how, progress=bars(json_))
+    shown(written, json_)
+    if written.problems:
+        raise typer.Exit(FAILED)
+
+
+def _verify(
+    paper: str | None, asked: Mapping[str, Any], html: Path | None, force: bool, json_: bool
+) -> None:
+    if json_ and str(html) == "-":
         raise InputError("-: standard output is used by --json; name a file", argument="html")
     inputs = [Path(paper)] if paper is not None and Path(paper).is_file() else []
     page = text_output(html, "html", inputs=inputs, force=force)
     import symderiv
 
-    found = symderiv.verify(
-        paper,
-        equation,
-        verdict=verdict,
-        thorough=thorough,
-        mutants=mutants,
-        processes=processes,
-        progress=bars(as_json),
-    )
+    verdicts = symderiv.verify(paper, **asked, progress=bars(json_))
     if html is not None:
-        write_text(found.to_html(), page)
-    if html is None or page is not None or as_json:
-        shown(found, as_json, html=page)
-    if found.unsettled:
+        write_text(verdicts.to_html(), page)
+    if html is None or page is not None or json_:
+        shown(verdicts, json_, html=page)
+    if verdicts.unsettled:
         raise typer.Exit(FAILED)

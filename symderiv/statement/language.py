@@ -122,9 +122,7 @@ class Language:
         of = episode if isinstance(episode, Episode) else None
         number = len(of.copies) if of is not None else episode
         size = _count(length, "length") or _count(number, "episode")
-        if correlation is not None and length is None:
-            raise InputError("needs a length", argument="correlation")
-        matrix = None if correlation is None else _correlation(correlation, int(length or 0))
+        matrix = _correlation(correlation, length)
         ratio = self._ratio(batch_ratio, size)
         name = self._symbols.take(name, "inputs")
         atoms = self._atoms(name, size, episode is not None, ratio)
@@ -142,9 +140,9 @@ class Language:
             return atoms[0]
         if episode is None:
             return InputSequence(name, atoms)
-        found = Episode(self._symbols, name, atoms, of)
-        self._symbols.known((found,))
-        return found
+        examples = Episode(self._symbols, name, atoms, of)
+        self._symbols.known((examples,))
+        return examples
 
     def _atoms(
         self, name: str, size: int | None, episode: bool, ratio: sp.Expr | None
@@ -559,7 +557,12 @@ def _count(number: Any, argument: str, most: int = _MOST) -> int | None:
     return int(number)
 
 
-def _correlation(given: Any, length: int) -> sp.ImmutableMatrix:
+def _correlation(given: Any, length: int | None) -> sp.ImmutableMatrix | None:
+    """Return the correlations of tokens, as they were given or none."""
+    if given is None:
+        return None
+    if length is None:
+        raise InputError("needs a length", argument="correlation")
     rows = given.tolist() if hasattr(given, "tolist") else list(given)
     matrix = sp.ImmutableMatrix([[as_expression(e, "correlation") for e in row] for row in rows])
     if matrix.shape != (length, length):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,12 +244,7 @@ def map_of(
         checkpoint,
     )
     with runs.keeping():
-        most = (lattice.resolution + 1) ** 2
-
-        def told(count: int) -> None:
-            tell(DetailedTask("map", f"{count} runs"), min(1.0, count / most))
-
-        tree = refined(runs.values, lattice, told)
+        tree = refined(runs.values, lattice, _counting(tell, lattice))
         found = StudyMap(
             quantity,
             (first, second),
@@ -263,6 +258,16 @@ def map_of(
             found.checked = _compared(tree, runs, check)
             found.kinds = runs.kinds
     return found
+
+
+def _counting(tell: Tell, lattice: MapLattice) -> Callable[[int], None]:
+    """Return what tells how many runs were made, of all that the lattice could need."""
+    most = (lattice.resolution + 1) ** 2
+
+    def told(count: int) -> None:
+        tell(DetailedTask("map", f"{count} runs"), min(1.0, count / most))
+
+    return told
 
 
 def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:

@@ -230,9 +230,9 @@ def check(
 
     Args:
         what: "i2", "i3", "i4", or the function of the fields x1, x2, ... that is averaged.
-        formula: Text or LaTeX in C_{12} or c12, ..., as it stands in a paper, or a SymPy
-            expression; definitions may stand beside it: ``A=1+C_{11}; ...``.
-        activation, activations: Of the integrals, as in :func:`integral`.
+        formula: Text or LaTeX in C_{12} or c12, ..., as it stands in a paper; definitions may stand
+            before it, as in ``A=1+C_{11}; ...``. In Python also a SymPy expression.
+        activation, activations: See :func:`integral`.
         covariance: As in :func:`mean`; None is in symbols c11, c12, ...
         where: Definitions ``NAME=FORMULA`` used in the formula.
         macros: LaTeX macros used in it, ``\erf=\operatorname{erf}``; those that the text defines

@@ -151,7 +151,8 @@ def integral(
 
     Args:
         which: "i2", "i3" or "i4".
-        activation: One activation for all slots, as in :func:`i2`.
+        activation: One activation for all slots: a name ("erf", "relu", ...) or a formula in x, or
+            what else :func:`i2` takes.
         activations: Instead: one per slot (two, two, four), a sequence or text with commas.
         covariance, digits: As in :func:`i2`.
     """

@@ -17,7 +17,7 @@ from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from symderiv.foundation.documents.document import Node, Part
     from symderiv.foundation.documents.written_derivation import Derivation, Section
@@ -170,18 +170,25 @@ def module_of(
         "fast_sha256": _digest(fast_path, fast),
         "runtime_path": runtime_path,
     }
-    rows = [
-        ("module", path),
-        ("sha256", record["sha256"]),
-        ("functions", ", ".join(record["functions"])),
-    ]
-    if targets:
-        rows.append(("compiled", f"for given numbers of units: {fast_path}, with {runtime_path}"))
     accuracy = _accuracy(text)
     if accuracy:
         record["approximation"] = accuracy
-        rows.append(("accuracy", _accuracy_line(accuracy)))
-    return Module(record, Summary(rows=rows), text)
+    return Module(record, _summary(record), text)
+
+
+def _summary(record: Mapping[str, Any]) -> Summary:
+    """Return what is shown of a module."""
+    rows = [
+        ("module", record["path"]),
+        ("sha256", record["sha256"]),
+        ("functions", ", ".join(record["functions"])),
+    ]
+    if record["path"]:
+        also = f"{record['fast_path']}, with {record['runtime_path']}"
+        rows.append(("compiled", f"for given numbers of units: {also}"))
+    if "approximation" in record:
+        rows.append(("accuracy", _accuracy_line(record["approximation"])))
+    return Summary(rows=rows)
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:

@@ -34,12 +34,11 @@ _NUMBERS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBE
 def ensemble_of(
     study: Study,
     lists: Mapping[str, Sequence[Any]],
-    *,
     threads: int | None,
     max_steps: int | None,
+    check: Literal["auto", "never"],
     update: Tell,
     notice: Callable[[str], None] | None,
-    check: Literal["auto", "never"] = "never",
 ) -> xarray.Dataset:
     """Integrate every combination of values; see :meth:`symderiv.Problem.ensemble`."""
     from symderiv.integrate.ensemble import group_points, integrate_chunk

@@ -76,8 +76,7 @@ def linear(
     working_digits: int | None = None,
     dimension: int | None = None,
 ) -> LinearCurve:
-    """Return the exact error of a linear network, averaged over teacher and initial weights, at any
-    η.
+    """Return the exact error of a linear network at any η, a mean over teacher and first weights.
 
     Args:
         learning_rate: η, positive and below the stability limit.

@@ -28,6 +28,7 @@ from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses, 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from symderiv_models.localisation.training import Learner
 
     from symderiv.inputs.ring import Floats
 
@@ -148,26 +149,12 @@ def localise(
     _check(locals())
     chosen = _inputs(inputs, gain, lengths, sites, convention)
     learner = Learner(chosen, units, activation, loss, biases, learning_rate, batch, initial_std)
-    examples = max(batch, sample if method == "flow" else 0)
-    check_memory(
-        8.0 * runs * sites * (3 * examples + 2 * _POINTS * units),
-        f"{runs} runs with {examples} examples of {sites} sites",
-        argument="runs",
-    )
     with progress_bar(progress) as tell:
-        if method == "flow" and isinstance(chosen, GaussianRing):
-            exact = _exact if learner.has_closed_flow else _exact_fields
-            fields = exact(learner, runs, seed, tell)
-        elif method == "flow":
-            flow = learner.sampled_flow
-            learnt = flow(steps, runs, seed, sample=sample, points=_POINTS, tell=tell)
-            fields = _sampled(learnt, steps, sample)
-        else:
-            learnt = learner.sgd(steps, runs, seed, points=_POINTS, tell=tell)
-            fields = _sampled(learnt, steps, batch)
-    stated = {"inputs": _words(inputs, gain, lengths), "sites": sites, "units": units}
+        fields = _learnt(learner, method, steps, runs, seed, sample, tell)
     record = {
-        **stated,
+        "inputs": _words(inputs, gain, lengths),
+        "sites": sites,
+        "units": units,
         "activation": activation,
         "method": f"{method}: {fields.measured}",
         **_measures(fields.weights[-1]),
@@ -187,6 +174,28 @@ class _LearntFields(NamedTuple):
     loss: Floats
     at_rest: bool
     measured: str
+
+
+def _learnt(
+    learner: Learner, method: str, steps: int, runs: int, seed: int, sample: int, tell: Tell
+) -> _LearntFields:
+    """Return the fields by the method that was asked for."""
+    sites, units = learner.inputs.sites, learner.units
+    examples = max(learner.batch, sample if method == "flow" else 0)
+    check_memory(
+        8.0 * runs * sites * (3 * examples + 2 * _POINTS * units),
+        f"{runs} runs with {examples} examples of {sites} sites",
+        argument="runs",
+    )
+    if method == "sgd":
+        learnt = learner.sgd(steps, runs, seed, points=_POINTS, tell=tell)
+        return _sampled(learnt, steps, learner.batch)
+    if isinstance(learner.inputs, GaussianRing):
+        exact = _exact if learner.has_closed_flow else _exact_fields
+        return exact(learner, runs, seed, tell)
+    flow = learner.sampled_flow
+    learnt = flow(steps, runs, seed, sample=sample, points=_POINTS, tell=tell)
+    return _sampled(learnt, steps, sample)
 
 
 def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:

@@ -261,23 +261,8 @@ def fixed_points_of(
         raise InputError(f"{starts} is not positive", argument="starts")
     stated = StationaryFlow.of(study, initial)
     flow = stated.flow
-    if flow.place.size > _LARGE_FLOW:
-        raise InputError(
-            f"{flow.place.size} order parameters are too many to look for all fixed points; take "
-            "fewer distinct eigenvalues",
-            argument="distinct_eigenvalues",
-        )
-    given = [flow.begin[flow.place]]
-    found = found_points(flow, stated.jacobian, given, starts)
-    found.sort(
-        key=lambda each: (
-            not flow.physical(each.values),
-            each.index,
-            round(stated.error_at(each.values), 10),
-        )
-    )
-    found = _one_of_each_family(stated, found)
-    real = [each for each in found if flow.physical(each.values)]
+    points = _points_of(stated, starts)
+    real = [each for each in points if flow.physical(each.values)]
     curves = _followed(stated, real, follow) if follow else {}
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
     return FixedPoints(
@@ -288,7 +273,7 @@ def fixed_points_of(
             "learning_rate": study.training.learning_rate,
             "order": study.training.order,
             "symmetries": len(flow.group[0]),
-            "points": _records(stated, found, digits),
+            "points": _records(stated, points, digits),
             "connections": [
                 {
                     "source": each.source + 1,
@@ -306,6 +291,26 @@ def fixed_points_of(
             "warnings": [_CAUTION],
         }
     )
+
+
+def _points_of(stated: StationaryFlow, starts: int) -> list[Found]:
+    """Return the points that are found, one of each family: physical ones first, by their index."""
+    flow = stated.flow
+    if flow.place.size > _LARGE_FLOW:
+        raise InputError(
+            f"{flow.place.size} order parameters are too many to look for all fixed points; take "
+            "fewer distinct eigenvalues",
+            argument="distinct_eigenvalues",
+        )
+    points = found_points(flow, stated.jacobian, [flow.begin[flow.place]], starts)
+    points.sort(
+        key=lambda each: (
+            not flow.physical(each.values),
+            each.index,
+            round(stated.error_at(each.values), 10),
+        )
+    )
+    return _one_of_each_family(stated, points)
 
 
 def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:

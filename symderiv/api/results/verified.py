@@ -16,7 +16,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
-from symderiv.foundation.outputs import OutputFolder
+from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import PrintedResult, Summary
 
@@ -97,10 +97,11 @@ def verify(
     Args:
         paper: a paper of the library or a .toml file of claims; all papers when left out.
         equation: one equation of it, as printed, with mutants and explained in full.
-        verdict: show only claims with this verdict, or one of these.
-        thorough: also claims that need simulations.
+        verdict: show only claims with this verdict, or one of these (holds, approximate, misprint,
+            false, definition, not-checkable).
+        thorough: also claims that need simulations; takes minutes.
         mutants: also try small changes of every statement that passed.
-        processes: 0 for one per processor.
+        processes: their number, 0 for one per processor.
         progress: see :meth:`Problem.solve`.
 
     Raises:
@@ -134,6 +135,8 @@ def _verified(
     from symderiv_ledger.papers.known_papers import names
     from symderiv_ledger.papers.paper_run import verify_paper
 
+    if processes < 0:
+        raise InputError(f"{processes} is negative; give 0 or a number", argument="processes")
     records: list[dict[str, Any]] = []
     with progress_bar(progress) as update:
         for name in [paper] if paper is not None else names():
@@ -196,24 +199,19 @@ def write_ledger(
     earlier = {} if check else {name: unchanged(paper(name), before) for name in names()}
     records = _verified(None, selection, processes, progress, earlier if changed else None)
     seconds = time.perf_counter() - started
-    unsettled = [record for record in records if record["verdict"] == "unsettled"]
-    found: dict[str, Any] = {"files": [str(data), str(page)], "problems": []}
+    problems = [_unsettled(one) for one in records if one["verdict"] == "unsettled"]
     if check:
-        found["problems"] = _stale(records, before, page) or [
-            _unsettled(record) for record in unsettled
-        ]
+        problems = _stale(records, before, page) or problems
         lines = f"{data} is current: {len(records)} claims\n{summary(records)}"
-        return Ledger(found, _text(found, lines))
-    found["problems"] = [_unsettled(record) for record in unsettled]
-    if unsettled:
-        return Ledger(found, _text(found, ""))
+        return _ledger(outputs, problems, lines)
+    if problems:
+        return _ledger(outputs, problems)
     whole = [one for name in names() for one in merged(paper(name), records, earlier[name])]
     text = records_of.written(whole)
     outputs[0].write_text(text, seal=False)
     outputs[1].write_text(ledger_page(read_ledger(text), data.parent), seal=False)
     lines = f"{data}, {page}: {counts(whole)}\n{len(records)} claims were tried in {seconds:.0f} s"
-    lines += f"\n{summary(whole)}"
-    return Ledger(found, _text(found, lines))
+    return _ledger(outputs, [], f"{lines}\n{summary(whole)}")
 
 
 def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
@@ -232,5 +230,7 @@ def _unsettled(record: dict[str, Any]) -> str:
     return f"{record['paper']}, equation {record['name']}: {record['error']}"
 
 
-def _text(found: dict[str, Any], otherwise: str) -> str:
-    return "\n".join(found["problems"] or [otherwise]).rstrip() + "\n"
+def _ledger(outputs: Sequence[Output], problems: list[str], otherwise: str = "") -> Ledger:
+    """Return the files and the problems, which are shown; without any the other text is."""
+    text = "\n".join(problems or [otherwise]).rstrip() + "\n"
+    return Ledger({"files": [str(one.path) for one in outputs], "problems": problems}, text)
