@@ -15,7 +15,7 @@ from symderiv.api.arguments.argument_names import argument_of, given, naming_arg
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError, RunWarning
 from symderiv.foundation.progress import Progress, Tell, following, progress_bar
-from symderiv.foundation.showing import Shown, Summary, plain
+from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.problem.key_names import STATED, by_key, study_key
 from symderiv.problem.key_records import saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
@@ -80,12 +80,13 @@ class Problem(Shown):
 
     The defaults are a start as in the work of Saad and Solla: vectors are drawn at N = 1000 with
     seed 0, students have length σ_J = 0.01 and overlaps of relative size 1/√N, and they learn with
-    η = 0.5, below the rates at which plain networks diverge. ``by_default`` of a problem and of its
-    results names the defaults that were used.
+    η = 0.5, below the rates at which plain networks diverge. Runs end at α = 500/η, where two hidden
+    units have left their plateau; larger networks and smaller overlaps need a longer ``end``.
+    ``by_default`` of a problem and of its results names the defaults that were used.
 
     >>> import symderiv as sd
     >>> sd.Problem("erf", students=2, teachers=2).by_default
-    'learning_rate = 0.5, dimension = 1000, student_std = 0.01, seed = 0'
+    'learning_rate = 0.5, dimension = 1000, student_std = 0.01, seed = 0, end = 1000'
     >>> inputs = sd.Isotropic(1000)
     >>> problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=inputs)
     >>> run = problem.solve(end=50)
@@ -186,7 +187,7 @@ class Problem(Shown):
 
         Args:
             source: the path of a file, or a text of several lines.
-            timed: refuse a problem that states no times for its results.
+            timed: refuse a problem that cannot be run, because vectors of its start cannot be drawn.
             changes: values that replace those of the file, by names of keys with or without the
                 table.
 
@@ -267,7 +268,8 @@ class Problem(Shown):
 
     @property
     def by_default(self) -> str:
-        """The default learning rate, dimension and start that are used, as one line; or nothing."""
+        """The default learning rate, dimension, start and end that are used, in a line; or nothing.
+        """
         return self._study.by_default()
 
     @property
@@ -418,7 +420,7 @@ class Problem(Shown):
             notice: called with a line when a solver has to be derived first.
 
         Raises:
-            InputError: an argument is not acceptable, or no end is given.
+            InputError: an argument is not acceptable.
         """
         study = self._timed(locals())
         with naming_arguments(), progress_bar(progress) as update:
@@ -528,7 +530,7 @@ class Problem(Shown):
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
-                the same for all runs.
+                the same for all runs. The default end is that of this problem.
             threads: one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
             check: "auto" measures the error of each run from a second one with a larger tolerance
@@ -545,8 +547,7 @@ class Problem(Shown):
             what was computed.
 
         Raises:
-            InputError: a value is not acceptable, no end is given, or the results do not fit into
-                memory.
+            InputError: a value is not acceptable, or the results do not fit into memory.
 
         >>> import symderiv as sd
         >>> problem = sd.Problem("linear", students=2, teachers=2, learning_rate=0.5,
@@ -555,7 +556,7 @@ class Problem(Shown):
         >>> dict(runs.generalization_error.sizes)
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
         """
-        study = self._timed(locals())
+        study = self._timed(locals()).with_end()
         from symderiv.api.results.ensembles import ensemble_of
 
         with naming_arguments(), progress_bar(progress) as update:
@@ -657,12 +658,11 @@ class Problem(Shown):
                 opened.
 
         Raises:
-            InputError: no times are given, or a file must not be replaced.
+            InputError: a file must not be replaced.
         """
         from symderiv.show.pages.job import run_study
 
         folder = Path(output) if output is not None else Path(f"{self.name}-results")
-        _ = self._study.alpha  # the times are there
         with progress_bar(progress) as update:
             return run_study(
                 self._study,
@@ -687,6 +687,7 @@ class Problem(Shown):
         fresh: bool = False,
         progress: Progress = None,
         notice: Any = None,
+        **lists: Sequence[Any] | str,
     ) -> Sweep:
         """Solve a grid of problems and keep it in one store, whose points are not solved again.
 
@@ -697,6 +698,7 @@ class Problem(Shown):
             over: values of arguments or keys of the study file ("learning_rate",
                 "inputs.exponent", "time.end"), beside or instead of those of its table [sweep]; a
                 text "low:high:count" or "log:low:high:count" is a range.
+            lists: the same for keys that can be written as names of arguments.
             output: the store; NAME-sweep.zarr when left out.
             scheduler: the address of a running Dask cluster.
             workers: processes of this machine; 0 for this one alone, on all its processors. The
@@ -715,8 +717,8 @@ class Problem(Shown):
 
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
         found = run_sweep(
-            self._study,
-            over or {},
+            self._study.with_end(),
+            _lists_of(over, lists),
             store,
             where=workers if scheduler is None else scheduler,
             fresh=fresh,
@@ -731,7 +733,7 @@ class Problem(Shown):
         self,
         quantity: Quantity,
         *,
-        over: Mapping[str, Sequence[Any]],
+        over: Mapping[str, Sequence[Any]] | None = None,
         resolution: int = 128,
         coarse: int = 8,
         change: float | None = None,
@@ -739,6 +741,7 @@ class Problem(Shown):
         check: int = 0,
         checkpoint: Any = None,
         progress: Progress = None,
+        **lists: Sequence[Any],
     ) -> StudyMap:
         """Map a number or a kind of a run over two keys; solve only where it changes.
 
@@ -746,10 +749,13 @@ class Problem(Shown):
             quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
                 "plateau_begin", "plateau_end", "slowest", "exponent", "rate", "status", "stable";
                 or a function of the times and errors of a run.
-            over: two keys of the study file, each with its ends (low, high) or (low, high, "log").
-            resolution: cells along each side: ``coarse`` times a power of 2, at most 2048.
-            coarse: number of squares along each side that are tried first; a region inside one of
-                them may be missed.
+            over: two keys of the study file, each with its ends (low, high) or (low, high, "log"),
+                or with three or more ascending points.
+            lists: the same for keys that can be written as names of arguments.
+            resolution: cells along a side of which only the ends are given: ``coarse`` times a
+                power of 2, at most 2048.
+            coarse: number of rectangles along each side that are tried first; a region inside one
+                of them may be missed.
             change: largest change of the quantity that does not count, of its decimal logarithm
                 where it spans decades; a
                 twentieth of its range when left out. Not for kinds.
@@ -765,9 +771,9 @@ class Problem(Shown):
         from symderiv.api.results.mapped import mapped
 
         return mapped(
-            self._study,
+            self._study.with_end(),
             quantity,
-            over,
+            _lists_of(over, lists),
             progress,
             resolution=resolution,
             coarse=coarse,
@@ -805,8 +811,7 @@ class Problem(Shown):
         from symderiv.show.pages.grid import grid_points, run_grid
 
         folder = Path(output) if output is not None else Path(f"{self.name}-sweep")
-        _ = self._study.alpha  # the times are there
-        points = grid_points(self._study, self.name, over or {}, folder)
+        points = grid_points(self._study.with_end(), self.name, over or {}, folder)
         with progress_bar(progress) as update:
             return run_grid(
                 points,
@@ -1054,8 +1059,7 @@ class Problem(Shown):
             table = getattr(study, name)
             if table.model_fields_set:
                 rows.append((name, repr(table).partition("(")[2][:-1]))
-        if self.by_default:
-            rows.append(("by default", self.by_default))
+        rows += whole_rows("by default", self.by_default)
         if study.sweep:
             rows.append(("sweep", ", ".join(f"{k} ({len(v)})" for k, v in study.sweep.items())))
         return Summary("Problem", rows)
@@ -1084,6 +1088,24 @@ def _python(value: Any, key: str = "") -> Any:
             value = value.subs(symbol, type(symbol)("x"))
         return str(value)
     return fspath(value) if isinstance(value, PathLike) else plain(value)
+
+
+def _lists_of(
+    over: Mapping[str, Sequence[Any] | str] | None, named: Mapping[str, Sequence[Any] | str]
+) -> dict[str, Sequence[Any] | str]:
+    """Return the lists of values that a call got in a dictionary and by names, each by its key.
+
+    Raises:
+        InputError: a key has no list, or is given twice.
+    """
+    found = {**(over or {})}
+    for name, values in named.items():
+        if not hasattr(values, "__iter__") or isinstance(values, Mapping):
+            raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
+        if study_key(name) in {study_key(key) for key in found}:
+            raise InputError("is given twice, also in over; remove one", argument=name)
+        found[name] = values
+    return found
 
 
 def _own_key(name: str) -> str:

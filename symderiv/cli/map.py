@@ -37,7 +37,11 @@ def map(
     ],
     over: Annotated[
         list[str],
-        option("--over", "A key and its ends, or KEY=log:LOW:HIGH; twice.", "KEY=LOW:HIGH"),
+        option(
+            "--over",
+            "A key and its ends, or KEY=log:LOW:HIGH, or three or more points KEY=V1,V2,V3; twice.",
+            "KEY=LOW:HIGH",
+        ),
     ],
     output: Annotated[
         Path | None, option("--output", "Also write the map as netCDF.", "MAP.nc", short="-o")

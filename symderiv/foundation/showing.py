@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,10 @@ from symderiv.foundation.named_arguments import public_methods
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["PrintedResult", "Shown", "Summary", "json_text", "plain"]
+__all__ = ["PrintedResult", "Shown", "Summary", "json_text", "plain", "whole_rows"]
+
+# Columns that a short form leaves to a value.
+_WIDE = 72
 
 
 class Shown:
@@ -70,6 +74,13 @@ class PrintedResult(Shown):
         from symderiv.foundation.documents.text_writer import text
 
         return text(self._document(), 100)
+
+
+def whole_rows(name: str, listed: str) -> list[tuple[str, object]]:
+    """Return the rows that show ``a = 1, b = 2`` whole also in a short form, which cuts long ones."""
+    kept = listed.replace(" = ", "\xa0=\xa0")
+    lines = textwrap.wrap(kept, _WIDE, break_long_words=False)
+    return [(name if n == 0 else "", line.replace("\xa0", " ")) for n, line in enumerate(lines)]
 
 
 def json_text(value: Mapping[str, Any]) -> str:

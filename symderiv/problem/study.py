@@ -37,7 +37,7 @@ from symderiv.problem.study_tables import (
     Training,
 )
 from symderiv.problem.task_table import Task
-from symderiv.problem.toml_text import read_toml, short_text, to_toml, value_to_toml
+from symderiv.problem.toml_text import read_toml, short_text, to_toml
 
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel
@@ -48,6 +48,10 @@ _MOST_NUMBERS = 1000
 #: N of the independent coordinates that inputs are if nothing is said of them: vectors drawn there
 #: overlap by about 1/√N.
 DEFAULT_DIMENSION = 1000
+
+#: Learning rate times the time for which a run goes on after its last task begins, if no end is
+#: given: networks with two hidden units leave their plateau at about half of it.
+DEFAULT_DURATION = 500.0
 
 
 class Study(Table):
@@ -78,17 +82,26 @@ class Study(Table):
             # not among the fields that are set, so that a state may bring a spectrum of its own
             self.__dict__["data"] = Isotropic(DEFAULT_DIMENSION)
         timed = context.get("timed", True)
-        if timed and self.time.end is None and self.time.values is None:
-            known = "time" in self.model_fields_set
-            raise (
-                InputError(
-                    "is missing; give time.end, or the times as time.values", argument="time.end"
-                )
-                if known
-                else (InputError("is missing; give time.end or time.values", argument="time"))
-            )
+        if not self.time.given:
+            # neither is the end among them, so that it follows the learning rate of a changed copy
+            self.__dict__["time"] = self.time.ending(self._default_end())
+        if timed:
+            _ = self.alpha
         self._check_values(drawn=timed)
         return self
+
+    def _default_end(self) -> float | None:
+        """Return the end of a run if none is given; None where nothing is learnt."""
+        rate = self.training.learning_rate or self.second_layer_learning_rate
+        begins = max((task.until or 0.0 for task in self.task), default=0.0)
+        end = begins + DEFAULT_DURATION / rate if rate else math.inf
+        return end if math.isfinite(end) else None
+
+    def with_end(self) -> Self:
+        """Return the study with its default end as one that was given, for all runs of a grid."""
+        if self.time.given or self.time.end is None:
+            return self
+        return self.changed({"time.end": self.time.end})
 
     @property
     def base(self) -> Path:
@@ -138,7 +151,10 @@ class Study(Table):
             for name in ("student_std", "seed"):
                 if name not in self.initial.model_fields_set:
                     found[name] = getattr(self.initial, name)
-        return ", ".join(f"{name} = {value_to_toml(value)}" for name, value in found.items())
+        if not self.time.given and self.time.end is not None:
+            found["end"] = self.time.end
+        texts = {n: f"{v:.8g}" if isinstance(v, float) else str(v) for n, v in found.items()}
+        return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
     @property
     def K(self) -> int:

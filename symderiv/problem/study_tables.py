@@ -381,7 +381,13 @@ class Time(Table, table="time"):
         [time]
     """
 
-    end: Annotated[Positive | None, Key("last time α = examples / N")] = None
+    end: Annotated[
+        Positive | None,
+        Key(
+            "last time α = examples / N; when left out, 500 divided by the learning rate, counted "
+            "from the beginning of the last task"
+        ),
+    ] = None
     points: Annotated[int, Field(ge=1, le=1_000_000), Key("number of times; the first is 0")] = 200
     spacing: Annotated[Literal["log", "linear"], Key("spacing of the times")] = "log"
     values: Annotated[
@@ -419,8 +425,15 @@ class Time(Table, table="time"):
 
     @property
     def given(self) -> bool:
-        """Whether there is an end or times."""
-        return self.end is not None or self.values is not None
+        """Whether an end or times were given; the end is a default otherwise."""
+        given = self.end is not None and "end" in self.model_fields_set
+        return given or self.values is not None
+
+    def ending(self, end: float | None) -> Time:
+        """Return these times with another end, which does not count as given."""
+        found = self.model_copy()
+        found.__dict__["end"] = end
+        return found
 
     def grid(self) -> np.ndarray:
         """Return the times at which results are wanted, ascending, shape (P,).
@@ -429,7 +442,7 @@ class Time(Table, table="time"):
         short runs, at a hundredth of the end.
 
         Raises:
-            InputError: neither an end nor times were given.
+            InputError: neither an end nor times were given, and nothing is learnt.
         """
         import numpy as np
 
@@ -437,7 +450,9 @@ class Time(Table, table="time"):
             return np.array(self.values)
         if self.end is None:
             raise InputError(
-                "is missing; give time.end, or the times as time.values", argument="time.end"
+                "is missing and has no default, because the learning rate is 0; give time.end, or "
+                "the times as time.values",
+                argument="time.end",
             )
         return _times(self.end, self.points, self.spacing).copy()
 

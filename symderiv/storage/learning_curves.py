@@ -17,6 +17,7 @@ from symderiv.foundation.documents.document import Part, Summary
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.nearest import did_you_mean
 from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import whole_rows
 from symderiv.storage.curve_results import CurveResult
 from symderiv.storage.forgetting import Forgetting, forgetting_of
 from symderiv.storage.run_files import Contents, axes_of, check_same, dataset, write
@@ -88,7 +89,8 @@ class Curves(CurveResult):
         found = self.to_dict()
         found.pop("events", None)
         warnings = [("warning", warning) for warning in found.pop("warnings", ())]
-        return Summary(rows=[*((n.replace("_", " "), v) for n, v in found.items()), *warnings])
+        rows = [(n.replace("_", " "), v) for n, v in found.items()]
+        return Summary(rows=[*rows, *whole_rows("by default", self.by_default), *warnings])
 
     @property
     def problem(self) -> Any:

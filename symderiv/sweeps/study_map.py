@@ -18,7 +18,7 @@ from symderiv.foundation.showing import Summary
 from symderiv.problem.key_names import by_key
 from symderiv.problem.study import Study
 from symderiv.sweeps.map_runs import MapRuns, Measure
-from symderiv.sweeps.refinement import MapLattice, Refined, refined
+from symderiv.sweeps.refinement import MOST_CELLS, MapLattice, Refined, refined
 from symderiv.sweeps.run_grid import Swept
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.swept_keys import axis_names
@@ -39,7 +39,7 @@ class StudyMap(Kept):
     Args:
         quantity: what is mapped.
         keys: the two keys.
-        places: values of each key along its side, shapes (N + 1,).
+        places: values of each key along its side, shapes (N_1 + 1,) and (N_2 + 1,).
         tree: what is known; numbers of kinds, or logarithms where changes of these count.
         kinds: the kinds in the order of their numbers; none for a number.
         runs: how many were made for the map.
@@ -65,10 +65,11 @@ class StudyMap(Kept):
         return self.tree.known.size
 
     def filled(self) -> np.ndarray:
-        """Return the value at every point of the full grid, shape (N + 1, N + 1), first key first.
+        """Return the value at every point of the full grid, shape (N_1 + 1, N_2 + 1), first key
+        first.
 
-        Between runs it is bilinear, of its logarithm where that was refined; of kinds the number
-        in ``kinds``.
+        Between runs it is bilinear in the numbers of the points, of its logarithm where that was
+        refined; of kinds the number in ``kinds``.
         """
         found = self.tree.filled()
         return np.power(10.0, found) if self.quantity.logarithmic else found
@@ -102,13 +103,13 @@ class StudyMap(Kept):
             # masked rather than not a number, which would be no end of a line
             generator = contour_generator(z=np.ma.masked_invalid(values))
             curves += list(generator.lines(height))
-        steps = np.arange(found.shape[0])
+        steps = [np.arange(points) for points in found.shape]
         # lines are (column, row): second key, first key
         return [
             np.column_stack(
                 [
-                    np.interp(line[:, 1], steps, self.places[0].astype(float)),
-                    np.interp(line[:, 0], steps, self.places[1].astype(float)),
+                    np.interp(line[:, 1], steps[0], self.places[0].astype(float)),
+                    np.interp(line[:, 0], steps[1], self.places[1].astype(float)),
                 ]
             )
             for line in curves
@@ -161,13 +162,14 @@ class StudyMap(Kept):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``symderiv map --json`` prints."""
+        first, second = (points - 1 for points in self.tree.known.shape)
         found: dict[str, Any] = {
             "quantity": self.quantity.name,
             "keys": {
                 key: [float(places[0]), float(places[-1])]
                 for key, places in zip(self.keys, self.places, strict=True)
             },
-            "resolution": self.tree.known.shape[0] - 1,
+            "resolution": first if first == second else [first, second],
             "runs": self.runs,
             "full_grid": self.full_grid,
             "fewer": self.full_grid / self.runs,
@@ -215,8 +217,9 @@ def map_of(
     Args:
         study: what is the same in all runs, a study or a system with its start and times.
         quantity: what is mapped.
-        over: two keys, each with its ends (low, high), or (low, high, "log").
-        lattice: where, and how closely.
+        over: two keys, each with its ends (low, high) or (low, high, "log"), or with three or more
+            ascending points.
+        lattice: how closely.
         check: points of the full grid, drawn at random, that are computed to compare.
         checkpoint: keeps the values of runs; those that it has are not computed again.
         tell: told how many runs were made.
@@ -229,7 +232,9 @@ def map_of(
     if quantity.kinds:
         lattice = replace(lattice, change=0.0)
     if len(over) != 2:
-        raise InputError("must be two keys, each with its two ends", argument="over")
+        raise InputError(
+            f"must be two keys, each with its ends or points; got {len(over)}", argument="over"
+        )
     if check < 0:
         raise InputError(f"must be at least 0; got {check}", argument="check")
     if isinstance(study, Study):
@@ -237,6 +242,7 @@ def map_of(
     first, second = over
     swept = SweptStudy(study) if isinstance(study, Study) else study
     places = tuple(_places(swept, key, over[key], lattice.resolution) for key in over)
+    lattice = replace(lattice, cells=(places[0].size - 1, places[1].size - 1))
     runs = MapRuns(
         swept,
         quantity,
@@ -262,7 +268,7 @@ def map_of(
 
 def _counting(tell: Tell, lattice: MapLattice) -> Callable[[int], None]:
     """Return what tells how many runs were made, of all that the lattice could need."""
-    most = (lattice.resolution + 1) ** 2
+    most = math.prod(lattice.shape)
 
     def told(count: int) -> None:
         tell(DetailedTask("map", f"{count} runs"), min(1.0, count / most))
@@ -288,18 +294,44 @@ def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
     }
 
 
-def _places(swept: Swept, key: str, ends: Sequence[Any], resolution: int) -> np.ndarray:
+def _places(swept: Swept, key: str, given: Sequence[Any], resolution: int) -> np.ndarray:
     """Return values of a key along its side: whole numbers where the study wants these."""
-    scale = ends[2] if len(ends) == 3 else "linear"
-    if len(ends) not in (2, 3) or scale not in ("linear", "log"):
+    sided = not isinstance(given, str) and hasattr(given, "__len__") and len(given) > 1
+    if not sided:
+        raise InputError(
+            "must be its ends (low, high) or (low, high, 'log'), or three or more points",
+            argument=key,
+        )
+    if len(given) > 2 and not isinstance(given[2], str):
+        return _points(given, key, whole=swept.is_whole(key))
+    scale = given[2] if len(given) == 3 else "linear"
+    if len(given) > 3 or scale not in ("linear", "log"):
         raise InputError("must be (low, high) or (low, high, 'log')", argument=key)
-    numbers = all(isinstance(end, int | float) and math.isfinite(end) for end in ends[:2])
-    if not numbers or not ends[0] < ends[1]:
-        raise InputError("must have two ends, the lower one first", argument=key)
-    low, high = float(ends[0]), float(ends[1])
+    low, high = _ascending(given[:2], key, "must have two ends, the lower one first").tolist()
     if scale == "log" and not low > 0.0:
         raise InputError("must have ends above 0 for a logarithmic side", argument=key)
     spread = np.geomspace if scale == "log" else np.linspace
     found = spread(low, high, resolution + 1)
     found[0], found[-1] = low, high
     return np.rint(found).astype(np.int64) if swept.is_whole(key) else found
+
+
+def _points(given: Sequence[Any], key: str, *, whole: bool) -> np.ndarray:
+    """Return the points of a side that were given one by one."""
+    found = _ascending(given, key, "must be ascending numbers, each once")
+    if found.size > MOST_CELLS + 1:
+        raise InputError(f"has {found.size} points; give at most {MOST_CELLS + 1}", argument=key)
+    if not whole:
+        return found
+    if (found != np.rint(found)).any():
+        raise InputError("must be whole numbers", argument=key)
+    return found.astype(np.int64)
+
+
+def _ascending(given: Sequence[Any], key: str, wanted: str) -> np.ndarray:
+    """Return numbers that are finite and ascend; anything else is refused in these words."""
+    numbers = all(isinstance(each, int | float | np.number) for each in given)
+    found = np.array(given, dtype=float) if numbers else np.array([np.nan])
+    if not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+        raise InputError(wanted, argument=key)
+    return found

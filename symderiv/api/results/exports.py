@@ -143,7 +143,7 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     from symderiv.problem.initial import initial
     from symderiv.problem.rule_of import rule_of
 
-    if not study.time.values and study.time.end is None:
+    if not study.time.given:
         study = study.changed({"time": {"end": MOST_TIME}})
     drawn = study.initial.state is None and study.initial.draw == "sampled"
     if drawn and study.data_model is not None and study.data_model.dimension is None:

@@ -15,6 +15,7 @@ from symderiv.problem.study import Study
 from symderiv.show.plots.run_quantities import measured, quantity_of
 from symderiv.sweeps.refinement import MapLattice
 from symderiv.sweeps.study_map import Measure, StudyMap, map_of
+from symderiv.sweeps.swept_keys import parse_over
 from symderiv.sweeps.system_grid import SweptSystem
 
 __all__ = ["Quantity", "ends_of", "mapped"]
@@ -56,10 +57,11 @@ def mapped(
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """``key=low:high`` and ``key=log:low:high`` as keys with their ends.
+    """Read ``key=low:high`` and ``key=log:low:high`` as keys with their ends; other texts as points,
+    as :func:`~symderiv.sweeps.swept_keys.parse_over` does.
 
     Raises:
-        InputError: a text is neither.
+        InputError: a text is none of these, or has fewer than three points.
     """
     found: dict[str, tuple[Any, ...]] = {}
     for text in over:
@@ -68,17 +70,28 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         scale = ("log",) if ends.startswith("log:") else ()
         parts = ends.removeprefix("log:").split(":")
         if not equals or len(parts) != 2:
-            raise InputError(
-                f"{text!r} must have the form key=low:high or key=log:low:high", argument="over"
-            )
-        try:
-            values = tuple(tomllib.loads(f"value = {part}")["value"] for part in parts)
-        except tomllib.TOMLDecodeError:
-            raise InputError(f"{text!r}: its ends must be numbers", argument="over") from None
+            points = parse_over(text)[1] if equals else []
+            if len(points) < 3:
+                raise InputError(
+                    f"{text!r} must have the form key=low:high or key=log:low:high, or list three "
+                    "or more points",
+                    argument="over",
+                )
+            values, scale = tuple(points), ()
+        else:
+            values = _typed_ends(text, parts)
         if key in found:
             raise InputError(f"{key} is given twice; give another key", argument="over")
         found[key] = (*values, *scale)
     return found
+
+
+def _typed_ends(text: str, parts: Sequence[str]) -> tuple[Any, ...]:
+    """Return the two ends of a range that was typed."""
+    try:
+        return tuple(tomllib.loads(f"value = {part}")["value"] for part in parts)
+    except tomllib.TOMLDecodeError:
+        raise InputError(f"{text!r}: its ends must be numbers", argument="over") from None
 
 
 def _measure(quantity: Quantity, tolerance: float, kinds: bool | None) -> Measure:

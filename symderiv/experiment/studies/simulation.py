@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from symderiv.foundation.outputs import Output
-from symderiv.foundation.showing import Summary
+from symderiv.foundation.showing import Summary, whole_rows
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
 from symderiv.storage.run_files import Contents, write
@@ -102,8 +102,7 @@ class Simulation(Curves):
         if mean.size:
             ends = f"{mean[0]:.6g} to {mean[-1]:.6g} ± {error[-1]:.2g}"
             rows.append(("generalization_error", f"{ends} (mean, standard error)"))
-        if self.by_default:
-            rows.append(("by default", self.by_default))
+        rows += whole_rows("by default", self.by_default)
         return Summary("Simulation", rows, [f"warning: {warning}" for warning in self.warnings])
 
     def contents(self) -> Contents:

@@ -15,7 +15,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
-from symderiv.foundation.showing import Summary
+from symderiv.foundation.showing import Summary, whole_rows
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
@@ -203,8 +203,7 @@ class Trajectory(Curves):
         for event in self.events:
             time = event["alpha"]
             rows.append((event["event"], "never" if time is None else f"from alpha = {time:.10g}"))
-        if self.by_default:
-            rows.append(("by default", self.by_default))
+        rows += whole_rows("by default", self.by_default)
         notes = [f"warning: {warning}" for warning in self.warnings]
         return Summary("Trajectory", rows, notes)
 

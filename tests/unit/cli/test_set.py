@@ -96,3 +96,13 @@ def test_what_cannot_be_set_is_said_in_one_line(
         assert ended.returncode == 2
         assert said in ended.stderr
         assert ended.stderr.count("\n") == 1
+
+
+def test_a_study_without_times_ends_where_the_default_says(study: Path) -> None:
+    text = STUDY.partition("[time]")[0].replace("end = 3.0", "")
+    study.write_text(text)
+    done = run("solve", study, "--set", "learning_rate=1", "--output", "a.nc")
+    assert "student_std" not in done.stdout
+    assert "by default" in done.stdout
+    assert "end = 500" in done.stdout
+    assert sd.open("a.nc").alpha[-1] == 500.0

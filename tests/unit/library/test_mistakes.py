@@ -73,7 +73,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ),
     ("a covariance with a hole", lambda: problem(inputs=S.Covariance([[1, np.nan], [0, 1]])), "[0"),
     ("a file that is not there", lambda: problem(inputs=sd.Covariance("no.npz")), "no.npz"),
-    ("no end", lambda: problem().solve(progress=False), "end"),
+    ("no end, nothing learnt", lambda: problem(learning_rate=0.0).solve(), "give time.end"),
     ("an end by place", lambda: problem().solve(50), "end="),
     ("epochs", lambda: problem().solve(epochs=50), "end"),
     ("another solver's tolerance", lambda: problem().solve(end=1, rtol=1e-6), "relative_tolerance"),

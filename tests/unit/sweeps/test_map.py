@@ -67,6 +67,45 @@ def test_a_boundary_is_followed_through_squares_whose_corners_agree() -> None:
     )
 
 
+@pytest.mark.parametrize("cells", [(37, 150), (200, 3), (1, 1), (5, 256)])
+def test_a_grid_of_any_shape_is_that_of_all_its_points(cells: tuple[int, int]) -> None:
+    scale = np.array([256.0, 256.0]) / np.array(cells)
+    mesh = np.stack(np.meshgrid(*(np.arange(n + 1) for n in cells), indexing="ij"), axis=-1)
+    places = mesh.reshape(-1, 2)
+
+    def inside(at: np.ndarray) -> np.ndarray:
+        return disc(at * scale)
+
+    tree = refined(inside, MapLattice(change=0.0, cells=cells))
+    np.testing.assert_array_equal(tree.filled().ravel(), inside(places))
+
+    def slope(at: np.ndarray) -> np.ndarray:
+        found: np.ndarray = at @ np.array([0.3, -0.2]) + 1.0
+        return found
+
+    # a linear function is bilinear in the numbers of the points, whatever is left out
+    lazy = refined(slope, MapLattice(change=np.inf, cells=cells))
+    np.testing.assert_allclose(lazy.filled().ravel(), slope(places), rtol=1e-12, atol=1e-12)
+
+
+def test_a_map_over_points_that_were_listed_has_these_points(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study_grid, "integrate_chunk", lambda points, **_: integrated(points))
+    rates = np.array([1.0, 1.5, 2.9, 3.1, 4.0])
+    over = ends_of(["training.label_noise=log:0.5:6", "training.learning_rate=1,1.5,2.9,3.1,4"])
+    assert over["training.learning_rate"] == tuple(rates.tolist())
+    over["training.learning_rate"] = rates  # type: ignore[assignment]
+    found = mapped(study, "status", over, silent, resolution=16)
+    np.testing.assert_array_equal(found.places[1], rates)
+    data = found.to_xarray()["status"]
+    assert data.shape == (17, 5)
+    quiet = data.sel(label_noise=slice(None, 5.0)).to_numpy()
+    np.testing.assert_array_equal(quiet[:, rates > 3.0], "cone-left")
+    np.testing.assert_array_equal(quiet[:, rates <= 3.0], "done")
+    assert found.to_dict()["resolution"] == [16, 4]
+
+
 def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = []
 
@@ -124,6 +163,9 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
         (["training.learning_rate=a:b", "initial.seed=0:9"], {}, "over"),
         (["training.learning_rate=5:1", "initial.seed=0:9"], {}, "training.learning_rate"),
         (["training.learning_rate=log:0:1", "initial.seed=0:9"], {}, "training.learning_rate"),
+        (["training.learning_rate=3,1,2", "initial.seed=0:9"], {}, "training.learning_rate"),
+        (["training.learning_rate=1,2", "initial.seed=0:9"], {}, "over"),
+        (["training.learning_rate=1:5", "initial.seed=0,1,2.5"], {}, "initial.seed"),
         (["training.learning_rate=1:5", "initial.seed=0:9"], {"resolution": 24}, "resolution"),
         (["training.learning_rate=1:5", "initial.seed=0:9"], {"resolution": 4096}, "resolution"),
     ],
