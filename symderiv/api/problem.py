@@ -80,8 +80,8 @@ class Problem(Shown):
 
     The defaults are a start as in the work of Saad and Solla: vectors are drawn at N = 1000 with
     seed 0, students have length σ_J = 0.01 and overlaps of relative size 1/√N, and they learn with
-    η = 0.5, below the rates at which plain networks diverge. Runs end at α = 500/η, where two hidden
-    units have left their plateau; larger networks and smaller overlaps need a longer ``end``.
+    η = 0.5, below the rates at which plain networks diverge. Runs end at α = 500/η. Two units have
+    left their plateau by then; larger networks and smaller overlaps need a longer ``end``.
     ``by_default`` of a problem and of its results names the defaults that were used.
 
     >>> import symderiv as sd
@@ -187,7 +187,8 @@ class Problem(Shown):
 
         Args:
             source: the path of a file, or a text of several lines.
-            timed: refuse a problem that cannot be run, because vectors of its start cannot be drawn.
+            timed: refuse a problem that cannot be run: vectors of its start cannot be drawn, or its
+                times are not known.
             changes: values that replace those of the file, by names of keys with or without the
                 table.
 
@@ -268,8 +269,7 @@ class Problem(Shown):
 
     @property
     def by_default(self) -> str:
-        """The default learning rate, dimension, start and end that are used, in a line; or nothing.
-        """
+        """The default learning rate, dimension, start and end that are used, in one line."""
         return self._study.by_default()
 
     @property

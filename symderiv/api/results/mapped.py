@@ -57,8 +57,9 @@ def mapped(
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """Read ``key=low:high`` and ``key=log:low:high`` as keys with their ends; other texts as points,
-    as :func:`~symderiv.sweeps.swept_keys.parse_over` does.
+    """Read ``key=low:high`` and ``key=log:low:high`` as keys with their ends, others as points.
+
+    Points are written as :func:`~symderiv.sweeps.swept_keys.parse_over` reads them.
 
     Raises:
         InputError: a text is none of these, or has fewer than three points.

@@ -103,7 +103,7 @@ def test_the_default_end_follows_the_last_task_and_the_layer_that_learns() -> No
         second_layer_learning_rate=0.25,
     )
     assert fixed.time.end == 2000.0
-    with pytest.raises(sd.InputError, match="give time.end"):
+    with pytest.raises(sd.InputError, match=r"give time\.end"):
         fixed.replace(second_layer_learning_rate=0.0).solve()
 
 
