@@ -48,6 +48,12 @@ NAMED: Final = MappingProxyType(
         "silu": _defined("silu"),
         "swish": _defined("silu"),
         "softplus": _defined("softplus"),
+        "mish": _defined("mish"),
+        "elu": _defined("elu"),
+        "selu": _defined("selu"),
+        "softsign": _defined("softsign"),
+        "arctan": "atan(x)",
+        "atan": "atan(x)",
     }
 )
 

@@ -80,6 +80,22 @@ def _softplus(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
+def _mish(x: float) -> float:
+    return x * math.tanh(_softplus(x))
+
+
+def _elu(x: float) -> float:
+    return x if x >= 0 else math.expm1(x)
+
+
+def _selu(x: float) -> float:
+    return _SELU_SCALE * (x if x >= 0 else _SELU_SLOPE * math.expm1(x))
+
+
+# λ and α of Klambauer, Unterthiner, Mayr and Hochreiter (2017), with the digits of a double:
+# activations of independent units keep mean 0 and variance 1
+_SELU_SCALE, _SELU_SLOPE = 1.0507009873554805, 1.6732632423543772
+
 KNOWN: Final = MappingProxyType(
     {
         "exp": Function(1, math.exp, latex=("exp",), ball="exp"),
@@ -108,6 +124,14 @@ KNOWN: Final = MappingProxyType(
         "sigmoid": Function(1, _logistic, "1/(1+exp(-x))", spelled=("logistic",)),
         "silu": Function(1, lambda x: x * _logistic(x), "x/(1+exp(-x))", spelled=("swish",)),
         "softplus": Function(1, _softplus, "log(1+exp(x))"),
+        "mish": Function(1, _mish, "x*tanh(log(1+exp(x)))"),
+        "softsign": Function(1, lambda x: x / (1.0 + abs(x)), "x/(1+Abs(x))"),
+        "elu": Function(1, _elu, "x*Heaviside(x)+(exp(x)-1)*Heaviside(-x)"),
+        "selu": Function(
+            1,
+            _selu,
+            f"{_SELU_SCALE}*(x*Heaviside(x)+{_SELU_SLOPE}*(exp(x)-1)*Heaviside(-x))",
+        ),
         # of closed forms and of claims
         "asin": Function(1, math.asin, read=False, latex=("asin", "arcsin"), ball="asin", cut=True),
         "acos": Function(1, math.acos, read=False, latex=("acos", "arccos"), ball="acos", cut=True),

@@ -61,6 +61,31 @@ class Table(BaseModel):
         if table:
             saying({table: cls})(cls)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_complements(cls, given: Any) -> Any:
+        """Refuse a key beside its complement."""
+        for name, record in cls.RECORDS.items() if isinstance(given, Mapping) else ():
+            if record.complement_of in given and name in given:
+                reason = f"given together with {record.complement_of}, which is 1 minus it"
+                raise conflict(name, f"{reason}; remove one")
+        return given
+
+    @model_validator(mode="after")
+    def _complements_are_kept(self) -> Self:
+        """Keep a complement as the key that it stands for; both can be asked for."""
+        for name, record in self.RECORDS.items():
+            if not (other := record.complement_of):
+                continue
+            if name in self.model_fields_set:
+                self.__dict__[other] = 1.0 - getattr(self, name)
+                self.model_fields_set.discard(name)
+                self.model_fields_set.add(other)
+            else:
+                # without what rounding leaves of the difference
+                self.__dict__[name] = round(1.0 - getattr(self, other), 15)
+        return self
+
     @model_validator(mode="after")
     def _keys_go_together(self) -> Self:
         for name, record in self.RECORDS.items():
@@ -227,6 +252,13 @@ def record_of(key: str) -> Key | None:
     table, _, name = key.partition(".")
     found = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
     return next(found, None)
+
+
+def complements(table: str, key: str) -> tuple[str, ...]:
+    """Return the keys that are 1 minus a key of the same table."""
+    records = {name: each for one in _TABLES.get(table, []) for name, each in one.RECORDS.items()}
+    own = (records[key].complement_of,) if key in records else ()
+    return tuple(filter(None, own)) + tuple(n for n, r in records.items() if r.complement_of == key)
 
 
 def _models() -> list[str]:

@@ -44,6 +44,7 @@ class Key:
             the same name.
         instead_of: keys that it replaces: they are not given together with it, and not written out.
         needs: a key that must be given with it.
+        complement_of: a key of the same table that is 1 minus this one, which is kept as that key.
         only_with: the key without which it has no meaning.
         apart: keys that cannot be combined with it.
         quick: neither a check nor anything that a study keeps relates its values to another key.
@@ -56,6 +57,7 @@ class Key:
     acts: Literal["", "equations", "rates", "time", "steps", "statement"] = ""
     instead_of: tuple[str, ...] = ()
     needs: str = ""
+    complement_of: str = ""
     only_with: str = ""
     apart: tuple[str, ...] = ()
     quick: bool = False

@@ -22,7 +22,7 @@ from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import progress_bar
 from symderiv.inputs.given import Given
-from symderiv.problem.checked import Table, record_of
+from symderiv.problem.checked import Table, complements, record_of
 from symderiv.problem.input_models import Data, Isotropic
 from symderiv.problem.key_names import study_key
 from symderiv.problem.rule_checks import check_rule
@@ -133,6 +133,9 @@ class Study(Table):
                 given = old.model_dump(exclude_unset=True) if isinstance(old, Table) else {}
                 tables[table] = given
             tables[table][name] = value
+            for other in complements(table, name):
+                if f"{table}.{other}" not in changes:
+                    tables[table].pop(other, None)
         return self.model_copy(update=tables)
 
     def by_default(self, *, started: bool = False, sized: bool = False) -> str:
@@ -284,6 +287,8 @@ class Study(Table):
             for key in keys:
                 if f"{table}.{key}" not in self.rule_keys:
                     tables[table].pop(key, None)
+        # keep says it
+        del tables["training"]["dropout"]
         if not self.task:
             del tables["task"]
         for key, value in tables.get("data", {}).items():
@@ -450,7 +455,9 @@ def _apart(key: str, other: str) -> bool:
     table, _, last = key.partition(".")
     records = record_of(key), record_of(f"{table}.{other}")
     pairs = zip(records, (other, last), strict=True)
-    return any(record is not None and name in record.instead_of for record, name in pairs)
+    return other in complements(table, last) or any(
+        record is not None and name in record.instead_of for record, name in pairs
+    )
 
 
 def study_from_mapping(

@@ -151,6 +151,15 @@ class Training(Table, table="training"):
             sources=_DROPOUT,
         ),
     ] = 1.0
+    dropout: Annotated[
+        float,
+        Field(ge=0.0, lt=1.0),
+        Key(
+            "the probability that a student unit is left out for an example: another way to write "
+            "``keep``, which is 1 minus it",
+            complement_of="keep",
+        ),
+    ] = 0.0
     evaluation_scale: Annotated[
         Number | None,
         RuleKey(

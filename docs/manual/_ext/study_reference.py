@@ -47,7 +47,11 @@ def study_tables() -> str:
 
 def rule_keys() -> str:
     """The table of the keys of learning rules, for the page about them."""
-    rows = [row for name, keys in RULE_KEYS.items() for row in _rows(TABLES[name], keys)]
+    rows = []
+    for name, keys in RULE_KEYS.items():
+        records = TABLES[name].RECORDS
+        also = {n for n, record in records.items() if record.complement_of in keys}
+        rows += _rows(TABLES[name], [n for n in records if n in keys or n in also])
     head = ["| key | accepts | default | meaning |", "|---|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
 

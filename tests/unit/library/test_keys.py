@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Annotated, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import pytest
 from pydantic import ValidationError
@@ -115,3 +115,31 @@ def test_types_and_ranges_in_words() -> None:
     assert accepted(list[list[float]]) == "list of lists of numbers"
     assert accepted(float | list[float] | str | None) == "number, list of numbers or text"
     assert accepted(Positive) == "number > 0"
+
+
+def test_dropout_is_another_way_to_write_keep() -> None:
+    units: dict[str, Any] = {"students": 2, "teachers": 1}
+    problem = sd.Problem("erf", **units, dropout=0.2)
+    assert problem == sd.Problem("erf", **units, keep=0.8)
+    assert (problem.keep, problem.dropout) == (0.8, 0.2)
+    # copies, grids and sweeps replace either by the other
+    assert problem.replace(dropout=0.3).keep == 0.7
+    assert problem.replace(keep=0.5).dropout == 0.5
+    assert [each.keep for each in problem.grid(dropout=[0.0, 0.25])] == [1.0, 0.75]
+    assert sd.Problem.from_toml(problem.to_toml()) == problem
+    study = "[network]\nactivation = 'erf'\nstudents = 2\nteachers = 1\n[training]\n"
+    assert sd.Problem.from_toml(study + "dropout = 0.2") == problem
+    changed = sd.Problem.from_toml(study + "keep = 0.5", changes={"dropout": 0.2})
+    assert changed == problem
+    for both in (
+        lambda: sd.Problem("erf", **units, dropout=0.1, keep=0.9),
+        lambda: sd.Problem.from_toml(study + "dropout = 0.1\nkeep = 0.9"),
+        lambda: problem.replace(dropout=0.1, keep=0.9),
+    ):
+        with pytest.raises(sd.InputError, match="given together with keep") as caught:
+            both()
+        assert caught.value.argument.endswith("dropout")
+    # at Q = 0 a linear unit moves by η E[keep y²]
+    linear = sd.Problem("linear", students=1, teachers=1, learning_rate=0.5, dropout=0.25)
+    found = linear.rates(Q=[[0.0]], R=[[0.0]], T=[[1.0]])
+    assert found.dR[0, 0] == pytest.approx(0.75 * 0.5)
