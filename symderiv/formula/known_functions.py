@@ -89,12 +89,12 @@ def _elu(x: float) -> float:
 
 
 def _selu(x: float) -> float:
-    return _SELU_SCALE * (x if x >= 0 else _SELU_SLOPE * math.expm1(x))
+    return 1.0507009873554805 * (x if x >= 0 else 1.6732632423543772 * math.expm1(x))
 
 
-# λ and α of Klambauer, Unterthiner, Mayr and Hochreiter (2017), with the digits of a double:
-# activations of independent units keep mean 0 and variance 1
-_SELU_SCALE, _SELU_SLOPE = 1.0507009873554805, 1.6732632423543772
+# λ and α of Klambauer, Unterthiner, Mayr and Hochreiter (2017), at which SELU of a standard normal
+# has mean 0 and variance 1; as fractions that are right to the digits of a double
+_SELU_SCALE, _SELU_SLOPE = "2101401974710961/2000000000000000", "4183158105885943/2500000000000000"
 
 KNOWN: Final = MappingProxyType(
     {

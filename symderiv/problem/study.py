@@ -455,9 +455,8 @@ def _apart(key: str, other: str) -> bool:
     table, _, last = key.partition(".")
     records = record_of(key), record_of(f"{table}.{other}")
     pairs = zip(records, (other, last), strict=True)
-    return other in complements(table, last) or any(
-        record is not None and name in record.instead_of for record, name in pairs
-    )
+    replaced = (record is not None and name in record.instead_of for record, name in pairs)
+    return other in complements(table, last) or any(replaced)
 
 
 def study_from_mapping(
