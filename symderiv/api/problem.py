@@ -974,6 +974,7 @@ class Problem(Shown):
         digits: int = 15,
         starts: int = 12,
         unconnected: bool = False,
+        complete: float | None = None,
         follow: Mapping[str, Sequence[float]] | None = None,
     ) -> FixedPoints:
         """Return the fixed points of the flow that are found, each proved where it can be.
@@ -981,20 +982,25 @@ class Problem(Shown):
         Newton's method starts from drawn states, from the problem's own start and from slow states
         of trajectories, in the whole and in every space of states that exchanges of units leave
         alone. Points that such exchanges take to each other are one. For plain descent whose means
-        have a closed form, existence, uniqueness nearby and the index are proved in balls. Nothing
-        proves that all points were found.
+        have a closed form, existence, uniqueness nearby and the index are proved in balls. That no
+        point was missed is proved, if ``complete`` asks for it, among symmetric states that at most
+        four numbers describe; that is all states of one student with one or two teachers.
 
         Args:
             initial: a state with the teachers and inputs; see :meth:`solve`.
             digits: significant digits, 1 to 1000.
             starts: drawn states in each invariant space; ten times as many in the whole.
             unconnected: leave out where the unstable directions of every point lead.
+            complete: a largest Q_ii; all fixed points with Q_ii up to it are then found and proved
+                to be all, in every space of symmetric states that four numbers describe. For plain
+                descent on isotropic inputs with fixed output weights.
             follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
                 followed between them, around folds, and so are branches that leave them.
 
         Raises:
             InputError: an argument is not acceptable, or rates depend on more than the state.
             ToleranceError: the digits were not reached at a point.
+            NotYetError: ``complete`` is asked for where nothing can be proved.
         """
         from symderiv.api.results.stationary import fixed_points_of
 
@@ -1005,6 +1011,7 @@ class Problem(Shown):
                 digits=digits,
                 starts=starts,
                 unconnected=unconnected,
+                complete=complete,
                 follow=follow or {},
             )
 

@@ -133,7 +133,7 @@ class ExactFlow:
 
     def observables(self, context: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Return Q, R and the generalisation error at coordinates."""
-        state, constants = self._fields(context, values)
+        state, constants = self.fields(context, values)
         K, M = self.flow.sizes["K"], self.flow.sizes["M"]
         Q = [[context.zero] * K for _ in range(K)]
         R = [[context.zero] * M for _ in range(K)]
@@ -142,7 +142,7 @@ class ExactFlow:
         error = self.module.observables(context, *(known[name] for name in names), Q, R)
         return Q, R, error
 
-    def _fields(self, context: Any, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    def fields(self, context: Any, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the fields of a state and of the constants as nested lists."""
         flow, found = self.flow, []
         for which, name, vector in (
@@ -162,7 +162,7 @@ class ExactFlow:
         return found[0], found[1]
 
     def _rates(self, context: Any, values: Sequence[Any]) -> list[Any]:
-        state, constants = self._fields(context, values)
+        state, constants = self.fields(context, values)
         zeros = [context.zero] * self.flow.begin.size
         slots = self.flow.packing(0).views(np.arange(self.flow.begin.size))
         slopes = {key: _nested(zeros, each) for key, each in slots.items()}

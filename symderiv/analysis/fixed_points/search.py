@@ -20,7 +20,7 @@ from scipy.optimize import root
 from symderiv.analysis.fixed_points.unit_flow import SAME, UnitFlow
 from symderiv.foundation.packing import families_of
 
-__all__ = ["Found", "found_points", "spaces_of"]
+__all__ = ["Found", "found_points", "measured", "newton", "spaces_of"]
 
 Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
@@ -93,7 +93,7 @@ def found_points(
     for basis in spaces_of(flow):
         whole = basis.shape[0] == basis.shape[1]
         for start in [*given, *slow, *drawn[: None if whole else starts]]:
-            values = _newton(flow, jacobian, basis, start)
+            values = newton(flow, jacobian, basis, start)
             if values is None or any(
                 # along a neutral direction a root is known to the square root of rounding
                 flow.same(each.values, values, _LOOSE if each.neutral else SAME)
@@ -118,7 +118,7 @@ def measured(flow: UnitFlow, jacobian: Jacobian, values: Floats) -> Found | None
     return Found(chosen, orbit, kept, residual, rates[order])
 
 
-def _newton(flow: UnitFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
+def newton(flow: UnitFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
     """Return the root that is reached inside a space, None if there is none."""
     inner = basis.T @ start
     with np.errstate(all="ignore"):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from flint import arb
     from matplotlib.axes import Axes
 
+    from symderiv.analysis.fixed_points.completeness import ProvedSpace
     from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.state import State
@@ -42,6 +43,7 @@ _STEP = 4e-3
 _MOST_DIGITS = 1000
 _DOUBLE = 15
 _LARGE_FLOW = 400
+_LARGEST_BOX = 100.0
 _RATE, _LEAST_RATE = "training.learning_rate", 1e-4
 
 
@@ -60,7 +62,12 @@ class FixedPoints(Answer):
         connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
             approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
         symmetries: how many exchanges of units leave the flow alone.
-        complete: False: nothing proves that there are no others.
+        complete: whether it is proved that there are no others in the whole box that was asked for.
+        proved_spaces: what is proved of symmetric states, dictionaries ``symmetry`` (what all
+            states of the space have), ``dimension``, ``whole`` (whether it is all states),
+            ``largest_Q`` (the box: states of vectors with every Q_ii at most this), ``points``
+            (numbers of all fixed points in it, from 1), ``boxes`` (how many parts were looked at)
+            and ``left`` (of how many parts nothing is proved).
         branches: where a key was followed, dictionaries ``parameter``, ``generalization_error``,
             ``index``, ``physical`` (lists along the curve), ``Q``, ``R`` (with the place on the
             curve first) and ``ends``, why it ends.
@@ -76,7 +83,7 @@ class FixedPoints(Answer):
         rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
         rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
         rows.append(("points", f"{len(record['points'])} found, {proved} of them proved"))
-        return Summary(self._title, rows, [_CAUTION])
+        return Summary(self._title, rows, record["warnings"])
 
     def _document(self) -> Part:
         heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
@@ -95,9 +102,26 @@ class FixedPoints(Answer):
             for number, each in enumerate(self._record["points"], 1)
         ]
         nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        if self._record["proved_spaces"]:
+            nodes.append(self._proved())
         if self._record["branches"]:
             nodes += self._followed()
         return Part("", nodes)
+
+    def _proved(self) -> Tabular:
+        """Return the spaces in which no fixed point is missing."""
+        rows = [
+            [
+                ("all states; " if each["whole"] else "") + each["symmetry"],
+                f"Q_ii ≤ {each['largest_Q']:g}",
+                ", ".join(map(str, each["points"])) or "none",
+                str(each["boxes"]),
+                f"not proved: {each['left']} parts are left" if each["left"] else "proved",
+            ]
+            for each in self._record["proved_spaces"]
+        ]
+        heads = ("states with", "box", "fixed points", "parts", "that these are all")
+        return Tabular(heads, rows, "Completeness", "lllrl")
 
     def _followed(self) -> list[Tabular]:
         """Return the branches and what happens on them."""
@@ -151,6 +175,7 @@ class FixedPoints(Answer):
 
 
 _CAUTION = "points are those that were found; that there are no others is not proved"
+_IN_SPACES = "that there are no other points is proved among the symmetric states of the table only"
 
 
 @dataclass(frozen=True)
@@ -252,6 +277,7 @@ def fixed_points_of(
     digits: int,
     starts: int,
     unconnected: bool,
+    complete: float | None,
     follow: Mapping[str, Sequence[float]],
 ) -> FixedPoints:
     """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
@@ -259,9 +285,15 @@ def fixed_points_of(
         raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
+    if complete is not None and not 0 < complete < _LARGEST_BOX:
+        raise InputError(
+            f"{complete} is not a largest Q_ii between 0 and {_LARGEST_BOX}", argument="complete"
+        )
     stated = StationaryFlow.of(study, initial)
     flow = stated.flow
-    points = _points_of(stated, starts)
+    numbered, spaces = _points_of(stated, starts, complete)
+    points, order = [each for each, _ in numbered], [n for _, n in numbered]
+    proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
     curves = _followed(stated, real, follow) if follow else {}
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
@@ -283,18 +315,56 @@ def fixed_points_of(
                 }
                 for each in edges
             ],
-            "complete": False,
+            "complete": any(each["whole"] and not each["left"] for each in proved),
+            "proved_spaces": proved,
             "followed": None,
             "branches": [],
             "bifurcations": [],
             **curves,
-            "warnings": [_CAUTION],
+            "warnings": _cautions(proved),
         }
     )
 
 
-def _points_of(stated: StationaryFlow, starts: int) -> list[Found]:
-    """Return the points that are found, one of each family: physical ones first, by their index."""
+def _cautions(proved: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what is not proved."""
+    if any(each["whole"] and not each["left"] for each in proved):
+        return []
+    return [_IN_SPACES if proved else _CAUTION]
+
+
+def _space_record(
+    flow: UnitFlow, proved: ProvedSpace, largest: float, order: Sequence[int]
+) -> dict[str, Any]:
+    states, merged = proved.states, proved.states.one_vector
+    *_, students, teachers = flow.group
+    joined = [
+        " = ".join(str(n + 1) for n in units) if units in merged else _exchangeable(units)
+        for units in (*exchanged(students[states.kept]), *merged)
+    ]
+    by_students = list(dict.fromkeys(joined))
+    by_teachers = [_exchangeable(units) for units in exchanged(teachers[states.kept])]
+    return {
+        "symmetry": f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}",
+        "dimension": states.size,
+        "whole": states.size == flow.place.size,
+        "largest_Q": largest,
+        "points": sorted(order.index(n) + 1 for n in proved.points if n in order),
+        "boxes": proved.census.boxes,
+        "left": len(proved.census.left),
+    }
+
+
+def _exchangeable(units: Sequence[int]) -> str:
+    return " ~ ".join(str(n + 1) for n in units)
+
+
+def _points_of(
+    stated: StationaryFlow, starts: int, complete: float | None
+) -> tuple[list[tuple[Found, int]], list[ProvedSpace]]:
+    """Return the points that are found, one of each family: physical ones first, by their index;
+    each with its number in the proofs of spaces, which follow.
+    """
     flow = stated.flow
     if flow.place.size > _LARGE_FLOW:
         raise InputError(
@@ -303,6 +373,15 @@ def _points_of(stated: StationaryFlow, starts: int) -> list[Found]:
             argument="distinct_eigenvalues",
         )
     points = found_points(flow, stated.jacobian, [flow.begin[flow.place]], starts)
+    spaces: list[ProvedSpace] = []
+    if complete is not None:
+        from symderiv.analysis.fixed_points.completeness import proved_spaces
+
+        try:
+            points, spaces = proved_spaces(stated.exact(), stated.jacobian, points, complete)
+        except NotYetError as error:
+            raise error.renamed("complete") from None
+    numbers = {id(each): n for n, each in enumerate(points)}
     points.sort(
         key=lambda each: (
             not flow.physical(each.values),
@@ -310,7 +389,8 @@ def _points_of(stated: StationaryFlow, starts: int) -> list[Found]:
             round(stated.error_at(each.values), 10),
         )
     )
-    return _one_of_each_family(stated, points)
+    kept = _one_of_each_family(stated, points)
+    return [(each, numbers[id(each)]) for each in kept], spaces
 
 
 def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:

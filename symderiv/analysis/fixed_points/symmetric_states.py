@@ -1,0 +1,168 @@
+"""States of an invariant space, by as many numbers as it has dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+
+__all__ = ["SymmetricStates", "contained"]
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SymmetricStates:
+    """States in an invariant space, by as many numbers as it has dimensions.
+
+    Attributes:
+        flow: In Q and R, one eigenvalue.
+        basis: Of the space, shape (n, m).
+    """
+
+    flow: UnitFlow
+    basis: Floats
+
+    @cached_property
+    def classes(self) -> tuple[Labels, Floats]:
+        """The number of the class of every coordinate, -1 where it vanishes, and its sign."""
+        projector = self.basis @ self.basis.T
+        labels, signs = np.full(len(projector), -1), np.ones(len(projector))
+        firsts: list[int] = []
+        for n, row in enumerate(projector):
+            if np.max(np.abs(row)) < 1e-9:
+                continue
+            for label, first in enumerate(firsts):
+                for sign in (1.0, -1.0):
+                    if np.allclose(row, sign * projector[first], atol=1e-9):
+                        labels[n], signs[n] = label, sign
+            if labels[n] < 0:
+                labels[n] = len(firsts)
+                firsts.append(n)
+        return labels, signs
+
+    @property
+    def size(self) -> int:
+        return int(np.max(self.classes[0])) + 1
+
+    @cached_property
+    def entries(self) -> tuple[Labels, Labels]:
+        """Places of Q (K, K) and R (K, M) among the coordinates."""
+        flow, places = self.flow, np.full(self.flow.begin.size, -1)
+        places[flow.place] = np.arange(flow.place.size)
+        places = places[np.minimum(np.arange(places.size), flow.mirror)]
+        views = flow.packing(0).views(places)
+        return views["student_overlap"][..., 0], views["cross_overlap"][..., 0]
+
+    def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+        """Return P and R with these numbers of classes."""
+        labels, signs = self.classes
+
+        def entry(place: int) -> Any:
+            if labels[place] < 0:
+                return zero
+            return numbers[labels[place]] if signs[place] > 0 else -numbers[labels[place]]
+
+        P, R = ([[entry(place) for place in row] for row in each] for each in self.entries)
+        return P, R
+
+    def firsts(self) -> Labels:
+        """Return the first coordinate of every class."""
+        return np.array([int(np.argmax(self.classes[0] == n)) for n in range(self.size)])
+
+    def numbers(self, values: Floats, inverse: Floats) -> Floats:
+        """Return the numbers of classes, of P and R, at coordinates of Q and R."""
+        Q, R = (values[each] for each in self.entries)
+        found = values.copy()
+        found[self.entries[0]] = Q - R @ inverse @ R.T
+        return np.asarray(found[self.firsts()] * self.classes[1][self.firsts()])
+
+    def values(self, numbers: Floats, inverse: Floats) -> Floats:
+        """Return the coordinates of Q and R at numbers of classes."""
+        P, R = (np.array(each) for each in self.filled(list(numbers), 0.0))
+        found = np.empty(self.flow.place.size)
+        found[self.entries[0]] = P + R @ inverse @ R.T
+        found[self.entries[1]] = R
+        return found
+
+    @cached_property
+    def kept(self) -> Labels:
+        """Numbers of the symmetries that leave every state of the space alone."""
+        orders, signs, *_ = self.flow.group
+        moved = signs[:, :, None] * self.basis[orders]
+        return np.flatnonzero(np.max(np.abs(moved - self.basis), axis=(1, 2)) < 1e-9)
+
+    @property
+    def one_vector(self) -> list[list[int]]:
+        """Students that are one vector in every state of the space, from 0."""
+        labels = self.classes[0][self.entries[0]]
+        found: dict[int, list[int]] = {}
+        for i in range(len(labels)):
+            first = next(j for j in range(i + 1) if labels[i, j] == labels[i, i] == labels[j, j])
+            found.setdefault(first, []).append(i)
+        return [each for each in found.values() if len(each) > 1]
+
+    def holds(self, values: Floats) -> bool:
+        """Return whether coordinates lie in the space."""
+        apart = values - self.basis @ (self.basis.T @ values)
+        return bool(np.max(np.abs(apart)) < 1e-6 * (1 + np.max(np.abs(values))))
+
+    @cached_property
+    def diagonal(self) -> Labels:
+        """Classes of the entries of P on its diagonal, shape (K,)."""
+        return np.array(self.classes[0][np.diag(self.entries[0])])
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int, int]]:
+        """Classes of P_ij, P_ii, P_jj for i < j, where they differ."""
+        labels = self.classes[0][self.entries[0]]
+        found = {
+            (int(labels[i, j]), int(labels[i, i]), int(labels[j, j]))
+            for i in range(len(labels))
+            for j in range(i)
+        }
+        return [each for each in sorted(found) if each[0] >= 0 and each[0] != each[1] == each[1]]
+
+    @cached_property
+    def of_teachers(self) -> tuple[Labels, Floats]:
+        """Classes of the entries of R, shape (K, M), and their signs."""
+        place = self.entries[1]
+        return np.array(self.classes[0][place]), np.array(self.classes[1][place])
+
+    def largest_of_orbit(self) -> tuple[int, list[int]]:
+        """Return a class and those that it may be taken not to be less than.
+
+        Some symmetries exchange classes; of all images that with the largest number there is one.
+        """
+        orders, signs, *_ = self.flow.group
+        labels, own = self.classes
+        orbits: list[set[int]] = [set() for _ in range(self.size)]
+        for order, sign in zip(orders, signs, strict=True):
+            moved = [
+                {(int(labels[order[p]]), float(own[p] * sign[p] * own[order[p]])) for p in members}
+                for members in (np.flatnonzero(labels == n) for n in range(self.size))
+            ]
+            if all(len(each) == 1 for each in moved):
+                for n, each in enumerate(moved):
+                    ((other, sign_of),) = each
+                    if other != n and other >= 0 and sign_of > 0:
+                        orbits[n].add(other)
+        chosen = max(range(self.size), key=lambda n: len(orbits[n]))
+        return chosen, sorted(orbits[chosen])
+
+
+def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:
+    """Return whether a symmetry takes a space into another; bases of shapes (n, m)."""
+    orders, signs, *_ = flow.group
+    for order, sign in zip(orders, signs, strict=True):
+        image = sign[:, None] * inner[order]
+        if np.max(np.abs(image - outer @ (outer.T @ image))) < 1e-9:
+            return True
+    return False

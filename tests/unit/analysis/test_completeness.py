@@ -1,0 +1,182 @@
+"""Boxes that are proved to hold all fixed points: enclosures, made-up equations, and the flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import symderiv as sd
+from symderiv.analysis.fixed_points.boxes import enclosed_ranges, enclosed_values
+from symderiv.analysis.fixed_points.completeness import Equations, census
+from symderiv.analysis.fixed_points.recorded import Recorder
+from symderiv.analysis.fixed_points.search import spaces_of
+from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
+from symderiv.api.results.stationary import StationaryFlow
+from symderiv.foundation.errors import InputError, NotYetError
+
+
+def expressions(mp: Any, x: Any, y: Any) -> list[Any]:
+    """Return numbers that need every operation, in a context."""
+    return [
+        mp.asin(x * y / 3) / (2 + y) + mp.pi * x,
+        mp.exp(-x * x / 2) - mp.sqrt(y + 3) * (x - y) ** 2,
+        1 / (x * y * y + 9) - 0.3,
+    ]
+
+
+def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
+    recorder, random = Recorder(), np.random.default_rng(4)
+    recording = recorder.recording(expressions(recorder, recorder.input(), recorder.input()))
+    low = random.uniform(-1.0, 0.9, (20, 2))
+    high = low + 10.0 ** random.uniform(-12, -0.5, (20, 2))
+    ranges = enclosed_ranges(recording, low, high)
+    values, middle, slopes = enclosed_values(recording, low, high)
+    with mpmath.workdps(40):
+        for n in range(20):
+            for share in random.uniform(0, 1, (5, 2)):
+                x, y = (mpmath.mpf(b) for b in low[n] + share * (high[n] - low[n]))
+                for k, value in enumerate(expressions(mpmath.mp, x, y)):
+                    for bounds in (ranges[n, k], values[n, k]):
+                        assert bounds[0] <= value <= bounds[1]
+                    for axis in range(2):
+                        partial = (int(axis == 0), int(axis == 1))
+                        slope = mpmath.diff(
+                            lambda a, b, k=k: expressions(mpmath.mp, a, b)[k], (x, y), partial
+                        )
+                        assert slopes[n, k, axis, 0] <= slope <= slopes[n, k, axis, 1]
+            x, y = (mpmath.mpf(b) for b in (low[n] + high[n]) / 2)
+            for bounds, value in zip(middle[n], expressions(mpmath.mp, x, y), strict=True):
+                assert bounds[0] <= value <= bounds[1]
+    # and they are narrow in narrow boxes
+    narrow = np.max(high - low, axis=1) < 1e-9
+    assert np.max(values[narrow, :, 1] - values[narrow, :, 0]) < 1e-7
+
+
+def test_an_equation_that_compares_numbers_is_refused() -> None:
+    recorder = Recorder()
+    x = recorder.input()
+    with pytest.raises(NotYetError, match="comparison"):
+        max(x, 0)
+
+
+def exact_of(students: int, teachers: int, **others: Any) -> StationaryFlow:
+    given = {"learning_rate": 0.7, "teacher": "orthogonal", "draw": "mean", **others}
+    problem = sd.Problem("erf", students=students, teachers=teachers, **given)
+    return StationaryFlow.of(problem._study, others.pop("initial", None))
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.03])
+def test_the_equations_are_the_rates_of_the_flow_in_other_coordinates(decay: float) -> None:
+    stated = exact_of(2, 1, weight_decay=decay, label_noise=0.4)
+    flow = stated.flow
+    states = SymmetricStates(flow, spaces_of(flow)[-1])
+    equations = Equations.of(states, stated.exact())
+    for state in flow.samples(3, seed=8):
+        values = state[flow.place]
+        numbers = states.numbers(values, equations.inverse)
+        assert np.allclose(states.values(numbers, equations.inverse), values)
+        found = enclosed_values(equations.recording, numbers[None], numbers[None])[1][0].mean(
+            axis=1
+        )
+        slope = flow.slope(values)
+        P, R = (np.array(each) for each in states.filled(list(numbers), 0.0))
+        dP, dR = (np.array(each) for each in states.filled(list(found), 0.0))
+        change = slope[states.entries[0]], slope[states.entries[1]]
+        # rates of R, and of Q = P + R T⁻¹ Rᵀ
+        assert np.allclose(change[1], -dR, atol=1e-13)
+        along = dR @ equations.inverse @ R.T
+        assert np.allclose(change[0], -dP - along - along.T, atol=1e-13)
+        assert np.allclose(P, (values[states.entries[0]] - R @ equations.inverse @ R.T))
+
+
+def test_a_fixed_point_that_is_not_known_is_met() -> None:
+    stated = exact_of(1, 1)
+    flow = stated.flow
+    states = SymmetricStates(flow, np.eye(2))
+    equations = Equations.of(states, stated.exact())
+    found = census(equations, [], 1.7)
+    assert found.complete
+    (point,) = found.points
+    # perfect learning: P = 0, R = 1
+    assert np.all((point[:, 0] <= [0.0, 1.0]) & (point[:, 1] >= [0.0, 1.0]))
+    assert not census(equations, [], 1.7, most=20).complete
+    # a box without it has none
+    assert census(equations, [], 0.9).points == []
+    assert census(equations, [], 0.9).complete
+
+
+def test_roots_on_a_circle_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    # x² + y² = 1 and y = x³ meet twice; the orbit and vectors do not cut this box
+    recorder = Recorder()
+    x, y = recorder.input(), recorder.input()
+    recording = recorder.recording([x * x + y * y - 1, y - x * x * x])
+    states = SymmetricStates(exact_of(1, 1).flow, np.eye(2))
+    equations = Equations(states, recording, np.eye(1))
+    monkeypatch.setattr(Equations, "cut", lambda *_: np.ones(len(_[1]), dtype=bool))
+    found = census(equations, [], 2.0)
+    assert found.complete
+    root = 0.8260313576541870
+    for sign in (1.0, -1.0):
+        place = sign * np.array([root, root**3])
+        assert any(np.all((p[:, 0] < place) & (place < p[:, 1])) for p in found.points)
+    assert {np.sign(p.mean(axis=1)[0]) for p in found.points} == {1.0, -1.0}
+
+
+def test_spaces_are_contained_up_to_symmetry() -> None:
+    flow = exact_of(2, 2).flow
+    by_size = {basis.shape[1]: basis for basis in spaces_of(flow)}
+    assert contained(by_size[2], by_size[4], flow)
+    assert not contained(by_size[4], by_size[2], flow)
+
+
+def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
+    problem = sd.Problem(
+        "erf", students=1, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
+    )
+    found = problem.fixed_points(complete=2.0, unconnected=True, starts=2)
+    assert found.complete
+    assert found.warnings == []
+    (proved,) = found.proved_spaces
+    assert (proved["whole"], proved["left"], proved["points"]) == (True, 0, [1])
+    assert "all states" in str(found._document())
+
+
+@pytest.mark.days(6)
+def test_symmetric_states_of_two_students_have_three_fixed_points() -> None:
+    problem = sd.Problem(
+        "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
+    )
+    found = problem.fixed_points(complete=1.1, unconnected=True, starts=2)
+    assert not found.complete
+    assert "symmetric states" in found.warnings[0]
+    assert {each["symmetry"] for each in found.proved_spaces} == {
+        "students 1 ~ 2; teachers 1, 2",
+        "students 1 ~ 2; teachers 1 ~ 2",
+    }
+    assert all(each["left"] == 0 for each in found.proved_spaces)
+    assert [each["points"] for each in found.proved_spaces] == [[1, 2, 3], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"activation": "relu"}, "comparison"),
+        ({"train_second_layer": True}, "Q and R alone"),
+        ({"momentum": 0.5}, "plain descent"),
+    ],
+)
+def test_what_cannot_be_enclosed_is_refused(changes: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"activation": "erf", "learning_rate": 0.2, "draw": "mean"}
+    problem = sd.Problem(students=1, teachers=1, **{**given, **changes})
+    with pytest.raises(NotYetError, match=words) as caught:
+        problem.fixed_points(complete=2.0, unconnected=True, starts=1)
+    assert caught.value.argument == "complete"
+
+
+def test_a_box_without_size_is_refused() -> None:
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.2)
+    with pytest.raises(InputError, match="largest Q_ii"):
+        problem.fixed_points(complete=0.0)
