@@ -16,6 +16,20 @@ from symderiv.foundation.errors import InputError
 FAILED: Final = 1
 
 
+LedgerFolder = Annotated[
+    Path | None,
+    option(
+        "--ledger", "Write ledger.json and ledger.html of all papers to DIR, with mutants.", "DIR"
+    ),
+]
+Changed = Annotated[
+    bool,
+    option(
+        "--changed", "With --ledger: try only claims whose hash differs from that in the ledger."
+    ),
+]
+
+
 @calling(
     "api/results/verified:verify",
     placeholders={"equation": "N", "verdict": "V", "processes": "P"},
@@ -33,24 +47,11 @@ def verify(
         option("--impact", "List what falls with an equation, and why; nothing is computed.", "N"),
     ] = None,
     html: Annotated[Path | None, option("--html", "Write the ledger as a page.", "FILE")] = None,
-    ledger: Annotated[
-        Path | None,
-        option(
-            "--ledger",
-            "Write ledger.json and ledger.html of all papers to DIR, with mutants.",
-            "DIR",
-        ),
-    ] = None,
+    ledger: LedgerFolder = None,
     check: Annotated[
         bool, option("--check", "With --ledger: write nothing, and fail if it is not current.")
     ] = False,
-    changed: Annotated[
-        bool,
-        option(
-            "--changed",
-            "With --ledger: try only claims whose hash differs from that in the ledger.",
-        ),
-    ] = False,
+    changed: Changed = False,
     force: Force = False,
     json_: Json = False,
     **asked: Any,

@@ -10,6 +10,36 @@ f-th input has normal numbers up to D + f for D vectors, then the root of a chi-
 n_k − D − f degrees of freedom, and nothing behind (Bartlett's decomposition). After the step, or
 a few, reflections bring the vectors back into D coordinates; those that never move come first in
 the basis. Overlaps have the law of those of vectors at every N (``docs/notes/gram-simulation.md``).
+
+The arguments of :func:`learn` have these parts:
+
+``numbers``
+    Counts: first and last example of the block; how many were learnt before the first; examples
+    after which vectors are brought back; examples of a step; scalars that are values, in front of
+    their velocities. Units: N; what 1/√N of forces, 1/N of drifts and 1/N of scalars are here; the
+    time of an example; the factor of velocities; 1/√N of forces that occur once in a step.
+``state``
+    Vectors, shape (V, N), and scalars, shape (U,); the sums over the batch so far, of forces times
+    inputs, shape (V, N) or (0, 0) for steps of one example, and of results.
+``drawn``
+    Independent inputs, shape (examples · A, N), overwritten; latents, shape (examples, C).
+``law``
+    The inputs are the product of a triangular matrix, shape (A, A), with the normals, times roots
+    of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed by on spheres, shape
+    (1, N).
+``tables``
+    Rows (vector, input) of fields, (vector, vector, the first row of the same) of overlaps,
+    (vector, input, whether once in a step) of forces, (vector, vector, whether the first is a
+    velocity) of drifts, (scalar, its velocity or −1) of scalars that move, (vector, its velocity)
+    of vectors that have one; (first, end) of the coordinates of eigenspaces that inputs leave the
+    span in.
+``lists``
+    Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere, and a
+    positive number that orthonormal vectors have in common. Vectors that move. Sizes that
+    ``changes`` takes.
+``room``
+    Values of fields, overlaps, scalars, latents, parameters and time, of which the parameters are
+    given; results: F of the forces, G of the drifts and g; changed vectors, shape (V, N).
 """
 
 from __future__ import annotations
@@ -20,7 +50,14 @@ from collections.abc import Callable
 import numpy as np
 from numba import types
 
-from symderiv.compiled_code.compiled import INTEGERS, MATRIX, RIGHT_HAND_SIDE, VECTOR, compiled
+from symderiv.compiled_code.compiled import (
+    INTEGERS,
+    MATRIX,
+    RIGHT_HAND_SIDE,
+    VECTOR,
+    compiled,
+    hidden_part,
+)
 
 __all__ = ["learn"]
 
@@ -261,6 +298,47 @@ def _add(
         f += 1
 
 
+@hidden_part
+def _square(vectors: np.ndarray, v: int, metric: np.ndarray) -> float:
+    """Return the square of a vector on its sphere."""
+    square = 0.0
+    for i in range(vectors.shape[1]):
+        square += metric[0, i] * vectors[v, i] * vectors[v, i]
+    return square
+
+
+@hidden_part
+def _constrain(
+    vectors: np.ndarray,
+    constraints: np.ndarray,
+    squares: np.ndarray,
+    metric: np.ndarray,
+    dimension: float,
+    gram: np.ndarray,
+    changed: np.ndarray,
+) -> None:
+    """Bring vectors back to their spheres, and make those of every group orthonormal."""
+    groups = 0
+    for v in range(vectors.shape[0]):
+        groups = max(groups, constraints[v])
+        if constraints[v] < 0:
+            scale = math.sqrt(squares[v] / _square(vectors, v, metric))
+            for i in range(vectors.shape[1]):
+                vectors[v, i] *= scale
+    for group in range(1, groups + 1):
+        _orthonormalise(vectors, constraints, group, dimension, gram, changed)
+
+
+@hidden_part
+def _is_plain(mixing: np.ndarray, roots: np.ndarray) -> bool:
+    """Return whether inputs are independent and of variance one as they were drawn."""
+    plain = roots.size == 0
+    for a in range(mixing.shape[0]):
+        for b in range(a):
+            plain = plain and mixing[a, b] == 0.0
+    return plain
+
+
 @compiled(
     types.int64(
         RIGHT_HAND_SIDE,
@@ -286,32 +364,8 @@ def learn(
 ) -> int:
     """Learn examples of a block; return the number of the first that diverged, or −1.
 
-    A step is of one example, or of the mean over a batch of them at one state.
-
-    Args:
-        changes: From ``values`` to ``results``.
-        numbers: Counts: first and last example of the block; how many were learnt before the first;
-            examples after which vectors are brought back; examples of a step; scalars that are
-            values, in front of their velocities. Units: N; what 1/√N of forces, 1/N of drifts and
-            1/N of scalars are here; the time of an example; the factor of velocities; 1/√N of
-            forces that occur once in a step.
-        state: Vectors, shape (V, N), and scalars, shape (U,); the sums over the batch so far, of
-            forces times inputs, shape (V, N) or (0, 0) for steps of one example, and of results.
-        drawn: Independent inputs, shape (examples · A, N), overwritten; latents, shape
-            (examples, C).
-        law: The inputs are the product of a triangular matrix, shape (A, A), with the normals,
-            times roots of eigenvalues, shape (A, N), or (0, 0) for ones. What squares are weighed
-            by on spheres, shape (1, N).
-        tables: Rows (vector, input) of fields, (vector, vector, the first row of the same) of
-            overlaps, (vector, input, whether once in a step) of forces, (vector, vector, whether
-            the first is a velocity) of drifts, (scalar, its velocity or −1) of scalars that move,
-            (vector, its velocity) of vectors that have one; (first, end) of the coordinates of
-            eigenspaces that inputs leave the span in.
-        lists: Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere,
-            and a positive number that orthonormal vectors have in common. Vectors that move. Sizes
-            that ``changes`` takes.
-        room: Values of fields, overlaps, scalars, latents, parameters and time, of which the
-            parameters are given; results: F of the forces, G of the drifts and g; shape (V, N).
+    A step is of one example, or of the mean over a batch of them at one state. ``changes`` goes
+    from ``values`` to ``results``; the module says what the other arguments are.
     """
     counts, units = numbers
     vectors, scalars, gathered, sums = state
@@ -328,19 +382,11 @@ def learn(
     first = fields.shape[0] + overlaps.shape[0]
     amounts = np.zeros(F)
     squares = np.zeros(V)
-    spherical = False
-    groups = 0
     for v in range(V):
-        groups = max(groups, constraints[v])
         if constraints[v] < 0:
-            spherical = True
-            for i in range(N):
-                squares[v] += metric[0, i] * vectors[v, i] * vectors[v, i]
+            squares[v] = _square(vectors, v, metric)
     gram = np.zeros((V, V))
-    plain = roots.size == 0
-    for a in range(A):
-        for b in range(a):
-            plain = plain and mixing[a, b] == 0.0
+    plain, free = _is_plain(mixing, roots), not np.any(constraints)
     for e in range(counts[0], counts[1]):
         made = counts[2] + e - counts[0]
         top, turn = e * A, made % batch
@@ -390,17 +436,8 @@ def learn(
             elif targets[u, 1] == -2:
                 change = units[2] * total[F + G + u]
             scalars[targets[u, 0]] += change
-        if spherical:
-            for v in range(V):
-                if constraints[v] < 0:
-                    square = 0.0
-                    for i in range(N):
-                        square += metric[0, i] * vectors[v, i] * vectors[v, i]
-                    scale = math.sqrt(squares[v] / square)
-                    for i in range(N):
-                        vectors[v, i] *= scale
-        for group in range(1, groups + 1):
-            _orthonormalise(vectors, constraints, group, dimension, gram, changed)
+        if not free:
+            _constrain(vectors, constraints, squares, metric, dimension, gram, changed)
         if spaces.shape[0] > 0 and (made + 1) % counts[3] == 0:
             _bring_back(vectors, moving, spaces)
     return -1
