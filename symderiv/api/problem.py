@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.input_models import InputModel
     from symderiv.problem.state import State
-    from symderiv.show.pages.grid import GridResult
     from symderiv.show.pages.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
@@ -782,47 +781,6 @@ class Problem(Shown):
             check=check,
             checkpoint=checkpoint,
         )
-
-    def sweep_files(
-        self,
-        over: Mapping[str, Sequence[Any]] | None = None,
-        *,
-        output: str | PathLike[str] | None = None,
-        force: bool = False,
-        checkpoint_every: float | None = None,
-        fresh: bool = False,
-        progress: Progress = None,
-        notice: Any = None,
-    ) -> GridResult:
-        """Solve as :meth:`sweep`, into a folder with one RUN file per problem. Deprecated.
-
-        Args:
-            over: values of keys, beside or instead of those of the table [sweep].
-            output: the folder of the RUN files; NAME-sweep when left out.
-            force: replace files that are not results.
-            checkpoint_every: seconds between checkpoints of each point; None makes none.
-            fresh: do not use checkpoints.
-            progress: see :meth:`solve`.
-            notice: called with a line for every file that is put aside.
-
-        Raises:
-            InputError: a problem of the grid is not acceptable, or a file must not be replaced.
-        """
-        from symderiv.show.pages.grid import grid_points, run_grid
-
-        folder = Path(output) if output is not None else Path(f"{self.name}-sweep")
-        points = grid_points(self._study.with_end(), self.name, over or {}, folder)
-        with progress_bar(progress) as update:
-            return run_grid(
-                points,
-                folder,
-                progress=update,
-                checkpoint_every=checkpoint_every,
-                fresh=fresh,
-                force=force,
-                inputs=self.files,
-                notice=notice or (lambda message: None),
-            )
 
     @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:

@@ -13,7 +13,6 @@ from symderiv.foundation.outputs import Output, check_apart
 from symderiv.sweeps.swept_keys import parse_over
 
 if TYPE_CHECKING:
-    from symderiv.show.pages.grid import GridResult
     from symderiv.sweeps.sweep_result import Sweep
 
 __all__ = ["swept"]
@@ -25,11 +24,10 @@ def swept(
     *,
     page: Path | None = None,
     netcdf: Path | None = None,
-    files: bool = False,
     force: bool = False,
     notice: Callable[[str], None],
     **how: Any,
-) -> Sweep | GridResult:
+) -> Sweep:
     """:meth:`Problem.sweep` of texts ``key=values``, with a page and a netCDF file of it.
 
     Args:
@@ -38,8 +36,7 @@ def swept(
             KEY=log:LOW:HIGH:COUNT; repeat it for a grid. Replaces the same key of the sweep table.
         page: also one page with all pictures.
         netcdf: also one netCDF file.
-        files: deprecated: a folder with one RUN file per point instead of a store.
-        force, notice, how: see :meth:`Problem.sweep` and :meth:`Problem.sweep_files`.
+        force, notice, how: see :meth:`Problem.sweep`.
 
     Raises:
         InputError: a text is not a key with values, or nothing may be written there.
@@ -56,16 +53,6 @@ def swept(
         for path, kind in formats
     ]
     check_apart(*others)
-    if files and (page or netcdf):
-        raise InputError(
-            "is made from a store; leave --files out", argument="page" if page else "netcdf"
-        )
-    if files:
-        notice("--files is deprecated: without it the sweep is one store, which --netcdf exports")
-        for cluster in ("scheduler", "workers"):
-            how.pop(cluster, None)
-        return problem.sweep_files(grid, force=force, notice=notice, **how)
-    how.pop("checkpoint_every", None)
     sweep = problem.sweep(grid, force=force, notice=notice, **how)
     for path, write in ((page, sweep.page), (netcdf, sweep.to_netcdf)):
         if path is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from symderiv.cli.called import calling
 from symderiv.cli.output import Json, StudyFile, bars, shown
-from symderiv.cli.resumable import CheckpointEvery, resumable, tell
+from symderiv.cli.resumable import resumable, tell
 
 
 @calling(
@@ -23,13 +23,12 @@ from symderiv.cli.resumable import CheckpointEvery, resumable, tell
 )
 def sweep(
     study: StudyFile,
-    checkpoint_every: CheckpointEvery = 10.0,
     json_: Json = False,
     **asked: Any,
 ) -> None:
     """Solve a grid of studies and keep it in one store, whose points are not computed again.
 
-    If it is stopped, the same command continues. Checkpoints are for --files only.
+    If it is stopped, the same command continues.
 
     Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1:0.4:4
     """
@@ -39,7 +38,6 @@ def sweep(
     with resumable(lambda: True):
         found = swept(
             Problem.from_toml(study, timed=False),
-            checkpoint_every=checkpoint_every,
             **asked,
             progress=bars(json_),
             notice=tell,

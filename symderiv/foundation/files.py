@@ -135,33 +135,6 @@ def why_unread(path: Path, error: OSError | ValueError) -> str:
     return reason + (f"; did you mean {meant}?" if meant else "; check its name and its folder")
 
 
-def set_aside(path: Path, word: str) -> Path:
-    """Give a file another name, ``NAME.word`` or with a number, that nothing has yet.
-
-    Returns:
-        The new path.
-
-    Raises:
-        SymderivError: the file system does not let us.
-    """
-    for number in ("", *range(2, 1000)):
-        aside = path.with_name(f"{path.name}.{word}{number}")
-        try:
-            os.link(path, aside, follow_symlinks=False)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise SymderivError(f"{path}: cannot be put aside: {error.strerror}") from None
-            if os.path.lexists(aside):
-                continue
-            os.replace(path, aside)
-            return aside
-        path.unlink()
-        return aside
-    raise SymderivError(f"{path}: there are 999 files put aside already; remove some")
-
-
 def signature(found: os.stat_result) -> tuple[int, int, int, int]:
     """Return a mark that tells whether a file is still the same one with the same content."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -480,19 +480,7 @@ def study_from_mapping(
     return first.model_copy(update={"sweep": sweep})
 
 
-def with_sweep(study: Study, sweep: Mapping[str, Sequence[Any]]) -> Study:
-    """Return the study with these keys and values added to its [sweep], or in place of its own.
-
-    The combinations are checked when they are made, by :func:`expand_sweep`.
-
-    Raises:
-        InputError: A key is not one of a study's, or there are too many combinations.
-    """
-    added = {key: list(values) for key, values in sweep.items()}
-    return study.model_copy(update={"sweep": _read_sweep({**study.sweep, **added})})
-
-
-def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]]:
+def expand_sweep(study: Study) -> list[tuple[str, Study]]:
     """Return one study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
 
     Combinations come in the order of the file, the last key varying fastest. A study without a
@@ -500,7 +488,6 @@ def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]
 
     Args:
         study: Its combinations are checked here.
-        timed: Refuse one that does not say at which times results are wanted.
 
     Raises:
         InputError: A combination is not a study; the message has its label.
@@ -509,7 +496,7 @@ def expand_sweep(study: Study, *, timed: bool = False) -> list[tuple[str, Study]
         return [("", study)]
     tables = study.model_dump(mode="python", exclude_unset=True)
     del tables["sweep"]
-    return list(_combined(tables, study.sweep, study.base, timed=timed))
+    return list(_combined(tables, study.sweep, study.base, timed=False))
 
 
 def _combined(

@@ -14,7 +14,6 @@ from faults.damaged_stores import damaged_stores
 from faults.processes import (
     LONG,
     crowd,
-    damaged_sweeps,
     full_disk,
     kills,
     read_only,
@@ -70,8 +69,6 @@ def main() -> None:
         show("read-only folder", read_only())
     if wanted("rivals"):
         show("two processes, one output", rivals(options.others // 2))
-    if wanted("sweeps"):
-        show("damaged results of sweeps", damaged_sweeps(options.others, source))
     if wanted("crowd"):
         show(f"{options.crowd} on an empty cache", crowd(options.crowd))
     if wanted("stores"):

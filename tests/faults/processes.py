@@ -207,8 +207,6 @@ LONG = {
         2,
     ),
     "map": ({"end": 3e3, "tolerance": 1e-10}, ("s-map.nc",), 1),
-    # every one starts interpreters anew
-    "sweep": ({"end": 3e4, "tolerance": 1e-11}, (), 1),
 }
 
 
@@ -217,8 +215,6 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
     values, outputs, _ = LONG[case]
     command = case.partition(",")[0]
     words = [command, "s.toml", "--checkpoint-every", "0"]
-    if command == "sweep":
-        words += ["--over", "training.learning_rate=0.4,0.5", "--files"]
     if command == "map":
         words += ["--quantity", "final_error", "--resolution", "16", "--output", *outputs]
         words += ["--over", "training.learning_rate=0.1:1", "--over", "training.label_noise=0:1"]
@@ -228,14 +224,8 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
         for _ in range(2):  # the second tells the time once everything is compiled
             undisturbed = Started(whole, *words).wait()
         assert undisturbed.code in (0, 1), undisturbed.err
-        files = outputs or tuple(
-            str(p.relative_to(whole)) for p in (whole / "s-sweep").glob("*.nc")
-        )
-        right = {name: numbers(whole / name) for name in files}
+        right = {name: numbers(whole / name) for name in outputs}
         longest = undisturbed.seconds
-        if command == "sweep":  # nothing was left to do the second time
-            shutil.rmtree(whole / "s-sweep")
-            longest = Started(whole, *words).wait().seconds
         while endings["killed"] < count:
             with _folder() as folder:
                 write_study(folder, **values)
@@ -243,13 +233,13 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
                 for _ in range(source.randrange(1, 12)):
                     ended = Started(folder, *words).wait(source.uniform(0.0, longest))
                     endings["killed" if ended.code == -signal.SIGKILL else "too late"] += 1
-                    endings.update(_judged(folder, files, right))
+                    endings.update(_judged(folder, outputs, right))
                     endings["traceback"] += "Traceback" in ended.err
                 ended = Started(folder, *words).wait()
                 endings["gone on" if "resuming at" in ended.err else "begun again"] += 1
                 endings["not ended"] += ended.code != undisturbed.code
-                endings["lost"] += sum(not (folder / name).exists() for name in files)
-                endings.update(_judged(folder, files, right))
+                endings["lost"] += sum(not (folder / name).exists() for name in outputs)
+                endings.update(_judged(folder, outputs, right))
                 endings["left over"] += len(list(folder.rglob("*.checkpoint")))
     return endings
 
@@ -418,34 +408,4 @@ def rivals(count: int) -> Counter[str]:
                 endings["traceback"] += "Traceback" in ended.err
             found = numbers(folder / "run.nc")
             endings["one of the two" if any(same(found, one) for one in right) else "WRONG"] += 1
-    return endings
-
-
-def damaged_sweeps(count: int, source: random.Random) -> Counter[str]:
-    """Stored results of a sweep that are cut off, changed, or of another study."""
-    endings: Counter[str] = Counter()
-    words = ("sweep", "s.toml", "--over", "training.learning_rate=0.4,0.5", "--files")
-    with _folder() as folder:
-        write_study(folder)
-        assert Started(folder, *words).wait().code == 0
-        stored = sorted((folder / "s-sweep").glob("*.nc"))
-        right = [numbers(path) for path in stored]
-        whole = [path.read_bytes() for path in stored]
-        for trial in range(count):
-            content = bytearray(whole[0])
-            if trial % 4 == 0:
-                del content[source.randrange(8, len(content)) :]
-            elif trial % 4 == 1:
-                content = bytearray(whole[1])
-            else:
-                content[source.randrange(8, len(content))] ^= source.randrange(1, 256)
-            stored[0].write_bytes(content)
-            ended = Started(folder, *words).wait()
-            told = ended.code == 0 and "is not the whole result" in ended.err
-            endings["recomputed" if told else f"exit code {ended.code}"] += 1
-            endings["WRONG"] += not all(
-                same(numbers(path), one) for path, one in zip(stored, right, strict=True)
-            )
-            for aside in (folder / "s-sweep").glob("*.damaged*"):
-                aside.unlink()
     return endings

@@ -93,10 +93,7 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
     "solve": (("s.toml",), ("m.toml",), ("c.toml", "--plot", "f.svg"), ("state.toml",)),
     "simulate": (("s.toml", "--runs", "1"), ("m.toml",)),
     "study": (("s.toml",),),
-    "sweep": (
-        ("s.toml", "--over", "training.learning_rate=0.1"),
-        ("s.toml", "--over", "training.learning_rate=0.1", "--files"),
-    ),
+    "sweep": (("s.toml", "--over", "training.learning_rate=0.1"),),
     "map": (
         (
             *("s.toml", "--quantity", "final_error", "--over", "training.learning_rate=0.1:1"),

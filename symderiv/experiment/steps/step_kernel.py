@@ -298,7 +298,7 @@ def _add(
         f += 1
 
 
-@hidden_part
+@hidden_part  # type: ignore[untyped-decorator]
 def _square(vectors: np.ndarray, v: int, metric: np.ndarray) -> float:
     """Return the square of a vector on its sphere."""
     square = 0.0
@@ -307,7 +307,7 @@ def _square(vectors: np.ndarray, v: int, metric: np.ndarray) -> float:
     return square
 
 
-@hidden_part
+@hidden_part  # type: ignore[untyped-decorator]
 def _constrain(
     vectors: np.ndarray,
     constraints: np.ndarray,
@@ -329,7 +329,7 @@ def _constrain(
         _orthonormalise(vectors, constraints, group, dimension, gram, changed)
 
 
-@hidden_part
+@hidden_part  # type: ignore[untyped-decorator]
 def _is_plain(mixing: np.ndarray, roots: np.ndarray) -> bool:
     """Return whether inputs are independent and of variance one as they were drawn."""
     plain = roots.size == 0

@@ -215,23 +215,6 @@ def test_sweep_skips_what_is_finished(study: Path) -> None:
     assert (second["completed"], second["skipped"]) == (2, 2)
 
 
-@pytest.mark.turns(6)
-def test_the_old_folder_of_a_sweep_is_still_there(study: Path) -> None:
-    over = ["--over", "training.learning_rate=0.2,0.4", "--files", "--json"]
-    first = run("sweep", study, *over)
-    assert "deprecated" in first.stderr
-    assert {"completed": 2, "failed": 0, "skipped": 0, "output": "small-sweep"}.items() <= (
-        first.json.items()
-    )
-    files = [Path(one["file"]) for one in first.json["runs"]]
-    files[0].unlink()
-    kept = files[1].stat().st_mtime_ns
-    second = run("sweep", study, *over).json
-    assert (second["completed"], second["skipped"]) == (2, 1)
-    assert files[0].exists()
-    assert files[1].stat().st_mtime_ns == kept
-
-
 @pytest.mark.parametrize("form", ["text", "latex", "html", "json"])
 def test_derive_writes_every_format(tmp_path: Path, form: str) -> None:
     target = tmp_path / "derivation"

@@ -13,7 +13,6 @@ import shutil
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -86,7 +85,7 @@ CALLS = {
     "simulate": Call(("s.toml",), _STUDY, {"--output": "r.nc"}),
     "study": Call(("s.toml",), _STUDY, {"--output": "folder"}),
     "sweep": Call(
-        ("s.toml", "--over", "training.learning_rate=0.1", "--files"),
+        ("s.toml", "--over", "training.learning_rate=0.1"),
         _STUDY,
         {"--output": "folder", "--page": "page.html", "--netcdf": "r.nc"},
         ("--page", "--netcdf"),
@@ -193,28 +192,12 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-class _Here:
-    """A pool that works in this process."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        pass
-
-    def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(function(*arguments))
-        return future
-
-    def shutdown(self, **_: object) -> None:
-        pass
-
-
 @pytest.fixture(autouse=True)
 def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from symderiv.analysis.plateau import plateau_report as report
     from symderiv.checking import recipes
-    from symderiv.show.pages import derivations, grid
+    from symderiv.show.pages import derivations
 
-    monkeypatch.setattr(grid, "ProcessPoolExecutor", _Here)
     # what is no matter of files is done once
     monkeypatch.setattr(cli, "build_app", _app)
     for module, name in (
