@@ -8,29 +8,13 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
+from symderiv.foundation.documents.parameter_letters import PARAMETER_LETTERS
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
 from symderiv.statement.stated_motion import Average
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
 __all__ = ["Letters"]
-
-_PARAMETERS = {
-    "learning_rate": (r"\eta", ""),
-    "second_layer_learning_rate": (r"\eta", "v"),
-    "bias_learning_rate": (r"\eta", "b"),
-    "weight_decay": (r"\kappa", ""),
-    "second_layer_weight_decay": (r"\kappa", "v"),
-    "label_noise": (r"\sigma", ""),
-    "input_noise": (r"\sigma", "x"),
-    "update_noise": (r"\sigma", "J"),
-    "momentum_rate": (r"\gamma", ""),
-    "averaging_rate": (r"\gamma", "A"),
-    "sobolev_weight": (r"\lambda", ""),
-    "consistency_weight": (r"\lambda", "A"),
-    "batch_ratio": ("c", ""),
-}
-"""The usual letter of a parameter of that name, and its index."""
 
 
 class Letters(LatexPrinter):  # type: ignore[misc]
@@ -48,7 +32,7 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         statement gives such a letter to something else.
         """
         head = text.rstrip("0123456789")
-        letter, index = _PARAMETERS.get(head, ("", ""))
+        letter, index = PARAMETER_LETTERS.get(head, ("", ""))
         if letter and not self.law.symbols.knows(letter.removeprefix("\\")):
             indices = ",".join(filter(None, (index, text[len(head) :])))
             return f"{letter}_{{{indices}}}" if indices else letter

@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 from sympy.printing.latex import LatexPrinter
 
+from symderiv.foundation.documents.parameter_letters import PARAMETER_LETTERS
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Limit
 from symderiv.learning.rule.stated_rule import LETTERS
@@ -114,11 +115,10 @@ def _of_families(element: sp.Indexed) -> _Style:
 
 _MOMENTS = frozenset({"student_moment", "cross_moment", "teacher_moment"})
 _SYMBOLS = {
-    "learning_rate": r"\eta",
-    "second_layer_learning_rate": r"\eta_v",
-    "weight_decay": r"\kappa",
-    "second_layer_weight_decay": r"\kappa_v",
-    "label_noise": r"\sigma",
+    **{
+        name: f"{letter}_{index}" if index else letter
+        for name, (letter, index) in PARAMETER_LETTERS.items()
+    },
     "zeta": r"\zeta",
     "flip": "f",
     "label": r"\tau",
@@ -127,13 +127,8 @@ _SYMBOLS = {
     "keep": r"\langle \theta \rangle",
     **{f"keep_{order}": rf"\kappa_{order}" for order in (2, 3, 4)},
     "evaluation_scale": r"\lambda",
-    "input_noise": r"\sigma_x",
-    "update_noise": r"\sigma_J",
-    "bias_learning_rate": r"\eta_b",
-    "momentum_rate": r"\gamma",
     "momentum": r"\beta",
     "batch": "b",
-    "batch_ratio": "c",
     "gradient_size": r"\bar g",
     "generalization_error": r"\epsilon_g",
     **LETTERS,

@@ -32,6 +32,7 @@ def test_rows_count_lines_by_room_and_files_by_rule(
     monkeypatch.setattr(system_budget, "cold_seconds", {"quick": 0.5, "slow": 2.5}.__getitem__)
     found, failed = system_budget.rows(["quick", "slow"])
     assert "learning 3, rules, experiment 6, system 7: 16, 0.00 of 14189" in found[0]
+    assert found[0].endswith("15 of them code")
     assert "a rule: 2 files" in found[1]
     assert "slow, 2.50 CPU s" in found[2]
     assert failed == 0
@@ -53,3 +54,9 @@ def test_files_of_a_rule_must_exist_and_be_listed_once(
 
 def test_the_listed_rules_are_in_the_project() -> None:
     assert len(system_budget.new_rules()) == 2
+
+
+def test_lines_of_code_are_told_from_those_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text('"""A\ntext."""\nimport os\n\n# a note\nx = (\n    1,  # one\n)\n"""Of x."""\n')
+    assert system_budget.code_lines(path) == 3
