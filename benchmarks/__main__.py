@@ -255,6 +255,7 @@ ELSEWHERE = {
     "late": ("rows",),
     "plateau": ("rows",),
     "fixed_points": ("rows",),
+    "controls": ("rows",),
 }
 
 

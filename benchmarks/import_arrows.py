@@ -48,7 +48,7 @@ INNER = {
     "numerics": {"digits": 0, "": 1},
     "learning": {"rule": 0, "derivation": 1, "narration": 2},
     "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
-    "integrate": {"steppers": 0, "flows": 1, "rules": 2, "ensemble": 3},
+    "integrate": {"steppers": 0, "flows": 1, "control": 2, "rules": 2, "ensemble": 3},
     "experiment": {"steps": 0, "studies": 1},
     "system": {"means": 0, "": 1},
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
     from symderiv.api.results.plateau import Plateau
+    from symderiv.api.results.protocols import OptimalControl
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
     from symderiv.api.results.shown_equations import Equations
@@ -486,6 +487,62 @@ class Problem(Shown):
 
         with naming_arguments(), progress_bar(progress, "fitting") as update:
             return fitted(self._study, curves, parameters, initial, update)
+
+    def optimise(
+        self,
+        *,
+        control: str = "learning_rate",
+        bounds: tuple[float, float],
+        end: float | None = None,
+        objective: str = "final",
+        pieces: int = 40,
+        initial: Start | None = None,
+        progress: Progress = None,
+    ) -> OptimalControl:
+        """Return a number of this problem as a function of time that makes the error small.
+
+        The control is constant in pieces of equal length. It is searched by a projected
+        quasi-Newton method (SciPy's L-BFGS-B) with gradients of the adjoint of the run, from the
+        best constant, the steepest descent of the error and some constants; Pontryagin's conditions
+        are evaluated at what is found. It is a local optimum: better ones may exist.
+
+        Args:
+            control: learning_rate (with it all other rates of the problem change by the same
+                factor), weight_decay, label_noise, label_flip, keep, input_noise or update_noise.
+            bounds: the smallest and the largest value of the control.
+            end: of the run, in α; that of the problem when left out.
+            objective: "final" for the generalisation error at the end, "integral" for its integral
+                over α, or "time:1e-3" for the time at which it is first below that number.
+            pieces: in which the control is constant.
+            initial: see :meth:`solve`.
+            progress: see :meth:`solve`.
+
+        Returns:
+            The control with its run, the best constant, the steepest descent, and the residual of
+            Pontryagin's conditions. Of a learning rate it has a ``schedule`` for this problem.
+            Steps of the run are halved until that changes the objective by less than 1e-6.
+
+        Raises:
+            InputError: an argument is not acceptable, or no control reaches the error asked for.
+            NotYetError: a mean has no closed form, or the inputs have several classes.
+
+        Example:
+            >>> import symderiv as sd
+            >>> inputs = sd.Isotropic(1000)
+            >>> problem = sd.Problem("linear", students=1, teachers=1, label_noise=0.5,
+            ...                      inputs=inputs)
+            >>> found = problem.optimise(bounds=(0, 2), end=10, pieces=10)
+            >>> found.objective < found.constant["objective"]
+            True
+            >>> run = problem.replace(schedule=found.schedule).solve(end=10)
+            >>> bool(abs(run.generalization_error[-1] / found.objective - 1) < 1e-6)
+            True
+        """
+        study = self._timed({"end": end})
+        from symderiv.api.results.protocols import optimised
+
+        with naming_arguments(), progress_bar(progress, "optimising") as update:
+            return optimised(study, control, objective, bounds, pieces, initial, update)
 
     def timed(self, **times: Any) -> Problem:
         """Return the same problem with other times: ``end``, ``alpha``, … of :meth:`solve`."""

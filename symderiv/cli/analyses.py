@@ -79,6 +79,13 @@ def _lengths(text: str) -> list[Any]:
         ) from None
 
 
+def _two_numbers(text: str) -> tuple[float, float]:
+    """Read two numbers."""
+    from symderiv.api.results.protocols import bounds_of
+
+    return bounds_of(text)
+
+
 def _length(text: str) -> Any:
     least, dash, most = text.strip().partition("-")
     if dash:
@@ -144,6 +151,26 @@ def fixed_points(
         follow = ends_of([continue_]) if continue_ else None
         problem = stated_problem(study, set_, timed=False)
         found = problem.fixed_points(**asked, follow=follow)
+    shown(found, json_, plot=figure)
+
+
+@calling("api/problem:Problem.optimise", but=("initial",), read={"bounds": _two_numbers})
+def optimise(
+    study: StudyFile,
+    set_: Set = None,
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Choose a number of a study in time so that the error is small: control, gain, conditions.
+
+    Example:  symderiv optimise STUDY.toml --control learning_rate --bounds 0,3 --end 50
+    """
+    figure = plot_output(plot, inputs=(study,), force=force)
+    with status("Optimising", quiet=json_):
+        problem = stated_problem(study, set_, timed=False)
+        found = problem.optimise(**asked, progress=False if json_ else None)
     shown(found, json_, plot=figure)
 
 

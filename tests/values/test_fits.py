@@ -45,6 +45,7 @@ def test_exact_curves_give_the_numbers_back() -> None:
     assert found.degrees_of_freedom == 2 * TIMES.size - 3
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_numbers_and_their_errors_are_those_of_a_fit_without_derivatives(weighted: bool) -> None:
     random = np.random.default_rng(3)

@@ -57,6 +57,8 @@ OTHERS = {
 }
 
 
+# each compiles equations of its own
+@pytest.mark.days(4)
 @pytest.mark.parametrize("which", OTHERS)
 def test_derivatives_under_other_rules_are_those_of_differences(which: str) -> None:
     problem = general(train_second_layer=False, **OTHERS[which])
@@ -106,7 +108,7 @@ def test_runs_with_derivatives_are_kept_and_drawn(run: Any, tmp_path: Path) -> N
 def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
     random = np.random.default_rng(20)
     located = 0
-    for _ in range(12):
+    for _ in range(4):
         problem = sd.Problem(
             "erf",
             students=2,
@@ -129,7 +131,7 @@ def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
             if other["alpha"]:
                 located += 1
                 assert one["alpha"] == pytest.approx(other["alpha"], rel=10 * tolerance)
-    assert located > 12
+    assert located > 4
 
 
 def test_what_cannot_be_followed_is_refused() -> None:

@@ -99,13 +99,13 @@ class VariedFlow:
         """Return the rates of order parameters and error in time."""
         slope = np.empty_like(row)
         self._slope(0.0, row, self.flow.sizes, self._parameters, slope)
-        return self._changes(row, slope[: self._size], np.zeros(self.flow.parameters.size))
+        return self.changes(row, slope[: self._size], np.zeros(self.flow.parameters.size))
 
     def derivatives(self, row: np.ndarray) -> dict[str, Observed]:
         """Return the derivatives of order parameters and error along each direction."""
         parts = row[self._size :].reshape(len(self.directions), self._size)
         return {
-            name: self._changes(row, part, direction.parameters)
+            name: self.changes(row, part, direction.parameters)
             for (name, direction), part in zip(self.directions.items(), parts, strict=True)
         }
 
@@ -118,21 +118,41 @@ class VariedFlow:
         return Packing.of(self.flow.layout, vector, K=state.K, M=state.M, L=state.L)
 
     @cached_property
+    def _packings(self) -> tuple[Packing, Packing]:
+        return self._packing("state"), self._packing("parameters")
+
+    @cached_property
     def _observables(self) -> tuple[Callable[..., float], tuple[str, ...]]:
         return observables_tangent(self.flow)
 
-    def _changes(self, row: np.ndarray, state: np.ndarray, parameters: np.ndarray) -> Observed:
-        function, names = self._observables
-        pairs = ((row[: self._size], self.flow.parameters), (state, parameters))
-        values, rates = (
-            {**self._packing("state").views(one), **self._packing("parameters").views(other)}
-            for one, other in pairs
-        )
+    def changes(self, row: np.ndarray, state: np.ndarray, parameters: np.ndarray) -> Observed:
+        """Return the rates of order parameters and error along a direction of state and numbers."""
+        function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        given = (*(_told(values[n]) for n in names), *(_told(rates[n]) for n in names))
-        error = function(*given, Q, R)
-        return Observed(Q, R, rates["v"].copy(), float(error))
+        given = self._told(row[: self._size], self.flow.parameters)
+        error = function(*given, *self._told(state, parameters), Q, R)
+        v = self._packing("state").views(state)["v"].copy()
+        return Observed(Q, R, v, float(error))
+
+    def error_slopes(self, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function of the derivatives of the error by directions of the state (D, n)."""
+        function, _ = self._observables
+        K, M = self.flow.state.K, self.flow.state.M
+        Q, R = np.empty((K, K)), np.empty((K, M))
+        rates = [self._told(state, np.zeros(self.flow.parameters.size)) for state in states]
+
+        def slopes(row: np.ndarray) -> np.ndarray:
+            given = self._told(row[: self._size], self.flow.parameters)
+            return np.array([function(*given, *each, Q, R) for each in rates])
+
+        return slopes
+
+    def _told(self, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | float]:
+        """Return what observables depend on, in their order."""
+        first, second = self._packings
+        views = first.views(state) | second.views(parameters)
+        return [_told(views[name]) for name in self._observables[1]]
 
     @cached_property
     def _moving(self) -> tuple[str, ...]:

@@ -124,6 +124,12 @@ CALLS = {
         {"--plot": "f.pdf"},
     ),
     "one-step": Call(("o.toml",), ("o.toml",), {"--plot": "f.svg"}),
+    "optimise": Call(
+        ("s.toml", "--bounds", "0,1", "--end", "1", "--pieces", "1"),
+        _STUDY,
+        {"--plot": "f.svg"},
+        ("--plot",),
+    ),
     "fixed-points": Call(("s.toml", "--starts", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
     "verify": Call(
         ("p.toml", "--processes", "1"),
@@ -141,6 +147,7 @@ FILES = {
     ("verify", "--ledger"): ("folder/ledger.json", "folder/ledger.html"),
     ("asymptotics", "--plot"): ("f.svg",),
     ("fixed-points", "--plot"): ("f.svg",),
+    ("optimise", "--plot"): ("f.svg",),
     ("sweep", "--page"): ("page.html",),
     ("sweep", "--netcdf"): ("r.nc",),
     ("map", "--output"): ("r.nc",),

@@ -64,6 +64,7 @@ def _numbers(mp: mpmath.MPContext, value):
     return mp.mpf(value.item() if isinstance(value, np.ndarray | np.generic) else value)
 
 
+@pytest.mark.days(5)
 @pytest.mark.parametrize("which", RULES)
 def test_the_derivative_along_a_direction_is_that_of_central_differences(which: str) -> None:
     student, teacher, rule = RULES[which]
@@ -90,6 +91,7 @@ def test_the_derivative_along_a_direction_is_that_of_central_differences(which: 
     assert max(map(abs, expected)) > 1e-3
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("which", ["erf", "linear teaches erf"])
 def test_parameters_without_a_direction_stand_still(which: str) -> None:
     student, teacher, rule = RULES[which]

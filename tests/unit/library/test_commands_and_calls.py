@@ -125,6 +125,10 @@ CASES: dict[str, tuple[str, Any]] = {
         "one-step one.toml --quick",
         lambda: sd.OneStep.from_toml("one.toml").quick().run(),
     ),
+    "optimise": (
+        "optimise s.toml --bounds 0,1 --end 2 --pieces 2",
+        lambda: sd.Problem.from_toml("s.toml").optimise(bounds=(0, 1), end=2, pieces=2),
+    ),
     "fixed-points": (
         "fixed-points s.toml --unconnected --starts 2",
         lambda: sd.Problem.from_toml("s.toml").fixed_points(unconnected=True, starts=2),

@@ -1,0 +1,128 @@
+"""What a control is chosen for: an error at the end, its integral, or the time to an error."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from symderiv.integrate.control.controlled_flow import ControlledFlow, Path, Steps
+
+__all__ = ["FinalError", "IntegratedError", "Objective", "TimeToError"]
+
+
+class Objective(Protocol):
+    """A positive number of a run, to be made small."""
+
+    def value(self, flow: ControlledFlow, path: Path) -> float:
+        """Return the number; infinite of a run that diverges."""
+        ...
+
+    def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
+        """Return its derivatives by the control in each piece."""
+        ...
+
+
+class FinalError(NamedTuple):
+    """The generalisation error at the end."""
+
+    def value(self, flow: ControlledFlow, path: Path) -> float:
+        """Return the error."""
+        return float(_finite(flow, path.states[-1:])[0])
+
+    def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
+        """Return its derivatives."""
+        return flow.gradient(path, _last(flow, path, 1.0))
+
+
+class IntegratedError(NamedTuple):
+    """The integral of the generalisation error over α, by Simpson's rule over pairs of steps."""
+
+    def value(self, flow: ControlledFlow, path: Path) -> float:
+        """Return the integral."""
+        return float(_simpson(path.steps) @ _finite(flow, path.states))
+
+    def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
+        """Return its derivatives."""
+        slopes = np.array([flow.error_slopes(state) for state in path.states])
+        return flow.gradient(path, _simpson(path.steps)[:, None] * slopes)
+
+
+class TimeToError(NamedTuple):
+    """The first time at which the generalisation error is below a number.
+
+    Where the run ends before, its end, multiplied by 1 + the logarithm of what the error is above
+    the number, so that searches find controls that reach it.
+
+    Attributes:
+        error: the number.
+    """
+
+    error: float
+
+    def value(self, flow: ControlledFlow, path: Path) -> float:
+        """Return the time."""
+        last = self.cut(flow, path)
+        if last is None:
+            above = _finite(flow, path.states[-1:])[0] / self.error
+            return float(path.steps.alpha[-1] * (1.0 + np.log(above)))
+        return float(last.steps.alpha[-1])
+
+    def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
+        """Return its derivatives."""
+        last = self.cut(flow, path)
+        if last is None:
+            factor = path.steps.alpha[-1] / flow.errors(path.states[-1:])[0]
+            return flow.gradient(path, _last(flow, path, factor))
+        state = last.states[-1]
+        value = last.values[last.steps.pieces[-1]]
+        speed = flow.error_slopes(state) @ flow.rates(state, value)
+        return flow.gradient(last, _last(flow, last, -1.0 / speed))
+
+    def cut(self, flow: ControlledFlow, path: Path) -> Path | None:
+        """Return a run up to that time; its last step is shorter. None if it is not reached."""
+        from scipy.optimize import brentq
+
+        errors = flow.errors(path.states)
+        below = np.flatnonzero(errors <= self.error)
+        if not below.size or below[0] == 0:
+            return None
+        row = int(below[0]) - 1
+        piece = path.steps.pieces[row : row + 1]
+
+        def ended(length: float) -> Path:
+            one = Steps(np.array([length]), piece)
+            return flow.run(path.values, one, path.states[row])
+
+        def above(length: float) -> float:
+            return float(flow.errors(ended(length).states[1:])[0]) - self.error
+
+        length = float(brentq(above, 0.0, path.steps.lengths[row], xtol=1e-15, rtol=1e-14))
+        lengths = np.append(path.steps.lengths[:row], length)
+        stages = np.concatenate([path.stages[:row], ended(length).stages])
+        return Path(path.values, Steps(lengths, path.steps.pieces[: row + 1]), stages)
+
+
+def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:
+    """Return errors, infinite ones where a state is none."""
+    if not np.isfinite(states).all():
+        return np.full(len(states), np.inf)
+    errors = flow.errors(states)
+    return np.where(np.isfinite(errors) & (errors >= 0.0), errors, np.inf)
+
+
+def _last(flow: ControlledFlow, path: Path, factor: float) -> np.ndarray:
+    """Return covectors that are those of the error at the end."""
+    found = np.zeros((len(path.states), flow.moving.size))
+    found[-1] = factor * flow.error_slopes(path.states[-1])
+    return found
+
+
+def _simpson(steps: Steps) -> np.ndarray:
+    """Return the weights of the ends of steps, of which two and two are equally long."""
+    found = np.zeros(steps.lengths.size + 1)
+    h = steps.lengths[::2] / 3.0
+    found[:-1:2] += h
+    found[1::2] += 4.0 * h
+    found[2::2] += h
+    return found

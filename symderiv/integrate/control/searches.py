@@ -1,0 +1,246 @@
+"""Controls that make an objective small: the best constant, the steepest descent, the best of all.
+
+The best of all is searched by SciPy's projected quasi-Newton method L-BFGS-B with gradients of the
+adjoint. On plateaus there are many local optima: short searches from the best constant, the
+steepest descent and constants at the quarters of the bounds come first, and the best one goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from symderiv.foundation.progress import Tell
+from symderiv.integrate.control.controlled_flow import ControlledFlow, Path, Steps
+from symderiv.integrate.control.objectives import Objective
+
+__all__ = ["Arc", "Found", "Search"]
+
+_TRIED = 33
+# of the logarithm of an objective that is infinite; line searches then take shorter steps
+_DIVERGED = 1e3
+# what halving steps may change logarithms of objectives of constants by before anything is searched
+_ALIKE, _MOST_HALVES = 1e-2, 256
+# restarts forget the curvature; steps of a search, and of one that only looks where it leads
+_RESTARTS, _MOST, _SCOUTED = 4, 1000, 30
+# parts of the range by which a search moves that has ended
+_STILL = 1e-6
+
+
+@dataclass(frozen=True)
+class Found:
+    """A control with its run.
+
+    Attributes:
+        values: in each piece, shape (P,).
+        objective: what it is chosen for.
+        alpha, errors: ends of the steps and the generalisation error there.
+    """
+
+    values: np.ndarray
+    objective: float
+    alpha: np.ndarray
+    errors: np.ndarray
+
+
+@dataclass(frozen=True)
+class Arc:
+    """Pieces in a row in which a control is at a bound, or between them.
+
+    Attributes:
+        kind: "lower bound", "upper bound", "interior", or "idle", where it changes nothing.
+        begin, end: times.
+    """
+
+    kind: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What controls are searched for.
+
+    Args:
+        flow: with the control.
+        objective: to be made small.
+        bounds: of the control.
+        edges: of the pieces, shape (P + 1,), from 0 on.
+        halves: pairs of steps in each piece.
+        made: an entry for each gradient.
+        tell: see :class:`symderiv.foundation.progress.Progress`.
+    """
+
+    flow: ControlledFlow
+    objective: Objective
+    bounds: tuple[float, float]
+    edges: np.ndarray
+    tell: Tell
+    halves: int = 1
+    made: list[int] = field(default_factory=list)
+
+    @property
+    def pieces(self) -> int:
+        """How many there are."""
+        return int(self.edges.size) - 1
+
+    @property
+    def steps(self) -> Steps:
+        """Those of all pieces."""
+        inside = 2 * self.halves
+        lengths = np.repeat(np.diff(self.edges) / inside, inside)
+        return Steps(lengths, np.repeat(np.arange(self.pieces, dtype=np.int64), inside))
+
+    def run(self, values: np.ndarray) -> Path:
+        """Return the run with a control."""
+        return self.flow.run(values, self.steps)
+
+    def finer(self) -> Search:
+        """Return the same with half the steps."""
+        return replace(self, halves=2 * self.halves)
+
+    def fine_enough(self) -> Search:
+        """Return the same with so many steps that half of them tell about the same of constants."""
+        search = self
+        told = search._of_constants()
+        while search.halves < _MOST_HALVES:
+            finer = search.finer()
+            closer = finer._of_constants()
+            if np.allclose(told, closer, rtol=_ALIKE, atol=_ALIKE):
+                break
+            search, told = finer, closer
+        return search
+
+    def _of_constants(self) -> np.ndarray:
+        low, high = self.bounds
+        rates = low + (high - low) * np.linspace(0.0, 1.0, 9)
+        return np.log([self._value(np.full(self.pieces, rate)) for rate in rates])
+
+    def found(self, values: np.ndarray) -> Found:
+        """Return a control with what comes of it."""
+        path = self.run(values)
+        errors = self.flow.errors(path.states)
+        value = self.objective.value(self.flow, path)
+        return Found(values, float(value), path.steps.alpha, errors)
+
+    def _value(self, values: np.ndarray) -> float:
+        value = float(self.objective.value(self.flow, self.run(values)))
+        return value if np.isfinite(value) else np.inf
+
+    def constant(self) -> Found:
+        """Return the best constant."""
+        best = self._least(lambda u: self._value(np.full(self.pieces, u)))
+        return self.found(np.full(self.pieces, best))
+
+    def greedy(self) -> Found:
+        """Return the control that makes the error fall fastest at the begin of every piece."""
+        values, state = np.zeros(self.pieces), self.flow.flow.begin
+        inside = 2 * self.halves
+        lengths = np.diff(self.edges) / inside
+        for piece, length in enumerate(lengths):
+            values[piece] = self._steepest(state)
+            steps = Steps(np.full(inside, length), np.full(inside, piece, dtype=np.int64))
+            state = self.flow.run(values, steps, state).states[-1].copy()
+            if not np.isfinite(state).all():
+                break
+        return self.found(values)
+
+    def _steepest(self, state: np.ndarray) -> float:
+        """Return where the error falls fastest at a state."""
+        slopes = self.flow.error_slopes(state)
+        return self._least(lambda u: float(slopes @ self.flow.rates(state, u)))
+
+    def _least(self, function: Callable[[float], float]) -> float:
+        """Return where a function of the control is least: on a grid, then close to it."""
+        from scipy.optimize import minimize_scalar
+
+        grid = np.linspace(*self.bounds, _TRIED)
+        tried = np.array([function(float(u)) for u in grid])
+        tried[np.isnan(tried)] = np.inf
+        place = int(np.argmin(tried))
+        low, high = grid[max(place - 1, 0)], grid[min(place + 1, _TRIED - 1)]
+        near = minimize_scalar(
+            lambda u: min(float(function(float(u))), 1e300),
+            bounds=(low, high),
+            method="bounded",
+            options={"xatol": 1e-10 * (self.bounds[1] - self.bounds[0])},
+        )
+        return float(near.x) if near.fun < tried[place] else float(grid[place])
+
+    def starts(self, *others: Found) -> list[np.ndarray]:
+        """Return controls to search from: others, and constants at the quarters of the bounds."""
+        low, high = self.bounds
+        quarters = [np.full(self.pieces, low + (high - low) * n / 4.0) for n in (1, 2, 3)]
+        found = [each.values for each in others if np.isfinite(each.objective)]
+        return found + [each for each in quarters if np.isfinite(self._value(each))]
+
+    def scouted(self, starts: list[np.ndarray]) -> list[Found]:
+        """Return where short searches from some controls come, the best first."""
+        ends = [self.found(self._search(start, _SCOUTED)[0]) for start in starts]
+        return sorted(ends, key=lambda each: each.objective)
+
+    def best(self, start: np.ndarray) -> Found:
+        """Return the best control that is found from another."""
+        values = start
+        for _ in range(_RESTARTS):
+            before = values
+            values, moved = self._search(before, _MOST)
+            if moved < _STILL:
+                break
+        return self.found(values)
+
+    def _search(self, start: np.ndarray, most: int) -> tuple[np.ndarray, float]:
+        """Return where a search comes in so many steps, and how far that is."""
+        from scipy.optimize import minimize
+
+        low, high = self.bounds
+
+        def evaluated(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+            self.made.append(1)
+            count = len(self.made)
+            self.tell(f"optimising, run {count}", 1.0 - 0.995**count)
+            path = self.run(low + (high - low) * scaled)
+            value = float(self.objective.value(self.flow, path))
+            if not np.isfinite(value):
+                return _DIVERGED, np.zeros(scaled.size)
+            slopes = self.objective.gradient(self.flow, path) * (high - low) / value
+            return float(np.log(value)), slopes
+
+        options = {"ftol": 1e-15, "gtol": 1e-8, "maxiter": most, "maxcor": 30}
+        scaled = np.clip((start - low) / (high - low), 0.0, 1.0)
+        end = minimize(
+            evaluated,
+            scaled,
+            jac=True,
+            method="L-BFGS-B",
+            options=options,
+            bounds=[(0.0, 1.0)] * self.pieces,
+        )
+        return low + (high - low) * end.x, float(np.max(np.abs(end.x - scaled)))
+
+    def slopes(self, found: Found) -> np.ndarray:
+        """Return the mean of ∂H/∂u over each piece, H the Hamiltonian, in parts of the objective.
+
+        It is what the objective gains by moving the control through all of its range during the
+        whole run, to first order, divided by the objective.
+        """
+        path = self.run(found.values)
+        gradient = self.objective.gradient(self.flow, path) / np.diff(self.edges)
+        scale = (self.bounds[1] - self.bounds[0]) * self.edges[-1] / found.objective
+        scaled: np.ndarray = gradient * scale
+        return scaled
+
+    def arcs(self, values: np.ndarray, slopes: np.ndarray) -> list[Arc]:
+        """Return the pieces in a row that are alike."""
+        low, high = self.bounds
+        kinds = np.where(values <= low, "lower bound", "interior").astype(object)
+        kinds[values >= high] = "upper bound"
+        kinds[slopes == 0.0] = "idle"
+        cuts = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
+        begins, ends = np.concatenate([[0], cuts]), np.append(cuts, kinds.size)
+        return [
+            Arc(str(kinds[begin]), float(self.edges[begin]), float(self.edges[end]))
+            for begin, end in zip(begins, ends, strict=True)
+        ]
