@@ -177,7 +177,9 @@ def optimised(
             f"alpha = {edges[-1]:g}; ask for a larger error or a later end",
             argument="objective",
         )
-    record = _record(study, control, objective, search, (best, *others))
+    # numbers are those of the smaller steps
+    best, constant, greedy = (finer.found(each.values) for each in (best, *others))
+    record = _record(study, control, objective, finer, (best, constant, greedy))
     record |= {"step_error": error, "scouts": [each.objective for each in scouts]}
     if error > _EXACT:
         record["warnings"].append(f"halving the steps changes the objective by {error:.1e}")

@@ -32,7 +32,7 @@ def control_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         above = make_axes_locatable(axis).append_axes("top", "100%", pad=0.1, sharex=axis)
         above.tick_params(labelbottom=False)
         above.set_yscale("log")
-        above.set_title("generalisation error", loc="left", fontsize="medium")
+        above.text(0.02, 0.06, "generalisation error", transform=above.transAxes)
     for number, (name, run) in enumerate(runs.items()):
         style = {"color": colour(number, len(runs)), "label": _LABELS[name]}
         axis.stairs(run["values"], record["edges"], baseline=None, **style)
