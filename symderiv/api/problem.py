@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.derived import LearningDerivation, Module
     from symderiv.api.results.exports import Export
     from symderiv.api.results.fits import Fit
+    from symderiv.api.results.fluctuations import Fluctuations
     from symderiv.api.results.jacobian import Jacobian, Linearisation
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
@@ -431,6 +432,59 @@ class Problem(Shown):
             with naming_arguments():
                 run = followed(run, study, initial, sensitivities, events)
         return self._finished(run, study, initial, output)
+
+    @following("following fluctuations")
+    @saying(TABLES, values="alpha")
+    def fluctuations(
+        self,
+        *,
+        end: float | None = None,
+        alpha: Array | None = None,
+        points: int | None = None,
+        spacing: Literal["log", "linear"] | None = None,
+        initial: Start | None = None,
+        dimension: int | None = None,
+        independent_starts: bool = False,
+        events: Sequence[str] = (),
+    ) -> Fluctuations:
+        """Return how order parameters of runs at finite N differ from the limit of large N.
+
+        √N times their difference is Gaussian with a covariance Σ that follows
+        Σ' = AΣ + ΣAᵀ + D, with the Jacobian A of the equations and the covariance D of what one
+        example changes, which is derived from the statement of the rule; and finite N shifts means
+        by amounts of order 1/N.
+
+        Args:
+            initial: where the run begins, see :meth:`solve`; all runs begin there.
+            [time]
+            dimension: N, for bands and laws of times; that of the inputs by default.
+            independent_starts: students are drawn anew for every run, from the same law, and not
+                once for all runs; the run then begins at the mean of that law. Teachers are common
+                to all runs.
+            events: conditions on order parameters as those of :meth:`solve`, for each of which the
+                law of the time at which it first holds is computed.
+
+        Raises:
+            InputError: an argument is not acceptable.
+            NotYetError: fluctuations of this rule are not known yet: steps of several examples,
+                momentum that is not of order 1/N, spheres, inputs of several classes, or a mean
+                without a closed form.
+
+        Example:
+            >>> import symderiv as sd
+            >>> problem = sd.Problem("erf", students=1, teachers=1, inputs=sd.Isotropic(1000))
+            >>> found = problem.fluctuations(end=2, points=5)
+            >>> found.covariance.shape if hasattr(found.covariance, "shape") else len(found.names)
+            3
+        """
+        study = self._timed(locals())
+        from symderiv.api.results.fluctuations import fluctuations_at
+
+        with naming_arguments():
+            found = fluctuations_at(study, initial, dimension, independent_starts, events)
+        for message in found.warnings:
+            warnings.warn(message, RunWarning, stacklevel=3)
+        return found
 
     def _finished(
         self, found: Result, study: Study, initial: Start | None, output: str | PathLike[str] | None

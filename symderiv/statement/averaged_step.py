@@ -205,6 +205,10 @@ class StateFrame:
                 self._numbers[symbol] = float(parameters[symbol])
         #: Rows of fields of an input in z, and the vectors that they are of, by input.
         self.rows: dict[str, tuple[Floats, list[str]]] = {}
+        #: Rows of z in the coordinates of an input, shape (rank, L, n), by input.
+        self.axes: dict[str, Floats] = {}
+        #: Where z of an input begins, by input.
+        self.places: dict[str, int] = {}
         self.dimension = 0
         for atom in {each.input.name: each.input for each in reading.fields.values()}.values():
             self._turned(atom)
@@ -216,10 +220,12 @@ class StateFrame:
         names = [e.vector.name for e in self.reading.fields.values() if e.input is atom]
         size = np.sqrt(self.state.weight * self.state.of_inputs(atom.source))[:, None]
         whole = np.array([(size * self.state.vectors[name]).ravel() for name in names])
-        left, values, _ = np.linalg.svd(whole, full_matrices=False)
+        left, values, right = np.linalg.svd(whole, full_matrices=False)
         rank = int((values > _RANK * values[0]).sum())
         self.rows[atom.name] = left[:, :rank] * values[:rank], names
-        self._places = {**getattr(self, "_places", {}), atom.name: self.dimension}
+        shape = self.state.vectors[names[0]].shape
+        self.axes[atom.name] = right[:rank].reshape(rank, *shape)
+        self.places[atom.name] = self.dimension
         self.dimension += rank
 
     def row(self, symbol: sp.Symbol) -> Floats:
@@ -228,7 +234,7 @@ class StateFrame:
         if symbol in self.reading.fields:
             of = self.reading.fields[symbol]
             rows, names = self.rows[of.input.name]
-            place = self._places[of.input.name]
+            place = self.places[of.input.name]
             found[place : place + rows.shape[1]] = rows[names.index(of.vector.name)]
         else:
             found[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
@@ -243,7 +249,7 @@ class StateFrame:
             there = []
             for place in (-1.0, 0.0, 1.0, 2.0):
                 points[:, n] = place
-                values = self._values(points, False, averages).values()
+                values = self.values(points, False, averages).values()
                 there.append(np.concatenate([each.ravel() for each in values]))
             bent = there[3] - 3 * there[2] + 3 * there[1] - there[0]
             found.append(bool((np.abs(bent) <= 1e-10 * (1 + np.abs(there).max(axis=0))).all()))
@@ -302,10 +308,10 @@ class StateFrame:
         averages = {
             symbol: float(each.ravel() @ both)
             for symbol, each in zip(
-                self.reading.means, self._values(z, True, {}).values(), strict=True
+                self.reading.means, self.values(z, True, {}).values(), strict=True
             )
         }
-        found = {key: each.ravel() for key, each in self._values(z, False, averages).items()}
+        found = {key: each.ravel() for key, each in self.values(z, False, averages).items()}
         means = {key: float(each @ both) for key, each in found.items() if key[0] != "input"}
         forces = {key[1:]: each for key, each in found.items() if key[0] == "input"}
         turned = np.tile(z, (len(chance), 1)) * both[:, None]
@@ -320,7 +326,7 @@ class StateFrame:
         known_only = {pair: mean for pair, mean in squares.items() if set(pair) <= steady}
         return self._assembled(means, along, squares), self._assembled(means, along, known_only)
 
-    def _values(
+    def values(
         self, z: Floats, first: bool, averages: Mapping[sp.Symbol, float]
     ) -> dict[tuple[str, str, str], Floats]:
         """Return what is averaged, by combination of finite latents and point."""
@@ -348,7 +354,7 @@ class StateFrame:
         for (name, atom), mean in along.items():
             if atom in self.rows:
                 rows, names = self.rows[atom]
-                place = self._places[atom]
+                place = self.places[atom]
                 shares = mean[place : place + rows.shape[1]] @ np.linalg.pinv(rows)
                 moved = sum(s * state.vectors[v] for s, v in zip(shares, names, strict=True))
                 drift[name] = drift[name] + state.of_inputs(atoms[atom].name)[:, None] * moved

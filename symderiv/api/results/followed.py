@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["direction", "entry_of", "followed", "number_of", "with_numbers"]
+__all__ = ["Condition", "direction", "entry_of", "followed", "number_of", "with_numbers"]
 
 _FIELDS = Observed._fields
 # differences of this size, relative: those of order six leave nothing but rounding
@@ -48,7 +49,7 @@ def followed(
     """
     flow = flow_at(study, start_of(study, initial))
     directions = {name: direction(study, initial, name) for name in dict.fromkeys(sensitivities)}
-    conditions = [_Condition(text, flow.state.K, flow.state.M) for text in dict.fromkeys(events)]
+    conditions = [Condition(text, flow.state.K, flow.state.M) for text in dict.fromkeys(events)]
     varied = VariedFlow(flow, directions)
     further, attributes = dict(run.further), dict(run.attributes)
     if directions:
@@ -150,7 +151,7 @@ def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
     )
 
 
-class _Condition:
+class Condition:
     """A condition on order parameters, typed by a user: a gap that becomes positive."""
 
     def __init__(self, text: str, K: int, M: int) -> None:
@@ -197,14 +198,26 @@ class _Condition:
                 found.append(float(getattr(observed, name)))
         return found
 
+    @property
+    def needs_error(self) -> bool:
+        """Whether the generalisation error stands in it."""
+        return "generalization_error" in self._names
+
     def gap(self, observed: Observed, alpha: float) -> float:
         """Return a number that is positive where the condition holds."""
-        return float(self._function([self._gap])(*self._numbers(observed, alpha))[0])
+        return float(self._value(*self._numbers(observed, alpha))[0])
+
+    @cached_property
+    def _value(self) -> Callable[..., Any]:
+        return self._function([self._gap])
+
+    @cached_property
+    def _slopes(self) -> Callable[..., Any]:
+        return self._function([self._gap.diff(self._symbol(name)) for name in self._names])
 
     def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
         """Return the change of the gap with rates of what it depends on."""
-        slopes = self._function([self._gap.diff(self._symbol(name)) for name in self._names])
-        found = slopes(*self._numbers(observed, alpha))
+        found = self._slopes(*self._numbers(observed, alpha))
         return float(np.dot(found, self._numbers(rates, time)))
 
     def _symbol(self, name: str) -> sp.Symbol:
@@ -217,7 +230,7 @@ class _Condition:
 
 
 def _located(
-    condition: _Condition,
+    condition: Condition,
     varied: VariedFlow,
     times: np.ndarray,
     rows: np.ndarray,
@@ -241,7 +254,7 @@ def _located(
 
 
 def _root(
-    condition: _Condition, varied: VariedFlow, row: np.ndarray, begin: float, length: float
+    condition: Condition, varied: VariedFlow, row: np.ndarray, begin: float, length: float
 ) -> tuple[np.ndarray, float]:
     """Return state and time at which a gap vanishes, between two times of a run."""
     from scipy.optimize import brentq

@@ -33,6 +33,7 @@ __all__ = [
     "jacobian_of",
     "linearised",
     "products_of",
+    "symmetric_directions",
     "system_jacobian",
     "system_linearised",
 ]
@@ -220,7 +221,7 @@ def _columns(
     point: _Point, product: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[int], np.ndarray]:
     """Return the places of the order parameters, and the derivatives by each of them."""
-    coordinates = list(_directions(point.state))
+    coordinates = list(symmetric_directions(point.state))
     kept = [place for place, _ in coordinates]
     return kept, np.stack([product(direction)[kept] for _, direction in coordinates], axis=1)
 
@@ -402,7 +403,7 @@ def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]
             yield name, index, direction
 
 
-def _directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
+def symmetric_directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the place of every order parameter with the direction in which it changes."""
     for place, (name, index, direction) in enumerate(_each(packing)):
         if name not in _SYMMETRIC or index[0] <= index[1]:

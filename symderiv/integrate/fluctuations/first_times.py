@@ -1,0 +1,89 @@
+"""The law of the time at which something first holds, from a Gaussian law before it.
+
+As long as fluctuations are small they are Gaussian. From there on each point of the Gaussian law
+follows the flow without noise, which carries small differences, such as those along an unstable
+direction, to times that differ by amounts of order one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["first_times", "normal_points"]
+
+Floats = NDArray[np.float64]
+
+_TIMES, _FINER = 129, 17
+
+
+def normal_points(mean: Floats, covariance: Floats, count: int) -> Floats:
+    """Return points of a Gaussian law with equal weights, evenly spread, shape (count, n).
+
+    Args:
+        mean, covariance: Of the law.
+        count: A power of two.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    values, axes = np.linalg.eigh(covariance)
+    order = np.argsort(-values)
+    some = order[values[order] > 1e-14 * values.max()]
+    if not some.size:
+        return np.tile(mean, (count, 1))
+    uniform = qmc.Sobol(some.size, seed=7).random(count)
+    z = ndtri(np.clip(uniform, 1e-12, 1 - 1e-12))
+    return np.asarray(mean + (z * np.sqrt(values[some])) @ axes[:, some].T)
+
+
+def first_times(
+    states: Floats,
+    run: Callable[[Floats, Floats], Floats],
+    gaps: Callable[[Floats, Floats], Floats],
+    begin: float,
+    end: float,
+) -> Floats:
+    """Return the times at which a gap is first positive, infinite where it is not before the end.
+
+    Args:
+        states: Flat states at the begin, shape (S, F).
+        run: States after some ascending times from a state on.
+        gaps: Numbers of states (P, F) at times (P,) that become positive.
+        begin, end: Times.
+
+    Returns:
+        Shape (S,); NaN for states from which the flow fails.
+    """
+    from symderiv.foundation.errors import SymderivError
+
+    times = np.linspace(begin, end, _TIMES)
+    found = np.full(len(states), np.inf)
+    for number, state in enumerate(states):
+        try:
+            found[number] = _first(state, run, gaps, times)
+        except SymderivError:
+            found[number] = np.nan
+    return found
+
+
+def _first(
+    state: Floats,
+    run: Callable[[Floats, Floats], Floats],
+    gaps: Callable[[Floats, Floats], Floats],
+    times: Floats,
+) -> float:
+    rows = run(times - times[0], state)
+    place = np.flatnonzero(gaps(rows, times) > 0.0)
+    if not place.size:
+        return np.inf
+    if place[0] == 0:
+        return float(times[0])
+    finer = np.linspace(times[place[0] - 1], times[place[0]], _FINER)
+    there = gaps(run(finer - finer[0], rows[place[0] - 1]), finer)
+    after = max(1, int(np.flatnonzero(there > 0.0)[0])) if (there > 0.0).any() else _FINER - 1
+    below, above = there[after - 1], there[after]
+    share = below / (below - above) if above > below else 1.0
+    return float(finer[after - 1] + share * (finer[after] - finer[after - 1]))

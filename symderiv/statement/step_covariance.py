@@ -1,0 +1,314 @@
+r"""How overlaps and scalars vary from example to example, at a state, by the definition of a step.
+
+A step Δw_a = Σ_x F_ax ξ^x/√N + Σ_c G_ac w_c/N changes the overlap O^k_ab of the eigenvalue class k,
+which has w_k N coordinates, by 1/N times
+
+    d^k_ab = Σ_x (F_ax h^k_bx + F_bx h^k_ax)/w_k + Σ_c (G_ac O^k_cb + G_bc O^k_ac)
+             + Σ_x ρ^x_k F_ax F_bx + e^k_ab/N,
+
+where h^k_ax is the part of the field of w_a on ξ^x that comes from class k. Given the whole fields
+z, the parts are Gaussian with a mean M z and a covariance V that are those of the vectors, so that
+means over z are all that is left. The norm of ξ^x in a class is ρ_k w_k N, up to fluctuations that
+are independent of all else and of lower order, and up to its part along the vectors, which makes
+
+    e^k_ab = Σ_xx' F_ax F_bx' √(ρ^x_k ρ^x'_k) (E[u_x·u_x' | z] - δ_xx' dim)/w_k
+             + Σ_xc (F_ax G_bc + F_bx G_ac) h^k_cx/w_k + Σ_cd G_ac G_bd O^k_cd,
+
+u_x being the coordinates of ξ^x/√ρ^x_k along the vectors. E[d] is what equations have, E[e] what
+they leave out at finite N, and Cov[d] the strength of fluctuations.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from symderiv.foundation.errors import NotYetError
+from symderiv.statement.averaged_step import Reading, SlowState, StateFrame
+from symderiv.statement.stated_problem import Statement
+
+__all__ = ["StepMoments", "StepVariation", "check_varies"]
+
+Floats = NDArray[np.float64]
+
+_POINTS = 8192
+"""Points at a time, so that arrays stay in the cache."""
+
+Term = tuple[str, ...]
+"""A number that varies from example to example: ``("one",)``, ``("part", c, x, r)`` for F_cx z_r,
+``("product", x, c, d)`` for F_cx F_dx, ``("vector", c, w)`` for G_cw, ``("scalar", u, "")``.
+"""
+
+
+@dataclass(frozen=True)
+class StepMoments:
+    """The first two moments of N times what one step adds to overlaps and scalars.
+
+    Args:
+        mean: In the limit of large N, shape (n,).
+        further: N times what is added to the mean at finite N, shape (n,).
+        covariance: Shape (n, n).
+    """
+
+    mean: Floats
+    further: Floats
+    covariance: Floats
+
+
+def check_varies(statement: Statement) -> None:
+    """Refuse statements whose steps are not those of one example.
+
+    Raises:
+        NotYetError: Steps are of batches of cN examples, are brought back to a constraint, or are
+            taken without the noise of steps.
+    """
+    if statement.batch_ratio is not None:
+        raise NotYetError(
+            "fluctuations of steps over batches of cN examples are not known yet; use steps over "
+            "one example",
+            argument="batch_ratio",
+        )
+    if statement.constraints:
+        raise NotYetError(
+            "fluctuations of vectors on a sphere are not known yet; leave out the constraint",
+            argument="normalise",
+        )
+    if statement.order != "full":
+        raise NotYetError(
+            "fluctuations belong to steps with their terms of second order; use order='full'",
+            argument="order",
+        )
+
+
+class StepVariation:
+    """Changes of overlaps and scalars by a step, at a state.
+
+    Args:
+        reading: The statement.
+        state: Where.
+    """
+
+    def __init__(self, reading: Reading, state: SlowState) -> None:
+        self.reading, self.state = reading, state
+        self.frame = StateFrame(reading, state)
+        step = reading.statement.step()
+        self._forces = {v.name: [a.name for a in c.inputs] for v, c in step.vectors.items()}
+        self._drifts = {v.name: [w.name for w in c.vectors] for v, c in step.vectors.items()}
+        names = [v.name for v in reading.statement.vectors]
+        moving = [name for name in names if name in self._forces]
+        #: Pairs of vectors of which one moves, and the scalars, in the order of the moments.
+        self.pairs = [
+            pair
+            for pair in itertools.combinations_with_replacement(names, 2)
+            if set(pair) & set(moving)
+        ]
+        self.scalars = [str(symbol) for symbol in step.scalars]
+        self._names = names
+        inputs = reading.statement.inputs
+        self._of_inputs = {atom.name: each.name for each in inputs for atom in each.atoms}
+
+    @property
+    def classes(self) -> int:
+        """L, the number of eigenvalues; moments have the classes of a pair side by side."""
+        return int(self.state.weight.size)
+
+    @property
+    def size(self) -> int:
+        """n, the number of overlaps and scalars."""
+        return len(self.pairs) * self.classes + len(self.scalars)
+
+    def moments(self, z: Floats, weights: Floats) -> StepMoments:
+        """Return the moments as means over points.
+
+        Args:
+            z: Points, shape (P, dimension).
+            weights: Of the points, which sum to one.
+        """
+        chance = self.reading.combinations[1]
+        averages = self._averages(z, chance[:, None] * weights)
+        second = np.zeros((len(self.terms), len(self.terms)))
+        for begin in range(0, len(z), _POINTS):
+            points, share = z[begin : begin + _POINTS], weights[begin : begin + _POINTS]
+            varied = self._varied(points, averages)
+            second += (varied * (chance[:, None] * share).ravel()) @ varied.T
+        mean = second[self._place["one",]]
+        change = self._weighing @ mean
+        covariance = self._weighing @ (second - np.outer(mean, mean)) @ self._weighing.T
+        covariance += self._rest(mean)
+        return StepMoments(change, self._further(second), (covariance + covariance.T) / 2)
+
+    def _averages(self, z: Floats, both: Floats) -> dict[sp.Symbol, float]:
+        means = self.reading.means
+        found = self.frame.values(z, True, {}).values() if means else ()
+        return {s: float((each * both).sum()) for s, each in zip(means, found, strict=True)}
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """All that varies: changes are sums of these, and means of changes of their products."""
+        found: list[Term] = [("one",)]
+        for atom in self.atoms:
+            acting = self.acting(atom)
+            rank = len(self.axes(atom))
+            found += [("part", c, atom, str(r)) for c in acting for r in range(rank)]
+            pairs = itertools.combinations_with_replacement(acting, 2)
+            found += [("product", atom, *pair) for pair in pairs]
+        found += [("vector", c, w) for c, others in self._drifts.items() for w in others]
+        return found + [("scalar", u, "") for u in self.scalars]
+
+    @cached_property
+    def _place(self) -> dict[Term, int]:
+        return {term: n for n, term in enumerate(self.terms)}
+
+    def _varied(self, points: Floats, averages: Mapping[sp.Symbol, float]) -> Floats:
+        """Return the values of the terms, shape (terms, combinations of latents · points)."""
+        values = {k: v.ravel() for k, v in self.frame.values(points, False, averages).items()}
+        count = len(self.reading.combinations[1])
+        z = np.tile(points.T, count)
+        found = np.empty((len(self.terms), z.shape[1]))
+        for row, (kind, *names) in enumerate(self.terms):
+            if kind == "one":
+                found[row] = 1.0
+            elif kind == "part":
+                own = z[self.frame.places[names[1]] + int(names[2])]
+                np.multiply(values["input", names[0], names[1]], own, out=found[row])
+            elif kind == "product":
+                one, other = (values["input", name, names[0]] for name in names[1:])
+                np.multiply(one, other, out=found[row])
+            else:
+                found[row] = values[kind, names[0], names[1]]
+        return found
+
+    @cached_property
+    def _weighing(self) -> Floats:
+        """Changes d in the terms, given the whole fields, shape (n, terms)."""
+        found, L = np.zeros((self.size, len(self.terms))), self.classes
+        first = len(self.pairs) * L
+        number = {name: n for n, name in enumerate(self._names)}
+        for row, pair in enumerate(self.pairs):
+            rows = slice(row * L, row * L + L)
+            for one, other in (pair, pair[::-1]):
+                for atom in self._forces.get(one, ()):
+                    part = self._along[atom][number[other]] / self.state.weight[:, None]
+                    for r, column in enumerate(part.T):
+                        found[rows, self._place["part", one, atom, str(r)]] += column
+                for source in self._drifts.get(one, ()):
+                    overlap = self.state.overlap(source, other)
+                    found[rows, self._place["vector", one, source]] += overlap
+            for atom in self.atoms:
+                place = self._product(atom, *pair)
+                if place is not None:
+                    found[rows, place] += self.eigenvalue(atom)
+        for n, name in enumerate(self.scalars):
+            found[first + n, self._place["scalar", name, ""]] = 1.0
+        return found
+
+    def _product(self, atom: str, one: str, other: str) -> int | None:
+        place = self._place.get(("product", atom, one, other))
+        return self._place.get(("product", atom, other, one)) if place is None else place
+
+    def _rest(self, mean: Floats) -> Floats:
+        """Return the covariance that parts of fields add which whole fields leave open."""
+        found, L = np.zeros((self.size, self.size)), self.classes
+        number = {name: n for n, name in enumerate(self._names)}
+        for atom in self.atoms:
+            acting, left = self.acting(atom), self._left(atom)
+            if not left.any():
+                continue
+            slopes = np.zeros((len(acting), self.size, len(left)))
+            for row, pair in enumerate(self.pairs):
+                for k, (one, other) in itertools.product(range(L), (pair, pair[::-1])):
+                    if one in acting:
+                        place = acting.index(one), row * L + k, number[other] * L + k
+                        slopes[place] += 1 / self.state.weight[k]
+            for c, d in itertools.product(range(len(acting)), repeat=2):
+                square = mean[self._product(atom, acting[c], acting[d])]
+                found += square * slopes[c] @ left @ slopes[d].T
+        return found
+
+    def _further(self, second: Floats) -> Floats:
+        """Return the means of e."""
+        found, L = np.zeros(self.size), self.classes
+        number = {name: n for n, name in enumerate(self._names)}
+        for row, (a, b) in enumerate(self.pairs):
+            rows = slice(row * L, row * L + L)
+            for atom, other in itertools.product(self._forces.get(a, ()), self._forces.get(b, ())):
+                found[rows] += self._norms(second, (a, atom), (b, other)) / self.state.weight
+            for one, two in ((a, b), (b, a)):
+                for atom, source in itertools.product(
+                    self._forces.get(one, ()), self._drifts.get(two, ())
+                ):
+                    mixed = second[self._parts(one, atom), self._place["vector", two, source]]
+                    part = self._along[atom][number[source]] @ mixed
+                    found[rows] += part / self.state.weight
+            for source, target in itertools.product(
+                self._drifts.get(a, ()), self._drifts.get(b, ())
+            ):
+                place = self._place["vector", a, source], self._place["vector", b, target]
+                found[rows] += second[place] * self.state.overlap(source, target)
+        return found
+
+    def _parts(self, name: str, atom: str) -> list[int]:
+        rank = len(self.axes(atom))
+        return [self._place["part", name, atom, str(r)] for r in range(rank)]
+
+    def _norms(self, second: Floats, one: tuple[str, str], other: tuple[str, str]) -> Floats:
+        """Return the means of F F' √(ρ ρ') (u·u' - dim) in every class."""
+        atoms = one[1], other[1]
+        size = np.sqrt(self.eigenvalue(atoms[0]) * self.eigenvalue(atoms[1]))
+        turned = np.einsum("rkn,skn->krs", self.axes(atoms[0]), self.axes(atoms[1]))
+        mixed = second[np.ix_(self._parts(*one), self._parts(*other))]
+        found = np.einsum("krs,rs->k", turned, mixed)
+        if atoms[0] == atoms[1]:
+            square = second[0, self._product(atoms[0], one[0], other[0])]
+            found -= square * np.einsum("krr->k", turned)
+        return np.asarray(size * found)
+
+    def acting(self, atom: str) -> list[str]:
+        """Return the vectors on which an input has a force."""
+        return [name for name, atoms in self._forces.items() if atom in atoms]
+
+    @cached_property
+    def atoms(self) -> list[str]:
+        """Names of the inputs along which vectors move."""
+        return list(dict.fromkeys(atom for atoms in self._forces.values() for atom in atoms))
+
+    def eigenvalue(self, atom: str) -> Floats:
+        """Return the eigenvalues of an input, shape (L,)."""
+        return self.state.of_inputs(self._of_inputs[atom])
+
+    def axes(self, atom: str) -> Floats:
+        """Return z of an input in its coordinates, shape (rank, L, n)."""
+        shape = next(iter(self.state.vectors.values())).shape
+        return self.frame.axes.get(atom, np.zeros((0, *shape)))
+
+    @cached_property
+    def _rows(self) -> Floats:
+        return np.array([self.state.vectors[name] for name in self._names])
+
+    @cached_property
+    def _along(self) -> dict[str, Floats]:
+        """Means of parts of fields by input, as rows of z of the input, shape (V, L, rank)."""
+        return {
+            atom: np.einsum(
+                "k,vkn,rkn->vkr",
+                np.sqrt(self.state.weight * self.eigenvalue(atom)),
+                self._rows,
+                self.axes(atom),
+            )
+            for atom in self.atoms
+        }
+
+    def _left(self, atom: str) -> Floats:
+        """Return the covariance of parts of fields given the whole ones, shape (V L, V L)."""
+        share, L, V = self.state.weight * self.eigenvalue(atom), self.classes, len(self._rows)
+        found = np.zeros((V, L, V, L))
+        for k in range(L):
+            found[:, k, :, k] = share[k] * self._rows[:, k] @ self._rows[:, k].T
+        known = self._along[atom].reshape(V * L, -1)
+        return found.reshape(V * L, V * L) - known @ known.T
