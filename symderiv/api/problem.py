@@ -474,8 +474,8 @@ class Problem(Shown):
             >>> import symderiv as sd
             >>> problem = sd.Problem("erf", students=1, teachers=1, inputs=sd.Isotropic(1000))
             >>> found = problem.fluctuations(end=2, points=5)
-            >>> found.covariance.shape if hasattr(found.covariance, "shape") else len(found.names)
-            3
+            >>> found.names, found.covariance.shape
+            (['Q[1,1]', 'R[1,1]', 'generalization_error'], (5, 3, 3))
         """
         study = self._timed(locals())
         from symderiv.api.results.fluctuations import fluctuations_at

@@ -35,6 +35,7 @@ _AWAY = 4.0
 _POINTS = 512
 _GRID = 201
 _SHOWN = 12
+_ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion"}
 
 
 class Fluctuations(Answer):
@@ -60,6 +61,10 @@ class Fluctuations(Answer):
 
     _title = "Fluctuations at finite N"
 
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        return np.array(value) if name in _ARRAYS else value
+
     def _column(self, name: str) -> int:
         names = self._record["names"]
         if name not in names:
@@ -75,9 +80,8 @@ class Fluctuations(Answer):
         Raises:
             InputError: there is no such quantity.
         """
-        n, record = self._column(name), self._record
-        shift = np.array(record["shift"])[:, n] / record["dimension"]
-        return np.asarray(np.array(record["mean"])[:, n] + shift)
+        n = self._column(name)
+        return np.asarray(self.mean[:, n] + self.shift[:, n] / self.dimension)
 
     def deviation_of(self, name: str) -> np.ndarray:
         """Return the standard deviation over runs at N, shape (P,).
@@ -88,9 +92,8 @@ class Fluctuations(Answer):
         Raises:
             InputError: there is no such quantity.
         """
-        n, record = self._column(name), self._record
-        variance = np.array(record["covariance"])[:, n, n] / record["dimension"]
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        n = self._column(name)
+        return np.asarray(np.sqrt(np.maximum(self.covariance[:, n, n], 0.0) / self.dimension))
 
     def law(self, event: str) -> EventTimes:
         """Return the law of the time at which a condition first holds.

@@ -107,6 +107,8 @@ def gaussian_run(motion: Motion, alpha: Floats, begin: Floats) -> GaussianRun:
     Raises:
         InputError: The run ends early, or goes where its Jacobian is not finite.
     """
+    if alpha[-1] == 0.0:
+        return GaussianRun(alpha, motion.begin[None], begin[None], np.zeros((1, len(begin))), 0.0)
     nodes = _Nodes(motion, float(alpha[-1]))
     edges = np.union1d(nodes.alpha, alpha)
     linear, noise = nodes.linear.spline, nodes.noise.spline
