@@ -477,7 +477,7 @@ class Problem(Shown):
             >>> found.names, found.covariance.shape
             (['Q[1,1]', 'R[1,1]', 'generalization_error'], (5, 3, 3))
         """
-        study = self._timed(locals())
+        study = self._timed(locals()).with_end()
         from symderiv.api.results.fluctuations import fluctuations_at
 
         with naming_arguments():

@@ -142,7 +142,8 @@ class StudyFluctuations:
     def slopes(self) -> np.ndarray:
         """Derivatives of Q, R and v, as they are shown, by the coordinates, shape (shown, n)."""
         flat = self.motion.spread.T
-        return (self.order_parameters(flat) - self.order_parameters(0.0 * flat)).T
+        found: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
+        return found.T
 
     def order_parameters(self, states: np.ndarray) -> np.ndarray:
         """Return Q, R and v, as they are shown, at flat states, shape (P, shown)."""
@@ -170,7 +171,7 @@ class StudyFluctuations:
 
     def _error_slope(self, flat: np.ndarray, direction: np.ndarray) -> float:
         still = np.zeros(self.flow.parameters.size)
-        return self._varied.along(flat, direction, still).generalization_error
+        return self._varied.changes(flat, direction, still).generalization_error
 
     def gaps(self, condition: Condition, states: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return numbers that are positive where a condition holds, shape (P,)."""
@@ -190,7 +191,7 @@ class StudyFluctuations:
         still, here = np.zeros(self.flow.parameters.size), self._varied.observed(flat)
         slopes = np.array(
             [
-                condition.change(here, alpha, self._varied.along(flat, direction, still), 0.0)
+                condition.change(here, alpha, self._varied.changes(flat, direction, still), 0.0)
                 for direction in self.motion.spread.T
             ]
         )

@@ -109,22 +109,13 @@ class VariedFlow:
             for (name, direction), part in zip(self.directions.items(), parts, strict=True)
         }
 
-    def along(self, row: np.ndarray, state: np.ndarray, parameters: np.ndarray) -> Observed:
-        """Return the derivatives of order parameters and error along any flat direction."""
-        return self._changes(row, state, parameters)
-
     @property
     def _size(self) -> int:
         return int(self.flow.begin.size)
 
     def _packing(self, vector: str) -> Packing:
-        return self._packings[vector]
-
-    @cached_property
-    def _packings(self) -> dict[str, Packing]:
-        state, layout = self.flow.state, self.flow.layout
-        sizes = {"K": state.K, "M": state.M, "L": state.L}
-        return {name: Packing.of(layout, name, **sizes) for name in ("state", "parameters")}
+        state = self.flow.state
+        return Packing.of(self.flow.layout, vector, K=state.K, M=state.M, L=state.L)
 
     @cached_property
     def _packings(self) -> tuple[Packing, Packing]:

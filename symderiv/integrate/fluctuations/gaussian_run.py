@@ -204,7 +204,8 @@ class _Nodes:
         ):
             late = linear @ self.motion.rates(state)[self.motion.kept]
             found.append(self.motion.bending(state, sigma) / 2 - late / 2)
-        return CubicSpline(alpha, np.array(found) + steady)
+        push: Callable[[Floats], Floats] = CubicSpline(alpha, np.array(found) + steady)
+        return push
 
 
 class _Known:
