@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.biased_plateau import BiasedPlateau
     from symderiv.api.results.citations import Citation
     from symderiv.api.results.derived import LearningDerivation, Module
+    from symderiv.api.results.explained import Explanation
     from symderiv.api.results.exports import Export
     from symderiv.api.results.fits import Fit
     from symderiv.api.results.fluctuations import Fluctuations
@@ -68,7 +69,8 @@ class Problem(Shown):
 
     Args:
         [network]
-        inputs: an input model; 1000 independent coordinates of variance 1 when left out.
+        inputs: an input model, or the covariance of the inputs as a matrix, shape (N, N); 1000
+            independent coordinates of variance 1 when left out.
         [training]
         tasks: dictionaries with the keys of [[task]].
         [initial]
@@ -113,7 +115,7 @@ class Problem(Shown):
         student_weights: Weights = "1/sqrt(M)",
         teacher_weights: Weights = "1/sqrt(M)",
         train_second_layer: bool = False,
-        inputs: InputModel | None = None,
+        inputs: InputModel | Array | None = None,
         second_layer_learning_rate: float | None = None,
         order: Literal["full", "small-learning-rate"] = "full",
         weight_decay: float = 0.0,
@@ -236,7 +238,7 @@ class Problem(Shown):
         0.3
         """
         keys = {
-            key: value if key == "data" else _python(value, key)
+            key: _input_model(value) if key == "data" else _python(value, key)
             for key, value in by_key(changes).items()
         }
         with naming_arguments():
@@ -352,6 +354,37 @@ class Problem(Shown):
         with naming_arguments(initial="state"):
             study = study_at(self._study, alpha)
             return rates_at(study, start_of(study, order if order else state))
+
+    @following("deriving the equations")
+    def explain(self, name: str, state: Start | None = None) -> Explanation:
+        """Return the equation of one order parameter, or of the error, with all its means.
+
+        The equation is that of :attr:`equations`, with sums over units written out. Every mean in
+        it has its name, its value at the state and its closed form, by the Gaussian calculus of
+        :func:`symderiv.mean`.
+
+        Args:
+            name: ``"Q[1,2]"``, ``"R[1,1]"``, ``"v[1]"`` or ``"generalization_error"``; units are
+                counted from 1.
+            state: a state with the teachers and inputs; see ``initial`` of :meth:`solve`. The
+                start of the problem by default.
+
+        Raises:
+            InputError: there is no such order parameter, or it does not change.
+            NotYetError: a mean contains more than activations at fields without bias.
+
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.5)
+        >>> state = {"Q": [[0.5]], "R": [[0.2]], "T": [[1.0]]}
+        >>> found = problem.explain("generalization_error", state)
+        >>> [str(mean.closed_form) for mean in found.means.values()][0]
+        '2*asin(Q11/(Q11 + 1))/pi'
+        """
+        from symderiv.api.arguments.starts import start_of
+        from symderiv.api.results.explained import explained
+
+        with naming_arguments(initial="state"):
+            return explained(self._study, name, start_of(self._study, state))
 
     @following("deriving the equations")
     def rhs(self) -> RateFunction:
@@ -656,6 +689,9 @@ class Problem(Shown):
             wall_seconds over the lists. After an interrupt from the keyboard, the dataset contains
             what was computed.
 
+            Under the name ``symderiv`` it draws and saves itself: ``runs.symderiv.plot()``,
+            ``features()``, ``to_csv()`` and ``save(path)``.
+
         Raises:
             InputError: a value is not acceptable, or the results do not fit into memory.
 
@@ -665,6 +701,7 @@ class Problem(Shown):
         >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
         >>> dict(runs.generalization_error.sizes)
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
+        >>> axes = runs.symderiv.plot()
         """
         study = self._timed(locals()).with_end()
         from symderiv.api.results.ensembles import ensemble_of
@@ -1251,19 +1288,48 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
             {key: each if key == "data" else plain(each) for key, each in task.items()}
             for task in arguments["tasks"]
         ]
-    inputs = arguments["inputs"]
-    if inputs is not None:
-        from symderiv.problem.input_model import InputModel
-
-        if not isinstance(inputs, InputModel | Mapping):
-            raise InputError(
-                f"is {type(inputs).__name__}, not an input model; give sd.Isotropic(…), "
-                "sd.Spectrum(eigenvalues), sd.Covariance(matrix) or another",
-                argument="inputs",
-            )
-        tables["data"] = inputs
+    if arguments["inputs"] is not None:
+        tables["data"] = _input_model(arguments["inputs"])
     given_tables = ((name, arguments[name]) for name in ("time", "simulation"))
     return tables | {name: plain(dict(keys)) for name, keys in given_tables if keys is not None}
+
+
+def _input_model(given: Any) -> Any:
+    """Return what was given as inputs as an input model; a symmetric matrix is their covariance.
+
+    Raises:
+        InputError: it is neither a model nor a covariance.
+    """
+    from symderiv.problem.input_model import InputModel
+
+    if isinstance(given, InputModel | Mapping):
+        return given
+    models = "give sd.Isotropic(…), sd.Spectrum(eigenvalues), sd.Covariance(matrix) or another"
+    if not (hasattr(given, "shape") or isinstance(given, list | tuple)):
+        raise InputError(
+            f"is {type(given).__name__}, not an input model; {models}", argument="inputs"
+        )
+    import numpy as np
+
+    try:
+        matrix = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"is not a matrix of numbers; {models}", argument="inputs") from None
+    if matrix.ndim == 1:
+        mend = "eigenvalues are given as sd.Spectrum(eigenvalues)"
+    elif matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        mend = "a covariance is square, and samples are given as sd.Covariance(samples=array)"
+    elif not np.allclose(matrix, matrix.T, equal_nan=True):
+        raise InputError(
+            "is not symmetric, but a covariance is; samples are given as "
+            "sd.Covariance(samples=array)",
+            argument="inputs",
+        )
+    else:
+        from symderiv.problem.input_models import Covariance
+
+        return Covariance(matrix)
+    raise InputError(f"has the shape {matrix.shape}; {mend}", argument="inputs")
 
 
 _NO_KEYS = frozenset({"self", "rule", "inputs", "tasks", "time", "simulation"})

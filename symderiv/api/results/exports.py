@@ -12,10 +12,13 @@ import numpy as np
 
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.answer import Answer
+from symderiv.foundation.documents.document import Part, Verbatim
+from symderiv.foundation.documents.html_writer import fragment
 from symderiv.foundation.documents.latex_writer import starred
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
+from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
     from symderiv_codegen import Example, Program, Vector
@@ -27,6 +30,8 @@ __all__ = ["Export", "example_of", "export_of"]
 
 MOST_NUMBERS = 400
 """Of an example in an exported file; beyond it the example has isotropic inputs."""
+# Of a source, in its short form.
+_MOST_LINES = 5
 MOST_TIME = 10.0
 """Of an example."""
 
@@ -39,7 +44,6 @@ class Export(Answer):
     """
 
     _title = "Exported source"
-    _first = ("to", "path", "sha256", "lines")
 
     def __init__(self, record: dict[str, Any], text: str, source: str) -> None:
         super().__init__(record, text)
@@ -54,7 +58,18 @@ class Export(Answer):
 
     def _repr_html_(self) -> str | None:  # type: ignore[override]
         # None lets a notebook typeset the LaTeX instead
-        return None if self.to == "latex" else super()._repr_html_()
+        if self.to == "latex":
+            return None
+        return fragment(Part("", [Summary(self._title, self._rows()), Verbatim(self._source)]))
+
+    def _rows(self) -> list[tuple[str, object]]:
+        named = (("to", self.to), ("lines", self.lines), ("path", self.path))
+        return [(name, value) for name, value in named if value]
+
+    def _summary(self) -> Summary:
+        begins = [line.rstrip() for line in self._source.splitlines() if line.strip()][:_MOST_LINES]
+        more = [f"… .to_source() has all {self.lines} lines"] if self.lines > len(begins) else []
+        return Summary(self._title, self._rows(), [*begins, *more])
 
 
 def export_of(

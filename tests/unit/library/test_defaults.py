@@ -145,3 +145,11 @@ def test_calls_have_the_names_of_their_commands() -> None:
     problem = sd.Problem("erf", students=2, teachers=2, inputs=sd.PowerLaw(4, exponent=1.0))
     assert np.array_equal(problem.asymptotics().rates, problem.late().rates)
     assert sd.asymptotics is sd.late
+
+
+def test_inputs_may_be_the_matrix_of_their_covariance() -> None:
+    matrix = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.1], [0.0, 0.1, 0.7]])
+    stated = sd.Problem("linear", students=1, teachers=1, inputs=sd.Covariance(matrix))
+    for given in (matrix, matrix.tolist()):
+        assert sd.Problem("linear", students=1, teachers=1, inputs=given) == stated
+    assert sd.Problem("linear", students=1, teachers=1).replace(inputs=matrix) == stated

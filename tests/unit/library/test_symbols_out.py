@@ -125,3 +125,17 @@ def test_notebooks_typeset_checks_and_exports() -> None:
     source = PLAIN.export("latex")
     assert source._repr_html_() is None
     assert source._repr_latex_().startswith(r"\begin{align*}")
+
+
+def test_an_export_shows_its_text() -> None:
+    source = PLAIN.export("c")
+    shown = repr(source)
+    first = next(line for line in source.to_source().splitlines() if line.strip())
+    assert first[:60] in shown
+    assert f"all {source.lines} lines" in shown
+    page = source._repr_html_()
+    assert page is not None
+    assert "<pre><code>" in page
+    assert "right_hand_side" in page
+    # LaTeX is typeset instead
+    assert PLAIN.export("latex")._repr_html_() is None
