@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log"]
 _MOST_COLUMNS = 3
+
+# Inches: between axes and legend, where ticks and a label stand; a line of the legend; a handle; a
+# letter of its font.
+_BELOW, _LINE, _HANDLE, _LETTER = 0.52, 0.17, 0.42, 0.068
+_MARKUP = str.maketrans("", "", "${}_^\\")
 
 
 @dataclass(frozen=True)
@@ -72,15 +78,36 @@ def panel_figure(panels: Sequence[Panel]) -> Figure:
         rows = -(-len(panels) // columns)
         # the page shows every figure at one width: narrower panels keep letters readable
         width, height = {1: (7.4, 3.5), 2: (4.1, 3.2), 3: (3.0, 2.8)}[columns]
+        # each panel is as high as the highest with its legend below
+        lines = max(-(-_entries(panel) // _columns(panel, width)) for panel in panels)
+        height += _LINE * lines + (_LINE if lines else 0.0)
         figure, axes = _new(rows, columns, (width * columns, height * rows))
         for axis, panel in zip(axes.ravel(), panels, strict=False):
-            _draw(axis, panel)
+            _draw(axis, panel, _columns(panel, width))
         for axis in axes.ravel()[len(panels) :]:
             axis.set_visible(False)
         return figure
 
 
-def _draw(axis: Axes, panel: Panel) -> None:
+def _labels(panel: Panel) -> list[str]:
+    """Return the words of a panel's legend, without the commands of their mathematics."""
+    words = [line.label for line in panel.lines if line.label] + [said for _, said in panel.names]
+    return [re.sub(r"\\[a-zA-Z]+", "x", each).translate(_MARKUP) for each in words]
+
+
+def _entries(panel: Panel) -> int:
+    return len(_labels(panel))
+
+
+def _columns(panel: Panel, width: float) -> int:
+    """Return how many entries of the legend stand side by side in so many inches."""
+    longest = max(map(len, _labels(panel)), default=0)
+    return max(1, min(4, int(width / (_HANDLE + _LETTER * longest))))
+
+
+def _draw(axis: Axes, panel: Panel, columns: int) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
     numbers = [line.colour for line in panel.lines if line.colour is not None]
     shades = max(7, len(panel.lines) - len(numbers), *(number + 1 for number in numbers))
     free = 0
@@ -126,11 +153,17 @@ def _draw(axis: Axes, panel: Panel) -> None:
         for style, words in panel.names
     ]
     if handles:
+        figure: Any = axis.get_figure(root=True)
+        below = ScaledTranslation(0.0, -_BELOW, figure.dpi_scale_trans)
         axis.legend(
             handles=handles,
             fontsize=8.5,
             handlelength=1.6,
-            frameon=True,
-            framealpha=0.85,
-            edgecolor="none",
+            ncols=columns,
+            columnspacing=1.0,
+            frameon=False,
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            bbox_transform=axis.transAxes + below,
+            borderaxespad=0.0,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.plots import colour
 
 if TYPE_CHECKING:
@@ -28,5 +28,5 @@ def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = 
         axis.errorbar(curve["alpha"], curve["data"], yerr=errors, fmt="o", ms=3, color=own)
         axis.plot(curve["alpha"], curve["fit"], color=own, label=name)
     axis.set_xlabel("α")
-    axis.legend(frameon=False)
+    beside(axis, axis.get_legend_handles_labels()[0])
     return axis

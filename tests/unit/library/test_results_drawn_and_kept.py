@@ -17,6 +17,8 @@ import symderiv as sd
 from symderiv.foundation.errors import RunWarning
 from symderiv.show.plots.cells import cell_edges, draw_cells
 from symderiv.show.plots.curves import Curve, StudyCase
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
+from symderiv.show.plots.fit_plots import fit_axes
 from symderiv.show.plots.plots import error_figure, exponent_figure, overlap_figure
 
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))
@@ -208,3 +210,23 @@ def test_legends_of_reports_are_over_no_axes(draw: Any, count: int) -> None:
     growing = np.ones((50, 3, 3)) * alpha[:, None, None]
     curve = Curve(alpha, np.exp(-alpha) + 0.01, growing, growing, np.eye(3), v=growing[:, 0])
     apart(draw([StudyCase(f"η = {n}", {}, curve) for n in range(count)]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_legends_of_panels_are_below_their_axes(count: int) -> None:
+    x = np.geomspace(0.01, 100, 20)
+    lines = [Line(x, np.exp(-x / n), rf"$\eta = 0.{n}$, as printed") for n in range(1, 6)]
+    panels = [Panel(lines[: n + 2], xscale="log", names=[("--", "limit")]) for n in range(count)]
+    figure = panel_figure(panels)
+    apart(figure)
+    for each in figure.axes:
+        if each.get_legend() is not None:
+            label = each.xaxis.label.get_window_extent()
+            assert each.get_legend().get_window_extent().y1 <= label.y0 + 1.0
+
+
+def test_the_legend_of_a_fit_is_beside_its_axes() -> None:
+    curve = {"alpha": [1.0, 2.0], "data": [0.5, 0.2], "fit": [0.5, 0.2]}
+    drawn = fit_axes({"generalization_error": curve, "Q[1,1]": curve})
+    FigureCanvasAgg(drawn.figure)
+    apart(drawn.figure)
