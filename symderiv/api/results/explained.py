@@ -270,7 +270,7 @@ def _value(rates: Rates, letter: str, place: tuple[int, ...], equation: sp.Expr)
         return np.array(rates.generalization_error)
     modes = {"Q": rates.d_student_overlap, "R": rates.d_cross_overlap}
     if letter in modes and equation.has(s.k):
-        return np.array(modes[letter][(slice(None), *place)])
+        return np.array(modes[letter].transpose(1, 2, 0)[place])
     return np.array(getattr(rates, f"d{letter}")[place])
 
 

@@ -1,0 +1,84 @@
+"""Pages of 375 pixels: nothing leaves the window, and no number is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.narrow import BROWSER, misplaced
+from unit.report.synthetic import case, plateau_curve
+
+import symderiv as sd
+from symderiv.show.pages.gallery import Entry, compared, gallery_page
+from symderiv.show.pages.page import study_page, svg_bytes
+from symderiv.show.plots import plots
+from symderiv.show.plots.claims import findings
+from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
+
+pytestmark = pytest.mark.skipif(not BROWSER, reason="no browser is installed")
+
+LINEAR = sd.Problem("linear", students=2, teachers=3, time={"end": 20.0, "points": 9})
+
+
+def study(folder: Path) -> str:
+    found = [
+        findings(
+            case(f"η = {rate}, N = 1000", {"training.learning_rate": rate}, plateau_curve(9.0))
+        )
+        for rate in (0.123456789, 1.23456789e-5, 3.0)
+    ]
+    figures = {"error": svg_bytes(plots.error_figure([each.case for each in found]))}
+    derivation = sd.derive("relu").derivation
+    name = "a-file-with-a-name-that-is-longer-than-the-page-is-wide-and-has-no-space.nc"
+    return study_page(
+        title="A study with a title that needs more than one line of such a narrow page",
+        subtitle="who learns what",
+        found=found,
+        figures=figures,
+        derivation=derivation,
+        study_text=LINEAR.to_toml(),
+        files=[name],
+    )
+
+
+def sweep(folder: Path) -> str:
+    found = LINEAR.sweep(
+        learning_rate=[0.123456789, 1.0], seed=[0, 1], output=folder / "s.zarr", progress=False
+    )
+    return found.page(folder / "s.html").read_text(encoding="utf-8")
+
+
+def gallery(folder: Path) -> str:
+    figure = panel_figure([Panel([Line([0.0, 1.0], [1.0, 2.0], "exact")])] * 3)
+    statements = [compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
+    words = ["L = 1, 4, 16, 64, 256; β = 0.25; η = 0.1, 0.2, 0.4; N = 1 000 000"]
+    entry = Entry("12", "A figure of three panels", words, figure, "Lines: exact.", statements)
+    return gallery_page("A gallery", "of figures", [entry], [("13", "its data are not there")])
+
+
+def derivation(folder: Path) -> str:
+    return sd.derive("relu", teacher_activation="erf").to_html()
+
+
+def ledger(folder: Path) -> str:
+    return (Path(__file__).parents[3] / "docs" / "ledger.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize(
+    "make", [study, sweep, gallery, derivation, ledger], ids=lambda made: made.__name__
+)
+def test_a_page_of_375_pixels_shows_all_of_itself(
+    make: Callable[[Path], str], tmp_path: Path
+) -> None:
+    assert misplaced(make(tmp_path), tmp_path) == []
+
+
+def test_what_is_cut_or_leaves_the_page_is_found(tmp_path: Path) -> None:
+    wide = "<div style='width:500px'>1.2345</div>"
+    cut = "<div style='width:50px;overflow:hidden;white-space:nowrap'>123456789012345</div>"
+    scrolls = "<div style='overflow-x:auto'><div style='width:500px'>1.2</div></div>"
+    assert any("leaves the page" in line for line in misplaced(wide, tmp_path))
+    assert [line[:3] for line in misplaced(cut, tmp_path)] == ["cut"]
+    assert misplaced(scrolls, tmp_path) == []
