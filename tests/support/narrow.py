@@ -10,9 +10,8 @@ import subprocess
 from pathlib import Path
 
 #: Browsers that print a page's elements after its scripts ran.
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, NAMES)), "")
 
 _MEASURE = """
 const page = document.getElementById("page");
@@ -31,8 +30,8 @@ page.addEventListener("load", () => {
     const words = each.tagName + ": " + (each.textContent || "").trim().slice(0, 60);
     // a folded line ends in an ellipsis and is whole when it is opened
     const folded = style.textOverflow === "ellipsis" && each.closest("details:not([open])");
-    if (!folded && ["hidden", "clip"].includes(style.overflowX) && each.scrollWidth > each.clientWidth + 1
-        && style.position !== "absolute" && box.width > 2)
+    const hides = ["hidden", "clip"].includes(style.overflowX) && style.position !== "absolute";
+    if (hides && !folded && each.scrollWidth > each.clientWidth + 1 && box.width > 2)
       found.push("cut, " + words);
     if (["TD", "TH"].includes(each.tagName) && each.scrollWidth > each.clientWidth + 1)
       found.push("wider than its cell, " + words);
@@ -56,9 +55,9 @@ def misplaced(page: str, folder: Path, width: int = 375) -> list[str]:
     text = json.dumps(page).replace("<", "\\u003c")
     around = folder / "around.html"
     around.write_text(
-        f'<!doctype html><meta charset="utf-8"><body><iframe id="page" width="{width}" height="800" '
-        f'style="border:0"></iframe><script type="application/json" id="text">{text}</script>'
-        f"<script>{_MEASURE}</script>",
+        '<!doctype html><meta charset="utf-8"><body>'
+        f'<iframe id="page" width="{width}" height="800" style="border:0"></iframe>'
+        f'<script type="application/json" id="text">{text}</script><script>{_MEASURE}</script>',
         encoding="utf-8",
     )
     quiet = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000")
