@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.progress import Progress
+from symderiv.foundation.progress import Progress, following
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
 if TYPE_CHECKING:
     from symderiv.api.results.jacobian import Jacobian, Linearisation
     from symderiv.api.results.mapped import Quantity
+    from symderiv.api.results.system_points import SystemFixedPoints
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
@@ -65,6 +66,35 @@ class System(stated_system.StatedSystem):
         from symderiv.api.results.jacobian import system_linearised
 
         return system_linearised(self.solver, state, parameters)
+
+    @following("looking for fixed points")
+    def fixed_points(
+        self, initial: Mapping[str, Any], *, starts: int = 12, **parameters: Any
+    ) -> SystemFixedPoints:
+        """Return the fixed points of the equations that are found, with their stability.
+
+        Newton's method, with the generated Jacobian where means are closed, starts from the given
+        state, from drawn states and from slow states of trajectories, in the whole and in every
+        space of states that exchanges and signs of members leave alone. Points that these take to
+        each other are one. Nothing proves that all points were found.
+
+        Args:
+            initial: A state as in :meth:`rates`, with the fixed vectors.
+            starts: Drawn states in each invariant space, at least 1; ten times as many in the
+                whole.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            See :class:`symderiv.api.results.system_points.SystemFixedPoints`; in doubles.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown.
+            NotYetError: Time occurs in the equations, or they have too many symmetries.
+        """
+        from symderiv.api.results.system_points import system_fixed_points
+
+        return system_fixed_points(self.solver, initial, starts, parameters)
 
     def sweep(
         self,

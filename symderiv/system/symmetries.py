@@ -14,7 +14,7 @@ from symderiv.foundation.packing import orbits
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = ["Exchange", "classes_of", "exchanges_of"]
+__all__ = ["Exchange", "classes_of", "drawn_state", "exchanges_of", "renamed_fields", "signs_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
     for name, each in members.items():
         if len(each) > 1:
             sizes.setdefault(len(each), []).append(name)
-    samples = [_general(solver, constants, seed) for seed in range(_SAMPLES)]
+    samples = _samples(solver, constants)
     found: list[Exchange] = []
     for size, names in sizes.items():
         left = list(names)
@@ -109,7 +109,7 @@ def _order(
         moved |= {each[i]: each[j], each[j]: each[i]}
     packing = layout.packing(vector)
     order = np.arange(packing.size)
-    for place, other in _renamed(solver, moved):
+    for place, other in renamed_fields(solver, moved):
         if place in packing.slices:
             if other not in packing.slices:
                 return None
@@ -117,7 +117,7 @@ def _order(
     return order
 
 
-def _renamed(solver: Solver, moved: dict[Any, Any]) -> Iterator[tuple[str, str]]:
+def renamed_fields(solver: Solver, moved: dict[Any, Any]) -> Iterator[tuple[str, str]]:
     """Yield the names of arrays with those that stand in their place."""
     closed = solver.closed
     for a, b in closed.pairs:
@@ -136,10 +136,63 @@ def _same(
     return bool(np.max(np.abs(other - rates[order])) <= _SAME_RATES * np.max(np.abs(rates)))
 
 
-def _general(solver: Solver, constants: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return a state of drawn vectors beside the fixed ones, and its rates."""
+def signs_of(solver: Solver, constants: Floats) -> list[Floats]:
+    """Return the changes of sign of members that leave the equations alone, as factors of the
+    entries of a state, shape (n,).
+
+    A member is one of a family of vectors, with the scalar of the same number or without.
+    """
     layout, closed = solver.layout, solver.closed
-    drawn = np.random.default_rng(seed)
+    samples, found = _samples(solver, constants), []
+    scalars: list[tuple[Any, ...]] = [(), *layout.scalars.values()]
+    for members in layout.families.values():
+        for others in (each for each in scalars if len(each) in (0, len(members))):
+            for number, vector in enumerate(members):
+                turned = {vector, *others[number : number + 1]}
+                factors = []
+                for kind in ("state", "parameters"):
+                    packing = layout.packing(kind)
+                    factor = np.ones(packing.size)
+                    for a, b in closed.pairs:
+                        if overlap_name((a, b)) in packing.slices:
+                            sign = (-1.0) ** ((a in turned) + (b in turned))
+                            factor[packing.slices[overlap_name((a, b))]] *= sign
+                    for symbol in layout.symbols.scalars:
+                        if symbol in turned and scalar_name(symbol) in packing.slices:
+                            factor[packing.slices[scalar_name(symbol)]] *= -1.0
+                    factors.append(factor)
+                own, fixed = factors
+                if np.any(fixed * constants != constants) or np.all(own == 1.0):
+                    continue
+                if all(_turned(solver, constants, own, *sample) for sample in samples):
+                    found.append(own)
+    return found
+
+
+def _turned(
+    solver: Solver, constants: Floats, factor: Floats, state: Floats, rates: Floats
+) -> bool:
+    other = np.empty_like(rates)
+    solver.right_hand_side(0.0, state * factor, solver.layout.sizes, constants, other)
+    return bool(np.max(np.abs(other - rates * factor)) <= _SAME_RATES * np.max(np.abs(rates)))
+
+
+def _samples(solver: Solver, constants: Floats) -> list[tuple[Floats, Floats]]:
+    """Return states in general position with their rates."""
+    found = []
+    for seed in range(_SAMPLES):
+        state = drawn_state(solver, constants, np.random.default_rng(seed))
+        rates = np.empty_like(state)
+        solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
+        found.append((state, rates))
+    return found
+
+
+def drawn_state(
+    solver: Solver, constants: Floats, drawn: np.random.Generator, scale: float = 0.8
+) -> Floats:
+    """Return a state of drawn vectors of about this length beside the fixed ones."""
+    layout, closed = solver.layout, solver.closed
     vectors = layout.statement.vectors
     fixed = [v for v in vectors if (v, v) not in closed.moving]
     given = layout.packing("parameters").views(constants)
@@ -158,9 +211,7 @@ def _general(solver: Solver, constants: Floats, seed: int) -> tuple[Floats, Floa
         }
         for v in vectors:
             if v not in place:
-                place[v] = drawn.normal(size=room) * 0.8 / np.sqrt(room)
+                place[v] = drawn.normal(size=room) * scale / np.sqrt(room)
         for a, b in closed.moving:
             views[overlap_name((a, b))][k] = place[a] @ place[b]
-    rates = np.empty_like(state)
-    solver.right_hand_side(0.0, state, layout.sizes, constants, rates)
-    return state, rates
+    return state

@@ -22,7 +22,7 @@ from symderiv.system.closed_motion import overlap_name
 from symderiv.system.symmetries import Exchange, classes_of, exchanges_of
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemPlateau", "plateau_of"]
+__all__ = ["SystemPlateau", "held_places", "plateau_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def _symmetric_flow(
     solver: Solver, start: Floats, constants: Floats, exchanges: Sequence[Exchange]
 ) -> SymmetricFlow:
     """Return the flow of a system with the symmetric states in it."""
-    layout, held, begin = solver.layout, _held(solver), start.copy()
+    layout, held, begin = solver.layout, held_places(solver), start.copy()
     for place, value in held.items():
         if value is not None:
             begin[place] = value
@@ -166,7 +166,7 @@ def _coinciding(
     return np.asarray(np.unique(labels, return_inverse=True)[1])
 
 
-def _held(solver: Solver) -> dict[int, float | None]:
+def held_places(solver: Solver) -> dict[int, float | None]:
     """Return the places of a state that constraints hold, with their values if these are known."""
     layout, closed = solver.layout, solver.closed
     slices = layout.packing("state").slices

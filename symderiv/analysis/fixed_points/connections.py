@@ -94,7 +94,7 @@ def _departures(flow: UnitFlow, slopes: Floats, point: Found) -> Iterator[tuple[
 
 def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Floats]:
     """Yield directions in a space of several that some exchange leaves alone, one per exchange."""
-    orders, signs, *_ = flow.group
+    orders, signs = flow.elements
     for number in point.kept if basis.shape[1] > 1 else ():
         moved = signs[number][:, None] * basis[orders[number]]
         values, vectors = np.linalg.eig(basis.T @ moved)
@@ -128,7 +128,7 @@ def _arrival(
 
 
 def _projector(flow: UnitFlow, start: Floats) -> Floats:
-    orders, signs, *_ = flow.group
+    orders, signs = flow.elements
     kept = np.flatnonzero(np.max(np.abs(flow.images(start) - start), axis=1) < _SYMMETRIC)
     identity = np.eye(start.size)
     return np.asarray(np.mean([signs[g][:, None] * identity[orders[g]] for g in kept], axis=0))

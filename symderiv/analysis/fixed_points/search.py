@@ -17,8 +17,7 @@ import numpy.typing as npt
 from scipy.integrate import solve_ivp
 from scipy.optimize import root
 
-from symderiv.analysis.fixed_points.unit_flow import SAME, UnitFlow
-from symderiv.foundation.packing import families_of
+from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
 
 __all__ = ["Found", "found_points", "measured", "newton", "spaces_of"]
 
@@ -72,7 +71,7 @@ class Found:
 
 
 def found_points(
-    flow: UnitFlow,
+    flow: ExchangedFlow,
     jacobian: Jacobian,
     given: Sequence[Floats] = (),
     starts: int = 12,
@@ -106,7 +105,7 @@ def found_points(
     return found
 
 
-def measured(flow: UnitFlow, jacobian: Jacobian, values: Floats) -> Found | None:
+def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found | None:
     """Return what is known of a fixed point, None where the flow is not smooth."""
     chosen, orbit, kept = flow.canonical(values)
     slopes = jacobian(chosen)
@@ -118,7 +117,7 @@ def measured(flow: UnitFlow, jacobian: Jacobian, values: Floats) -> Found | None
     return Found(chosen, orbit, kept, residual, rates[order])
 
 
-def newton(flow: UnitFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
+def newton(flow: ExchangedFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
     """Return the root that is reached inside a space, None if there is none."""
     inner = basis.T @ start
     with np.errstate(all="ignore"):
@@ -142,7 +141,7 @@ def newton(flow: UnitFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> 
     return values if still and scale < _LARGE else None
 
 
-def _slow_states(flow: UnitFlow, start: Floats) -> Iterator[Floats]:
+def _slow_states(flow: ExchangedFlow, start: Floats) -> Iterator[Floats]:
     """Yield the states of a trajectory at which its rates are least for a while, and its end."""
     times = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 80)])
     with np.errstate(all="ignore"):
@@ -159,13 +158,13 @@ def _slow_states(flow: UnitFlow, start: Floats) -> Iterator[Floats]:
             yield rows[n]
 
 
-def spaces_of(flow: UnitFlow) -> list[Floats]:
+def spaces_of(flow: ExchangedFlow) -> list[Floats]:
     """Return bases of the whole and of all invariant spaces, shapes (n, m), largest m last.
 
     Groups of exchanges are those that one or two of them generate.
     """
     n = flow.place.size
-    orders, signs, *_ = flow.group
+    orders, signs = flow.elements
     identity = np.eye(n)
     matrices = [sign[:, None] * identity[order] for order, sign in zip(orders, signs, strict=True)]
     random = np.random.default_rng(3)
@@ -174,7 +173,7 @@ def spaces_of(flow: UnitFlow) -> list[Floats]:
         pairs = [pairs[k] for k in random.choice(len(pairs), _PAIRS, replace=False)]
     kept = [[identity - matrix] for matrix in matrices]
     kept += [[identity - matrices[a], identity - matrices[b]] for a, b in pairs]
-    merged = [None, *_merged(flow)]
+    merged = [None, *flow.merged()]
     found: dict[tuple[bytes, ...], Floats] = {}
     for one in merged:
         for conditions in kept:
@@ -188,43 +187,6 @@ def spaces_of(flow: UnitFlow) -> list[Floats]:
             key = min(np.round(each, 6).__add__(0.0).tobytes() for each in images)
             found.setdefault((key,), basis)
     return sorted(found.values(), key=lambda basis: basis.shape[1])
-
-
-def _merged(flow: UnitFlow) -> Iterator[Floats]:
-    """Yield projectors on states in which some students are one vector, for all partitions."""
-    K = flow.sizes["K"]
-    for labels in _partitions(K):
-        first = np.array([labels.index(label) for label in labels])
-        if len(set(labels)) == K:
-            continue
-        classes: dict[tuple[object, ...], list[int]] = {}
-        places = np.full(flow.begin.size, -1)
-        places[flow.place] = np.arange(flow.place.size)
-        for name, entries in flow.packing(0).views(places).items():
-            axes = flow.axes[0][name]
-            for index, number in np.ndenumerate(entries):
-                if number < 0:
-                    continue
-                units = [
-                    int(first[i]) if axis == "K" else i for i, axis in zip(index, axes, strict=True)
-                ]
-                if families_of(name)[:1] == families_of(name)[1:]:
-                    units[:2] = sorted(units[:2])
-                classes.setdefault((name, *units), []).append(int(number))
-        projector = np.zeros((flow.place.size, flow.place.size))
-        for members in classes.values():
-            projector[np.ix_(members, members)] = 1 / len(members)
-        yield projector
-
-
-def _partitions(size: int) -> Iterator[list[int]]:
-    """Yield all ways to put units into classes, as the class of each."""
-    if size == 1:
-        yield [0]
-        return
-    for labels in _partitions(size - 1):
-        for label in range(max(labels) + 2):
-            yield [*labels, label]
 
 
 def _kernel(conditions: Floats) -> Floats:

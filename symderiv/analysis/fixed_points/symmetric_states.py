@@ -160,7 +160,7 @@ class SymmetricStates:
 
 def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:
     """Return whether a symmetry takes a space into another; bases of shapes (n, m)."""
-    orders, signs, *_ = flow.group
+    orders, signs = flow.elements
     for order, sign in zip(orders, signs, strict=True):
         image = sign[:, None] * inner[order]
         if np.max(np.abs(image - outer @ (outer.T @ image))) < 1e-9:

@@ -16,22 +16,21 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partitions
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of
 
-__all__ = ["SAME", "UnitFlow", "exchanged"]
+__all__ = ["UnitFlow", "exchanged"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 _MOST_ELEMENTS = 50_000
 _COMMUTES = 1e-8
-#: Two states closer than this, in units of the larger, are one.
-SAME = 1e-6
 
 
 @dataclass(frozen=True)
-class UnitFlow:
+class UnitFlow(ExchangedFlow):
     """A flow of packed states, in the coordinates that move independently: Q_ij once for i ≤ j.
 
     Attributes:
@@ -244,27 +243,36 @@ class UnitFlow:
         order = np.searchsorted(self.place, once[places[self.place]])
         return order, signs[self.place]
 
-    def images(self, values: Floats) -> Floats:
-        """Return all images of coordinates, shape (g, n)."""
-        orders, signs, *_ = self.group
-        return np.asarray(signs * values[orders])
+    @property
+    def elements(self) -> tuple[Labels, Floats]:
+        return self.group[0], self.group[1]
 
-    def canonical(self, values: Floats) -> tuple[Floats, int, Labels]:
-        """Return the chosen one of all images, how many there are, and which symmetries keep it.
-
-        The chosen image is the largest, entry by entry in order, of rounded numbers.
-        """
-        images = self.images(values)
-        rounded = np.round(images, 5) + 0.0
-        chosen = images[np.lexsort(-rounded.T[::-1])[0]]
-        near = np.max(np.abs(self.images(chosen) - chosen), axis=1)
-        kept = np.flatnonzero(near < SAME * (1 + np.max(np.abs(chosen))))
-        return chosen, len(images) // len(kept), kept
-
-    def same(self, first: Floats, second: Floats, tolerance: float = SAME) -> bool:
-        """Return whether a symmetry takes one of two states to the other."""
-        apart = np.min(np.max(np.abs(self.images(first) - second), axis=1))
-        return bool(apart < tolerance * (1 + np.max(np.abs(second))))
+    def merged(self) -> Iterator[Floats]:
+        """Yield projectors on states in which some students are one vector, for all partitions."""
+        K = self.sizes["K"]
+        for labels in partitions(K):
+            first = np.array([labels.index(label) for label in labels])
+            if len(set(labels)) == K:
+                continue
+            classes: dict[tuple[object, ...], list[int]] = {}
+            places = np.full(self.begin.size, -1)
+            places[self.place] = np.arange(self.place.size)
+            for name, entries in self.packing(0).views(places).items():
+                axes = self.axes[0][name]
+                for index, number in np.ndenumerate(entries):
+                    if number < 0:
+                        continue
+                    units = [
+                        int(first[i]) if axis == "K" else i
+                        for i, axis in zip(index, axes, strict=True)
+                    ]
+                    if families_of(name)[:1] == families_of(name)[1:]:
+                        units[:2] = sorted(units[:2])
+                    classes.setdefault((name, *units), []).append(int(number))
+            projector = np.zeros((self.place.size, self.place.size))
+            for members in classes.values():
+                projector[np.ix_(members, members)] = 1 / len(members)
+            yield projector
 
 
 def exchanged(orders: Labels) -> list[list[int]]:

@@ -36,6 +36,7 @@ __all__ = [
     "symmetric_directions",
     "system_jacobian",
     "system_linearised",
+    "system_slopes",
 ]
 
 _DOUBLE, _MOST_DIGITS = 15, 1000
@@ -326,6 +327,43 @@ def _point_of_study(study: Study, state: Start | None, moving: tuple[str, ...]) 
     )
 
 
+def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the derivatives of all rates by all entries of a state, shape (n, n), at constants.
+
+    Raises:
+        NotYetError: A mean is an integral.
+    """
+    evaluated = _compiled_tangent(solver, ())
+    size = solver.layout.packing("state").size
+
+    def slopes(state: np.ndarray) -> np.ndarray:
+        given, found = np.concatenate([state, constants]), np.empty((size, size))
+        for direction, row in zip(np.eye(size), found, strict=True):
+            evaluated(0.0, direction, solver.layout.sizes, given, row)
+        return found.T
+
+    return slopes
+
+
+def _system_tangent(solver: Solver, moving: tuple[str, ...]) -> Program:
+    from symderiv_codegen import ProgramError, tangent
+
+    try:
+        return tangent(solver.closed.program, moving)
+    except ProgramError as error:
+        raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
+
+
+def _compiled_tangent(solver: Solver, moving: tuple[str, ...]) -> Callable[..., None]:
+    from symderiv_codegen import print_fast
+
+    from symderiv.storage.kernels import kept_module
+
+    text = print_fast(_system_tangent(solver, moving))
+    found: Callable[..., None] = kept_module(text).specialised(1)
+    return found
+
+
 def _point_of_system(
     solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any], moving: tuple[str, ...]
 ) -> _Point:
@@ -335,23 +373,6 @@ def _point_of_system(
     rates = np.empty_like(begin)
     solver.right_hand_side(0.0, begin, layout.sizes, constants, rates)
     packing, fixed = layout.packing("state"), layout.packing("parameters")
-
-    def program() -> Program:
-        from symderiv_codegen import ProgramError, tangent
-
-        try:
-            return tangent(solver.closed.program, moving)
-        except ProgramError as error:
-            raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
-
-    def compiled() -> Callable[..., None]:
-        from symderiv_codegen import print_fast
-
-        from symderiv.storage.kernels import kept_module
-
-        found: Callable[..., None] = kept_module(print_fast(program())).specialised(1)
-        return found
-
     return _Point(
         begin,
         constants,
@@ -360,8 +381,8 @@ def _point_of_system(
         (layout.sizes, {"L": layout.classes, "I": 1}),
         packing,
         Packing({name: fixed.shapes[name] for name in moving}),
-        program,
-        compiled,
+        partial(_system_tangent, solver, moving),
+        partial(_compiled_tangent, solver, moving),
     )
 
 

@@ -95,5 +95,5 @@ def test_what_has_no_symmetric_state_is_refused() -> None:
     Q = sd.System()
     y, u = Q.inputs("x"), Q.vectors("u", 2)
     Q.update({u: Q.alpha * (u @ y) * y})
-    with pytest.raises(NotYetError, match="without time"):
+    with pytest.raises(NotYetError, match="depend on time"):
         Q.plateau({"u.u": np.eye(2)})
