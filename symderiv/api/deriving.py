@@ -124,8 +124,8 @@ def _problem(
     if study is not None:
         given = {"activation": activation, "teacher_activation": teacher_activation}
         changes |= {key: value for key, value in given.items() if value is not None}
-        found = Problem.from_toml(study)
-        return found.replace(**changes) if changes else found
+        problem = Problem.from_toml(study)
+        return problem.replace(**changes) if changes else problem
     if activation is None:
         raise InputError("is missing; give an activation, or a study", argument="activation")
     if teacher_activation is not None:

@@ -520,20 +520,24 @@ class Problem(Shown):
         return found
 
     def _finished(
-        self, found: Result, study: Study, initial: Start | None, output: str | PathLike[str] | None
+        self,
+        result: Result,
+        study: Study,
+        initial: Start | None,
+        output: str | PathLike[str] | None,
     ) -> Result:
         """Return a result that knows its problem, and warn of what is wrong with it."""
-        found = replaced(
-            found,
+        result = replaced(
+            result,
             by_default=study.by_default(
                 started=initial is not None, sized=isinstance(initial, Mapping) and "J" in initial
             ),
             origin=self._of(study, self._path),
         )
-        for message in dict.fromkeys((*found.warnings, found.failure())):
+        for message in dict.fromkeys((*result.warnings, result.failure())):
             if message is not None:
                 warnings.warn(message, RunWarning, stacklevel=4)
-        return found if output is None else found.save(output)
+        return result if output is None else result.save(output)
 
     def fit(
         self,
@@ -772,7 +776,7 @@ class Problem(Shown):
             if asked:
                 own = study.simulation.model_dump(exclude_unset=True)
                 study = study.changed({"simulation": given({**own, **asked})})
-            found = simulate(
+            simulation = simulate(
                 study,
                 start=at_rest(study, start_of(study, initial)),
                 workers=workers,
@@ -780,7 +784,7 @@ class Problem(Shown):
                 notice=notice,
                 checkpoint=checkpoint,
             )
-        return self._finished(found, study, initial, output)
+        return self._finished(simulation, study, initial, output)
 
     def study(
         self,
@@ -863,7 +867,7 @@ class Problem(Shown):
         from symderiv.sweeps.sweep import run_sweep
 
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
-        found = run_sweep(
+        sweep = run_sweep(
             self._study.with_end(),
             _lists_of(over, lists),
             store,
@@ -873,8 +877,8 @@ class Problem(Shown):
             progress=progress,
             notice=notice,
         )
-        _warn_of(found.failure())
-        return found
+        _warn_of(sweep.failure())
+        return sweep
 
     def map(
         self,
@@ -1211,14 +1215,14 @@ def _lists_of(
     Raises:
         InputError: a key has no list, or is given twice.
     """
-    found = {**(over or {})}
+    lists = {**(over or {})}
     for name, values in named.items():
         if not hasattr(values, "__iter__") or isinstance(values, Mapping):
             raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
-        if study_key(name) in {study_key(key) for key in found}:
+        if study_key(name) in {study_key(key) for key in lists}:
             raise InputError("is given twice, also in over; remove one", argument=name)
-        found[name] = values
-    return found
+        lists[name] = values
+    return lists
 
 
 def _own_key(name: str) -> str:

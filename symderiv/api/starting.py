@@ -41,13 +41,13 @@ QUESTIONS: Final = (
 def templates() -> dict[str, str]:
     """Return the first line of every template of a study, by its name."""
     folder = resources.files("symderiv.api").joinpath("templates")
-    found = {}
+    texts = {}
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         name, _, ending = file.name.rpartition(".")
         if ending == "toml":
             first = file.read_text(encoding="utf-8").partition("\n")[0]
-            found[name] = first.removeprefix("# ")
-    return found
+            texts[name] = first.removeprefix("# ")
+    return texts
 
 
 def study_from_template(

@@ -30,8 +30,8 @@ def plateau(
     with status("Deriving the plateau", quiet=json_):
         import symderiv
 
-        found = symderiv.plateau(**asked)
-    shown(found, json_, plot=figure)
+        result = symderiv.plateau(**asked)
+    shown(result, json_, plot=figure)
 
 
 @calling("api/results/late:late")
@@ -48,8 +48,8 @@ def asymptotics(
     with status("Linearising around perfect learning", quiet=json_):
         import symderiv
 
-        found = symderiv.late(**asked)
-    shown(found, json_, plot=figure)
+        result = symderiv.late(**asked)
+    shown(result, json_, plot=figure)
 
 
 @calling("api/results/linear:linear")
@@ -65,8 +65,8 @@ def linear(
     with status("Computing", quiet=json_):
         import symderiv
 
-        found = symderiv.linear(**asked)
-    shown(found, json_, plot=figure)
+        curve = symderiv.linear(**asked)
+    shown(curve, json_, plot=figure)
 
 
 def _lengths(text: str) -> list[Any]:
@@ -121,10 +121,10 @@ def localise(
     moving = None if animation is None else Output(animation, "html", force=force)
     import symderiv
 
-    found = symderiv.localise(**asked, progress=False if json_ else None)
+    fields = symderiv.localise(**asked, progress=False if json_ else None)
     if moving is not None:
-        found.animate(moving)
-    shown(found, json_, plot=figure, animation=moving)
+        fields.animate(moving)
+    shown(fields, json_, plot=figure, animation=moving)
 
 
 @calling("api/problem:Problem.fixed_points", but=("initial", "follow"))
@@ -150,8 +150,8 @@ def fixed_points(
 
         follow = ends_of([continue_]) if continue_ else None
         problem = stated_problem(study, set_, timed=False)
-        found = problem.fixed_points(**asked, follow=follow)
-    shown(found, json_, plot=figure)
+        points = problem.fixed_points(**asked, follow=follow)
+    shown(points, json_, plot=figure)
 
 
 @calling("api/problem:Problem.optimise", but=("initial",), read={"bounds": _two_numbers})
@@ -193,5 +193,5 @@ def one_step(
     import symderiv
 
     setting = symderiv.OneStep.from_toml(study)
-    found = (setting.quick() if quick else setting).run(progress=bars(json_))
-    shown(found, json_, plot=figure)
+    result = (setting.quick() if quick else setting).run(progress=bars(json_))
+    shown(result, json_, plot=figure)

@@ -208,12 +208,12 @@ def _words(docstring: str) -> dict[str, str]:
     """Return what the section Args says of each argument, as plain sentences."""
     section = docstring.partition("Args:\n")[2].partition("\n\n")[0]
     entries = re.findall(r"^    (\S[^:]*): (.*(?:\n {5,}.*)*)", section, re.MULTILINE)
-    found: dict[str, str] = {}
+    help_of: dict[str, str] = {}
     for names, text in entries:
         plain = re.sub(r":\w+:`~?([^`]*)`|``", lambda match: match[1] or "", " ".join(text.split()))
         first = plain.split()[0].rstrip(",;")
         # letters of mathematics stay what they are
         word = first.isascii() and (len(first) > 1 or first == "a")
         shown = plain[0].upper() + plain[1:] if word else plain
-        found |= dict.fromkeys(names.split(", "), shown)
-    return found
+        help_of |= dict.fromkeys(names.split(", "), shown)
+    return help_of

@@ -59,13 +59,13 @@ def derive(
     with status("Deriving the order-parameter equations", quiet=json_):
         import symderiv
 
-        found = symderiv.derive(**asked)
+        derivation = symderiv.derive(**asked)
     if format is Format.json:
-        emit_json(found.to_dict(), file)
+        emit_json(derivation.to_dict(), file)
     elif format is Format.latex:
-        write_text(found.to_latex(), file)
+        write_text(derivation.to_latex(), file)
     else:
-        write_text(found.to_html() if format is Format.html else found.to_text(), file)
+        write_text(derivation.to_html() if format is Format.html else derivation.to_text(), file)
     if json_ and file is not None:
         emit_json(written(output=file))
     else:
@@ -107,8 +107,8 @@ def generate(
     with status(f"Generating {asked['name'] or 'a module'}", quiet=json_):
         import symderiv
 
-        found = symderiv.generate(**asked, output=None if to_screen else output)
+        module = symderiv.generate(**asked, output=None if to_screen else output)
     if to_screen:
-        write_text(found.to_source(), None)
+        write_text(module.to_source(), None)
     else:
-        shown(found, json_)
+        shown(module, json_)

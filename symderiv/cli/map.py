@@ -72,10 +72,10 @@ def map(
     beside = Path(f"{study.stem}-map.nc") if file is None else file.path
     checkpoint = checkpoint_beside(beside, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
-        found = problem.map(
+        study_map = problem.map(
             quantity, over=ends_of(over), **asked, checkpoint=checkpoint, progress=bars(json_)
         )
         if file is not None:
-            write_result(checkpoint, lambda: found.save(file))
+            write_result(checkpoint, lambda: study_map.save(file))
     checkpoint.remove()
-    shown(found, json_, plot=figure, output=file)
+    shown(study_map, json_, plot=figure, output=file)

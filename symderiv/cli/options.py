@@ -20,8 +20,8 @@ def option(
         more: further arguments of ``typer.Option``.
     """
     names = (name, short) if short else (name,)
-    found: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, **more)
-    return found
+    info: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, **more)
+    return info
 
 
 OneActivation = Annotated[

@@ -107,12 +107,12 @@ def _run(
     checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):
         told = {"progress": bars(as_json), "notice": notice(quiet=as_json)}
-        found = call(**told, checkpoint=checkpoint)
-        found = write_result(checkpoint, lambda: found.save(target))
+        result = call(**told, checkpoint=checkpoint)
+        result = write_result(checkpoint, lambda: result.save(target))
         stopped = checkpoint.stopped
-        shown(found, as_json, plot=figure, failing=not stopped)
+        shown(result, as_json, plot=figure, failing=not stopped)
         if stopped:
-            message = found.message
+            message = result.message
             how = message if "interrupted" in message else "interrupted while measuring the error"
             kept = checkpoint.problem or f"the computed part is in {target.path}"
             raise StoppedError(f"{how}; {kept}", checkpoint.signal or 2)

@@ -51,7 +51,7 @@ def init(
     asked = template is None
     if asked and not sys.stdin.isatty():
         raise InputError(f"is missing; one of {', '.join(templates())}", argument="template")
-    found = study_from_template(
+    text = study_from_template(
         template,
         output,
         ask=(lambda words, given: str(typer.prompt(words, default=given, err=True)))
@@ -60,7 +60,7 @@ def init(
         force=force,
     )
     if json_:
-        emit_json(found.to_dict())
+        emit_json(text.to_dict())
     else:
         write_text(f"wrote {output}; next: symderiv study {output}\n", None)
 
@@ -86,11 +86,11 @@ def cite(
     from symderiv.api.results.citations import cited
 
     file = text_output(output, "bib", force=force, inputs=[study])
-    found = cited(study, equation)
+    citation = cited(study, equation)
     if file is not None or not json_:
-        write_text(found.to_bibtex(), file)
+        write_text(citation.to_bibtex(), file)
     if json_:
-        emit_json(found.to_dict() | written(output=file))
+        emit_json(citation.to_dict() | written(output=file))
     else:
         tell_written(file)
 

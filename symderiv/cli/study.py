@@ -34,7 +34,7 @@ def study(
     problem = stated_problem(study, set_, end)
     directory = output or Path(f"{study.stem}-results")
     with resumable(lambda: any(directory.glob("*.checkpoint"))):
-        found = problem.study(
+        result = problem.study(
             directory,
             thorough=thorough,
             force=force,
@@ -42,4 +42,4 @@ def study(
             notice=notice(quiet=json_),
             checkpoints=lambda file: checkpoint_beside(file, checkpoint_every, fresh),
         )
-    shown(found, json_)
+    shown(result, json_)

@@ -36,10 +36,10 @@ def sweep(
     from symderiv.api.swept import swept
 
     with resumable(lambda: True):
-        found = swept(
+        result = swept(
             Problem.from_toml(study, timed=False),
             **asked,
             progress=bars(json_),
             notice=tell,
         )
-    shown(found, json_)
+    shown(result, json_)

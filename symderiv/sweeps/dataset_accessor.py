@@ -43,6 +43,6 @@ class EnsembleView(ManyRuns):
 
     def _summary(self) -> Summary:
         sizes = ", ".join(f"{name} ({size})" for name, size in self._data["status"].sizes.items())
-        found = self.to_dict()
-        ended = ", ".join(f"{count} {name}" for name, count in found["statuses"].items())
-        return Summary("Runs", [("keys", sizes), ("runs", f"{found['runs']}: {ended}")])
+        record = self.to_dict()
+        ended = ", ".join(f"{count} {name}" for name, count in record["statuses"].items())
+        return Summary("Runs", [("keys", sizes), ("runs", f"{record['runs']}: {ended}")])

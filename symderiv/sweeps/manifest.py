@@ -191,16 +191,16 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
             f"{path}: was written by an earlier symderiv, in another format; sweep again with "
             "--force (force=True)"
         )
-    found = []
+    manifests = []
     for name in (ROOT, _COPY) if copy else (ROOT,):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            found.append(_parsed((path / name).read_bytes()))
-    if not found:
+            manifests.append(_parsed((path / name).read_bytes()))
+    if not manifests:
         raise DamagedError(path, f"of the description of the store: {ROOT} was changed or removed")
-    if len({one.identity for one in found}) > 1:
+    if len({one.identity for one in manifests}) > 1:
         # one is whole, but of another store
-        found.sort(key=lambda one: len(one.wrong_files(path)))
-    return found[0]
+        manifests.sort(key=lambda one: len(one.wrong_files(path)))
+    return manifests[0]
 
 
 def holds(file: Path, digest: str) -> bool:

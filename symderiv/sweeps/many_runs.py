@@ -27,8 +27,8 @@ class ManyRuns(Kept):
         ``plateau`` (1 or 0), ``slowest``, ``rate``, ``exponent`` and ``final_error``, as
         :attr:`Trajectory.features` has them of one run; not a number where there is none.
         """
-        found: xarray.Dataset = drawing("sweep_plots").features_of(self.to_xarray())
-        return found
+        features: xarray.Dataset = drawing("sweep_plots").features_of(self.to_xarray())
+        return features
 
     def failure(self) -> str | None:
         """Return one line on runs that did not reach their end; None if all did."""
@@ -71,8 +71,8 @@ class ManyRuns(Kept):
 
     def figure(self, quantity: str = "generalization_error") -> Figure:
         """Return the figure of :meth:`plot`."""
-        found: Figure = self.plot(quantity)
-        return found
+        figure: Figure = self.plot(quantity)
+        return figure
 
     def _rows(self, data: xarray.Dataset) -> Sequence[str]:
         return [*map(str, data["status"].dims), str(data["alpha"].dims[-1])]

@@ -53,7 +53,7 @@ class Refined:
         Where ``change`` is 0 all corners of a rectangle have one value, which is that of its
         inside.
         """
-        found = self.values.copy()
+        values = self.values.copy()
         for i, j, high, wide in self.leaves.tolist():
             if high == wide == 1:
                 continue
@@ -65,8 +65,8 @@ class Refined:
                 across = corners[0][None] * (1 - down)[:, None] + corners[1] * down[:, None]
                 inside = across[:, :1] * (1 - along) + across[:, 1:] * along
             where = np.s_[i : i + high + 1, j : j + wide + 1]
-            found[where] = np.where(self.known[where], self.values[where], inside)
-        return found
+            values[where] = np.where(self.known[where], self.values[where], inside)
+        return values
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def _mesh(sides: list[np.ndarray]) -> np.ndarray:
 
 def _corners(leaves: np.ndarray) -> np.ndarray:
     """Return all corners of rectangles, each once, in a fixed order."""
-    found = [leaves[:, :2] + leaves[:, 2:] * np.array(shift) for shift in np.ndindex(2, 2)]
-    return np.unique(np.concatenate(found), axis=0)
+    corners = [leaves[:, :2] + leaves[:, 2:] * np.array(shift) for shift in np.ndindex(2, 2)]
+    return np.unique(np.concatenate(corners), axis=0)
 
 
 def _changes(values: np.ndarray, known: np.ndarray, leaf: np.ndarray, change: float) -> bool:

@@ -323,8 +323,8 @@ class _KeptRunning:
     def _joined(client: Any) -> set[str]:
         """Return the names of the workers that the scheduler knows."""
         with suppress(OSError, TimeoutError):
-            found = client.sync(client.scheduler.identity)
-            return {str(worker["name"]) for worker in found["workers"].values()}
+            identity = client.sync(client.scheduler.identity)
+            return {str(worker["name"]) for worker in identity["workers"].values()}
         return set()
 
 

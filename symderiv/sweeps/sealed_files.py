@@ -78,8 +78,8 @@ class SealedFiles(LocalStore):
 
     def taken(self) -> dict[str, str]:
         """Return the digests of what was written since this was last asked."""
-        found, self.written = self.written, {}
-        return found
+        digests, self.written = self.written, {}
+        return digests
 
 
 def place_file(path: Path, content: bytes) -> None:

@@ -85,10 +85,10 @@ class Store:
         Raises:
             InputError: there is no store, or it is damaged.
         """
-        found = cls(path, read_manifest(path))
-        for key in found.manifest.wrong_files(path):
-            raise found._damaged(key)
-        return found
+        store = cls(path, read_manifest(path))
+        for key in store.manifest.wrong_files(path):
+            raise store._damaged(key)
+        return store
 
     def mend(self, layout: SweepLayout, notice: Callable[[str], None]) -> None:
         """Write damaged metadata and coordinates anew.
@@ -155,9 +155,9 @@ class Store:
         except OSError as error:
             raise self._damaged_box(box, f"its record cannot be read ({error.strerror})") from None
         if is_sealed(content):
-            found: dict[str, Any] = json.loads(content)
-            if found.get("sweep") == self.manifest.identity and found["box"] == box.number:
-                return found
+            record: dict[str, Any] = json.loads(content)
+            if record.get("sweep") == self.manifest.identity and record["box"] == box.number:
+                return record
         raise self._damaged_box(box, "its record was changed")
 
     def read(self, box: Box) -> BoxResult | None:

@@ -51,14 +51,14 @@ _Coordinate = tuple[np.ndarray, tuple[str, ...], dict[str, Any]]
 
 def coordinates(layout: SweepLayout) -> dict[str, _Coordinate]:
     """Return by name what is the same for all points."""
-    found: dict[str, _Coordinate] = {
+    axes_stored: dict[str, _Coordinate] = {
         axis.name: (axis.coordinate(), (axis.name,), {"key": axis.key}) for axis in layout.axes
     }
     time = (*(layout.names[n] for n in layout.timed), layout.time)
-    found["alpha"] = layout.alpha, time, TIME
+    axes_stored["alpha"] = layout.alpha, time, TIME
     for name, size in layout.inner.sizes.items():
-        found[name] = np.arange(1, size + 1), (name,), {}
-    return found
+        axes_stored[name] = np.arange(1, size + 1), (name,), {}
+    return axes_stored
 
 
 def make_array(
@@ -119,5 +119,5 @@ def _create(
 
 def open_array(files: SealedFiles, name: str) -> Array[Any]:
     """Open an existing array, to read and write it."""
-    found = zarr.open_array(files, path=name, mode="r+", zarr_format=3)
-    return found.with_config({"write_empty_chunks": True})
+    array = zarr.open_array(files, path=name, mode="r+", zarr_format=3)
+    return array.with_config({"write_empty_chunks": True})

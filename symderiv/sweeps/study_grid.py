@@ -167,7 +167,7 @@ class Grid(RunGrid):
         """Return 32 hexadecimal digits of each study, files and all: equal studies, equal
         hashes.
         """
-        found = []
+        digests = []
         for index in indices:
             places, others = self._places(int(index))
             digest, quick = self._identity(others)
@@ -175,8 +175,8 @@ class Grid(RunGrid):
             for axis in self._quick:
                 said[QUICK.index(self.axes[axis].key)] = self._said(axis, places[axis])
             text = digest + ",".join(said)
-            found.append(hashlib.sha256(text.encode()).hexdigest()[:32])
-        return np.array(found, dtype="U32")
+            digests.append(hashlib.sha256(text.encode()).hexdigest()[:32])
+        return np.array(digests, dtype="U32")
 
     def _places(self, index: int) -> tuple[list[int], tuple[int, ...]]:
         """Return the place of an index along each axis, and along those that are not quick."""
@@ -242,7 +242,7 @@ class Grid(RunGrid):
             )
         for done, _ in enumerate(() if lazily else self.combinations()):
             tell("checking the studies of the sweep", done / count)
-        found = []
+        checked = []
         first = next(self.combinations())[1]
         for place, axis in enumerate(self.axes):
             read = axis.values
@@ -250,8 +250,8 @@ class Grid(RunGrid):
                 read = tuple(self._quick_value(first, axis.key, value) for value in read)
             if not lazily and len({repr(value) for value in read}) < len(read):
                 raise InputError("names a value twice", argument=axis.key)
-            found.append(replace(axis, values=read))
-        return tuple(found)
+            checked.append(replace(axis, values=read))
+        return tuple(checked)
 
     @staticmethod
     def _quick_value(first: Study, key: str, value: Any) -> Any:

@@ -71,8 +71,8 @@ class StudyMap(Kept):
         Between runs it is bilinear in the numbers of the points, of its logarithm where that was
         refined; of kinds the number in ``kinds``.
         """
-        found = self.tree.filled()
-        return np.power(10.0, found) if self.quantity.logarithmic else found
+        values = self.tree.filled()
+        return np.power(10.0, values) if self.quantity.logarithmic else values
 
     def boundaries(self, level: float | None = None) -> list[np.ndarray]:
         """Curves between kinds, or where the quantity has a value: shapes (n, 2), the two keys.
@@ -163,7 +163,7 @@ class StudyMap(Kept):
     def to_dict(self) -> dict[str, Any]:
         """Return what ``symderiv map --json`` prints."""
         first, second = (points - 1 for points in self.tree.known.shape)
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "quantity": self.quantity.name,
             "keys": {
                 key: [float(places[0]), float(places[-1])]
@@ -177,9 +177,9 @@ class StudyMap(Kept):
             "output": self.output,
         }
         if self.kinds:
-            found["kinds"] = list(self.kinds)
-            found["boundaries"] = [line.tolist() for line in self.boundaries()]
-        return found
+            record["kinds"] = list(self.kinds)
+            record["boundaries"] = [line.tolist() for line in self.boundaries()]
+        return record
 
     def _summary(self) -> Summary:
         first, second = (
@@ -251,7 +251,7 @@ def map_of(
     )
     with runs.keeping():
         tree = refined(runs.values, lattice, _counting(tell, lattice))
-        found = StudyMap(
+        result = StudyMap(
             quantity,
             (first, second),
             (places[0], places[1]),
@@ -261,9 +261,9 @@ def map_of(
             study_text=swept.text,
         )
         if check:
-            found.checked = _compared(tree, runs, check)
-            found.kinds = runs.kinds
-    return found
+            result.checked = _compared(tree, runs, check)
+            result.kinds = runs.kinds
+    return result
 
 
 def _counting(tell: Tell, lattice: MapLattice) -> Callable[[int], None]:
@@ -282,10 +282,10 @@ def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
     chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]
     if not chosen.size:
         return {"compared": 0, "agree": 0, "largest_difference": 0.0}
-    said, found = tree.filled()[tuple(chosen.T)], runs.values(chosen)
-    same = (said == found) | (np.isnan(said) & np.isnan(found))
+    said, computed = tree.filled()[tuple(chosen.T)], runs.values(chosen)
+    same = (said == computed) | (np.isnan(said) & np.isnan(computed))
     with np.errstate(invalid="ignore"):
-        difference = np.where(same, 0.0, np.abs(said - found))
+        difference = np.where(same, 0.0, np.abs(said - computed))
     difference = np.where(np.isnan(difference), np.inf, difference)
     return {
         "compared": len(chosen),
@@ -311,27 +311,27 @@ def _places(swept: Swept, key: str, given: Sequence[Any], resolution: int) -> np
     if scale == "log" and not low > 0.0:
         raise InputError("must have ends above 0 for a logarithmic side", argument=key)
     spread = np.geomspace if scale == "log" else np.linspace
-    found = spread(low, high, resolution + 1)
-    found[0], found[-1] = low, high
-    return np.rint(found).astype(np.int64) if swept.is_whole(key) else found
+    values = spread(low, high, resolution + 1)
+    values[0], values[-1] = low, high
+    return np.rint(values).astype(np.int64) if swept.is_whole(key) else values
 
 
 def _points(given: Sequence[Any], key: str, *, whole: bool) -> np.ndarray:
     """Return the points of a side that were given one by one."""
-    found = _ascending(given, key, "must be ascending numbers, each once")
-    if found.size > MOST_CELLS + 1:
-        raise InputError(f"has {found.size} points; give at most {MOST_CELLS + 1}", argument=key)
+    points = _ascending(given, key, "must be ascending numbers, each once")
+    if points.size > MOST_CELLS + 1:
+        raise InputError(f"has {points.size} points; give at most {MOST_CELLS + 1}", argument=key)
     if not whole:
-        return found
-    if (found != np.rint(found)).any():
+        return points
+    if (points != np.rint(points)).any():
         raise InputError("must be whole numbers", argument=key)
-    return found.astype(np.int64)
+    return points.astype(np.int64)
 
 
 def _ascending(given: Sequence[Any], key: str, wanted: str) -> np.ndarray:
     """Return numbers that are finite and ascend; anything else is refused in these words."""
     numbers = all(isinstance(each, int | float | np.number) for each in given)
-    found = np.array(given, dtype=float) if numbers else np.array([np.nan])
-    if not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+    values = np.array(given, dtype=float) if numbers else np.array([np.nan])
+    if not np.isfinite(values).all() or (np.diff(values) <= 0.0).any():
         raise InputError(wanted, argument=key)
-    return found
+    return values

@@ -110,13 +110,13 @@ def lists_of(
     Raises:
         InputError: There is no such key, or it has no values.
     """
-    found = {}
+    lists = {}
     for name, values in over.items():
         key = key_of(name)
-        found[key] = values_of(values) if isinstance(values, str) else list(plain(values))
-        if not found[key]:
+        lists[key] = values_of(values) if isinstance(values, str) else list(plain(values))
+        if not lists[key]:
             raise InputError("must be a list of at least one value", argument=name)
-    return found
+    return lists
 
 
 def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[Axis, ...]:
@@ -196,11 +196,11 @@ def _spread(text: str, match: re.Match[str]) -> list[Any]:
     if match["log"]:
         if not low > 0.0 or not high > 0.0:
             raise InputError(f"{text.strip()!r}: both ends must be above 0", argument="over")
-        found = np.geomspace(low, high, count)
+        values = np.geomspace(low, high, count)
     else:
         if type(low) is type(high) is int and (high - low) % (count - 1) == 0 and high != low:
             step = (high - low) // (count - 1)
             return list(range(low, high + (1 if step > 0 else -1), step))
-        found = np.linspace(low, high, count)
-    found[0], found[-1] = low, high
-    return [float(value) for value in found]
+        values = np.linspace(low, high, count)
+    values[0], values[-1] = low, high
+    return [float(value) for value in values]

@@ -195,11 +195,11 @@ class SystemGrid(RunGrid):
             for table, own in self.swept.tables.items()
             for name, value in own.items()
         }
-        found = []
+        digests = []
         for index in indices:
             whole = json.dumps(_floats({**leaves, **self.settings(int(index))}), sort_keys=True)
-            found.append(hashlib.sha256((statement + whole).encode()).hexdigest()[:32])
-        return np.array(found, dtype="U32")
+            digests.append(hashlib.sha256((statement + whole).encode()).hexdigest()[:32])
+        return np.array(digests, dtype="U32")
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
         """Return the output times, and order parameters and observables with their dimensions."""

@@ -90,10 +90,10 @@ def _shown(value: Any) -> str:
 
 def _union(known: list[Any], asked: list[Any]) -> list[Any]:
     numbers = all(type(value) in (int, float) for value in (*known, *asked))
-    found = [*known, *(value for value in asked if value not in known)]
+    values = [*known, *(value for value in asked if value not in known)]
     if numbers and known == sorted(known) and asked == sorted(asked):
-        return sorted(found)
-    return found
+        return sorted(values)
+    return values
 
 
 def widened(
@@ -156,8 +156,8 @@ class _Taken:
         self._places = []
         for axis, values in zip(layout.axes, stored, strict=True):
             known = {repr(plain(value)): n for n, value in enumerate(values)}
-            found = [known.get(repr(plain(value)), -1) for value in axis.values]
-            self._places.append(np.array(found))
+            places = [known.get(repr(plain(value)), -1) for value in axis.values]
+            self._places.append(np.array(places))
         self._read = lru_cache(_KEPT_BOXES)(self._whole)
 
     def _whole(self, number: int) -> BoxResult | None:
@@ -184,12 +184,12 @@ class _Taken:
         lengths = np.array(layout.box)[:, None]
         number = np.ravel_multi_index(tuple(at // lengths), layout.boxes_along)
         result = empty(self._layout, len(box), hashes)
-        found = False
+        some_known = False
         for one in np.unique(number):
             read = self._read(int(one))
             if read is None:
                 continue
-            found = True
+            some_known = True
             chosen = np.flatnonzero(number == one)
             start = np.array(layout.box_at(int(one)).start)[:, None]
             size = layout.box_at(int(one)).lengths
@@ -199,4 +199,4 @@ class _Taken:
             rows, places = rows[same], there[chosen[same]]
             for name, values in read.arrays.items():
                 put(result.arrays, name, places, values[rows])
-        return result if found else None
+        return result if some_known else None

@@ -24,12 +24,12 @@ def exact(name: str, value: Any) -> sp.Rational:
     from symderiv.formula import parse_number
 
     try:
-        found = parse_number(value if isinstance(value, str) else str(value))
+        number = parse_number(value if isinstance(value, str) else str(value))
     except InputError as error:
         raise error.renamed(name) from None
-    if not found.is_Rational:
+    if not number.is_Rational:
         raise InputError(f"{value} is not a decimal number or a fraction", argument=name)
-    return found
+    return number
 
 
 def exact_decimal(number: float) -> Fraction:

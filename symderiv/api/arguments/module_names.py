@@ -35,12 +35,12 @@ def check_module_name(name: str, folder: Path | None = None) -> None:
             f"{name!r} is taken by what modules import; choose another", argument="name"
         )
     try:
-        found = importlib.util.find_spec(name)
+        spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         return
-    places = [found.origin or "", *(found.submodule_search_locations or ())]
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())]
     own = None if folder is None else (folder / f"{name}.py").resolve()
     if all(Path(place).resolve() != own for place in places):
         raise InputError(

@@ -256,18 +256,18 @@ def answered(question: Question) -> Expectation:
     """
     law = question.law
     try:
-        found = expectation(question.integrand, question.fields, law.covariance, law.mean)
+        derived = expectation(question.integrand, question.fields, law.covariance, law.mean)
     except (NotYetError, DivergentError) as reason:
         return _by_quadrature(question, reason)
-    value = None if found.value.free_symbols else certified(found, question.digits)
+    value = None if derived.value.free_symbols else certified(derived, question.digits)
     return Expectation(
         question,
-        found.statement,
-        found.value.xreplace(dict(law.given)),
+        derived.statement,
+        derived.value.xreplace(dict(law.given)),
         value,
-        value.method if value else found.method,
-        found.sign_factors,
-        (*found.steps, *_enclosure(found.statement, value)),
+        value.method if value else derived.method,
+        derived.sign_factors,
+        (*derived.steps, *_enclosure(derived.statement, value)),
     )
 
 

@@ -265,13 +265,13 @@ def check(
         return asked.expectation(covariance)
 
     if symbolic is not None:
-        found = check_formula(InClosedForm(read.expression, at, matrix))
+        verdict = check_formula(InClosedForm(read.expression, at, matrix))
     else:
         try:
-            found = check_formula(ByQuadrature(read.expression, asked.number, matrix))
+            verdict = check_formula(ByQuadrature(read.expression, asked.number, matrix))
         except DivergentError:
             raise reason from None
-    return FormulaCheck(asked, read.expression, read.definitions, found, read.notes)
+    return FormulaCheck(asked, read.expression, read.definitions, verdict, read.notes)
 
 
 @dataclass(frozen=True)
@@ -353,9 +353,9 @@ class _What:
         """Return the expectation at a covariance of numbers."""
         law = LawOfFields(sp.ImmutableMatrix(covariance), None, {})
         most = MOST_EVALUATIONS[covariance.rows > 3]
-        found = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
-        assert found is not None
-        return found
+        mean = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
+        assert mean is not None
+        return mean
 
     def expectation(self, covariance: sp.MatrixBase) -> DerivedExpectation:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))

@@ -83,8 +83,8 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
         return slope
 
     eta = study.training.learning_rate
-    found = numeric_plateau(rates, flow.packing("state"), flow.begin, learning_rate=eta)
-    return BiasedPlateau(_record(study, flow, found, full))
+    plateau = numeric_plateau(rates, flow.packing("state"), flow.begin, learning_rate=eta)
+    return BiasedPlateau(_record(study, flow, plateau, full))
 
 
 def _alike(study: Study, diagonal: float, rest: float) -> State:

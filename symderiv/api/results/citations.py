@@ -128,10 +128,10 @@ def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
     asked: dict[tuple[str, str], tuple[Paper, Claim]] = {}
     for name, equation in chosen:
         home = paper(name)
-        found = [c for c in home.claims if equation in (None, c.equation, c.name)]
-        if not found:
+        claims_meant = [c for c in home.claims if equation in (None, c.equation, c.name)]
+        if not claims_meant:
             raise InputError(f"{name} has no claim on {equation}", argument="equation")
-        asked |= {(name, claim.name): (home, claim) for claim in found}
+        asked |= {(name, claim.name): (home, claim) for claim in claims_meant}
     sources: dict[str, tuple[str, str, list[str]]] = {}
     for home, claim, why in [*_told(asked.values()), *_used(asked)]:
         key, entry = _source(home, claim)
@@ -156,10 +156,10 @@ def _citation(found: Mapping[str, tuple[str, str]]) -> Citation:
 def _given(study: Study) -> Iterator[tuple[str, Any]]:
     """Yield keys that are not at their defaults, with their values."""
     for table in ("network", "training"):
-        found = getattr(study, table)
-        for key in found.RECORDS:
-            if not found.at_default(key):
-                yield f"{table}.{key}", getattr(found, key)
+        table_given = getattr(study, table)
+        for key in table_given.RECORDS:
+            if not table_given.at_default(key):
+                yield f"{table}.{key}", getattr(table_given, key)
     if study.task:
         yield "task", None
 
@@ -184,11 +184,11 @@ def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim,
         home, claim = ahead.pop(0)
         for use in claim.uses:
             other = paper(use.paper) if use.paper else home
-            for found in targets(use, other.claims, but=claim):
-                if (other.name, found.name) not in seen:
-                    seen.add((other.name, found.name))
-                    ahead.append((other, found))
-                    yield other, found, "what these claims use:"
+            for target in targets(use, other.claims, but=claim):
+                if (other.name, target.name) not in seen:
+                    seen.add((other.name, target.name))
+                    ahead.append((other, target))
+                    yield other, target, "what these claims use:"
 
 
 def _source(home: Paper, claim: Claim) -> tuple[str, str]:
@@ -212,20 +212,20 @@ def _repository(code: Code) -> tuple[str, str]:
 def _data() -> dict[str, Any]:
     """Return the sources in ``citations.toml``, with those that the records of keys name."""
     file = resources.files("symderiv.api.results").joinpath("citations.toml")
-    found = tomllib.loads(file.read_text(encoding="utf-8"))
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
     records = {f"{table}.{key}": record for table, key, record in all_records()}
-    found["keys"] |= {key: record.sources for key, record in records.items() if record.sources}
-    found["values"] = {key: each.sources_of for key, each in records.items() if each.sources_of}
-    return found
+    tables["keys"] |= {key: record.sources for key, record in records.items() if record.sources}
+    tables["values"] = {key: each.sources_of for key, each in records.items() if each.sources_of}
+    return tables
 
 
 @cache
 def _entries() -> dict[str, str]:
     """Return the entries of the bibliography by their keys."""
-    found = {}
+    entries = {}
     for entry in re.findall(r"^@[\s\S]*?^}$", _bibliography(), re.MULTILINE):
-        found[entry[entry.index("{") + 1 : entry.index(",")]] = entry
-    return found
+        entries[entry[entry.index("{") + 1 : entry.index(",")]] = entry
+    return entries
 
 
 def _bibliography() -> str:

@@ -80,7 +80,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     student, teacher = map(read_activation, (study.student_activation, study.teacher_activation))
     with naming_arguments():
         rule = rule_of_study(study)
-    found = learning_derivation(
+    derivation = learning_derivation(
         student,
         teacher,
         _checked(tolerance),
@@ -88,7 +88,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
         rule=rule,
         rates=_rates_told(study),
     )
-    return LearningDerivation(student.text, teacher.text, found)
+    return LearningDerivation(student.text, teacher.text, derivation)
 
 
 def _rates_told(study: Study) -> Sequence[Section]:
@@ -200,8 +200,8 @@ def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str
 
     rule = rule_of_study(study)
     activations = study.student_activation, study.teacher_activation
-    found = solver_text(name, *activations, tolerance, rule=rule, lanes=False)
-    return _with_example(found.readable, study, rule), found.fast
+    texts = solver_text(name, *activations, tolerance, rule=rule, lanes=False)
+    return _with_example(texts.readable, study, rule), texts.fast
 
 
 def _with_example(text: str, study: Study, rule: LearningRule) -> str:
@@ -258,9 +258,9 @@ def checked_in(*, check: bool = False) -> CheckedIn:
     text = f"{len(RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
     modules = sorted(RECIPES)
     record = {"path": str(directory), "modules": modules, "differing": differing}
-    found = CheckedIn(record, text)
-    found._compared = check
-    return found
+    modules_checked = CheckedIn(record, text)
+    modules_checked._compared = check
+    return modules_checked
 
 
 def _checked(tolerance: float | None) -> float | None:
@@ -274,13 +274,13 @@ def _checked(tolerance: float | None) -> float | None:
 
 def _accuracy(text: str) -> dict[str, str | float]:
     """Return the accuracy of a module's activations, as it states it; nothing if they are exact."""
-    found: dict[str, str | float] = {}
+    accuracy: dict[str, str | float] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             target = node.targets[0]
             if isinstance(target, ast.Name) and target.id.startswith("ACTIVATION_"):
-                found[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
-    return found
+                accuracy[target.id.removeprefix("ACTIVATION_").lower()] = node.value.value  # type: ignore[assignment]
+    return accuracy
 
 
 def _accuracy_line(accuracy: dict[str, str | float]) -> str:

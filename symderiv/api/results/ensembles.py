@@ -60,7 +60,7 @@ def ensemble_of(
         def told(ended: int, total: int, before: int = done) -> None:
             update("integrating", (before + ended) / count)
 
-        found = integrate_chunk(
+        chunk = integrate_chunk(
             [studies[number] for number in numbers],
             threads=threads,
             progress=told,
@@ -68,9 +68,9 @@ def ensemble_of(
             max_steps=100_000_000 if max_steps is None else max_steps,
             check=check,
         )
-        dataset.add(numbers, found)
+        dataset.add(numbers, chunk)
         done += len(numbers)
-        if found.interrupted:
+        if chunk.interrupted:
             break
     keys = dict(zip(values, by_key(values), strict=True))
     return dataset.labelled(
@@ -81,7 +81,7 @@ def ensemble_of(
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Return the lists, each of at least one value."""
-    found = {}
+    checked = {}
     for name, given in lists.items():
         if name.startswith(("time", "simulation")):
             raise InputError(
@@ -94,13 +94,13 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         values = list(given)
         if not values:
             raise InputError("must be a list of at least one value", argument=name)
-        found[name] = values
-    if not found:
+        checked[name] = values
+    if not checked:
         raise InputError(
             "is missing: an ensemble needs at least one list of values, such as seed=range(100)",
             argument="lists",
         )
-    return found
+    return checked
 
 
 def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:

@@ -177,9 +177,9 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     count = sum(np.size(value) for value in own.values())
     if count > MOST_NUMBERS:
         sizes["L"], own = 1, _isotropic(own, state)
-    found = rule_of(study) if study.rule_keys else None
-    if found is not None:
-        own |= {**found.parameters, **found.state}
+    rule = rule_of(study) if study.rule_keys else None
+    if rule is not None:
+        own |= {**rule.parameters, **rule.state}
     values = {
         field.name: _rounded(own[field.name], tuple(sizes[size] for size in field.shape))
         for vector in vectors

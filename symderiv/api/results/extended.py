@@ -48,7 +48,7 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
         name: np.concatenate([getattr(run, name), getattr(later, name)]) for name in _OVER_TIME
     }
     sums: dict[str, Any] = {name: getattr(run, name) + getattr(later, name) for name in _SUMS}
-    found: Trajectory = replace(
+    trajectory: Trajectory = replace(
         later,
         **joined,
         **sums,
@@ -63,4 +63,4 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
         origin=whole,
         output=None,
     )
-    return found
+    return trajectory

@@ -69,7 +69,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     except InputError as error:
         raise InputError(error.reason, argument="impact") from None
     papers |= {name: load_paper(name) for name in names() if name not in papers}
-    found = fallen(papers, home, equation)
+    falls = fallen(papers, home, equation)
     record: dict[str, Any] = {
         "paper": home,
         "equation": equation,
@@ -87,7 +87,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
                     for use in one.uses
                 ],
             }
-            for one in found
+            for one in falls
         ],
     }
     return Impact(record, _shown(record))

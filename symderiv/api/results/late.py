@@ -162,19 +162,21 @@ def late_learning(
         )
 
     try:
-        found = theory(L)
-        lower, upper = found.window
+        learning = theory(L)
+        lower, upper = learning.window
         values = np.geomspace(lower, upper, 5) if times is None else np.array(times)
-        record = {"activation": chosen.text, **_record(found, values, student_std)}
+        record = {"activation": chosen.text, **_record(learning, values, student_std)}
         if exponent is None or setting.label_noise:
             record["exponent"] = None
         else:
             smaller = {size: theory(size) for size in (L // 2, L // 4) if size >= 8}
-            theories = {L: found, **smaller} if L >= 8 else {}
+            theories = {L: learning, **smaller} if L >= 8 else {}
             record["exponent"] = _exponent(theories, exponent, student_std)
     except InputError as error:
         raise error.renamed(_MOMENTS.get(error.argument or "", error.argument)) from None
-    return LateLearning(record, _shown(record, found), partial(_curves, found, values, student_std))
+    return LateLearning(
+        record, _shown(record, learning), partial(_curves, learning, values, student_std)
+    )
 
 
 def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
@@ -262,13 +264,15 @@ def _exponent(
     from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []
-    for size, found in theories.items():
-        if not found.stable:
+    for size, theory_of_size in theories.items():
+        if not theory_of_size.stable:
             return None
-        lower, upper = found.window
+        lower, upper = theory_of_size.window
         alpha = np.geomspace(lower, upper, 40)
-        error = found.generalization_error(alpha, student_std, second_order=found.order != "full")
-        fits.append((size, fitted_exponent(alpha, error, found.window)))
+        error = theory_of_size.generalization_error(
+            alpha, student_std, second_order=theory_of_size.order != "full"
+        )
+        fits.append((size, fitted_exponent(alpha, error, theory_of_size.window)))
     if not fits:
         return None
     fit = fits[0][1]

@@ -121,7 +121,7 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
             "folded",
             argument="integrals",
         )
-    found = {}
+    fragments = {}
     for name, question, arguments in (("I2", i2, "x, y"), ("I4", i4, "x, y, z, w")):
         if name in known:
             answer = question(study.student_activation).to_dict()
@@ -130,8 +130,8 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
                     f"{name} of {study.student_activation} has no closed form; choose folded",
                     argument="integrals",
                 )
-            found[name] = (rf"I_{{{name[1]}}}({arguments})", answer["latex"])
-    return found
+            fragments[name] = (rf"I_{{{name[1]}}}({arguments})", answer["latex"])
+    return fragments
 
 
 def _speller(study: Study, notation: str) -> Callable[[str], str]:

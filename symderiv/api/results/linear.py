@@ -163,8 +163,8 @@ def _curves(
         "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
     }
     if law is not None:
-        found = integral_approximation(law, learning_rate, grid, deviation)
-        curves["integral approximation"] = found.value
+        approximation = integral_approximation(law, learning_rate, grid, deviation)
+        curves["integral approximation"] = approximation.value
     return grid, curves, answer.window
 
 
@@ -320,29 +320,29 @@ def _many_digits(
     learning_rate, deviation, times = numbers
     problem = ExactLinear(*exact, exact_decimal(learning_rate), deviation)
     alpha = [exact_decimal(time) for time in times]
-    found = linear_digits(problem, alpha, cast(Any, method), digits, working_digits)
+    answer = linear_digits(problem, alpha, cast(Any, method), digits, working_digits)
 
     outward = Outward(digits)
 
     def listed(values: list[Any], enclosures: list[Any]) -> list[float | str]:
         return [outward.number(*pair) for pair in zip(values, enclosures, strict=True)]
 
-    number, rest = len(found.rates), found.enclosures
+    number, rest = len(answer.rates), answer.enclosures
     shown = {
-        "generalization_error": listed(found.generalization_error, rest[2 * number :]),
-        "small_learning_rate": listed(found.small_learning_rate, found.small_learning_rate),
-        "final_error": outward.number(found.final_error),
-        "rates": listed(found.rates, rest[:number]),
-        "weights": listed(found.weights, rest[number : 2 * number]),
+        "generalization_error": listed(answer.generalization_error, rest[2 * number :]),
+        "small_learning_rate": listed(answer.small_learning_rate, answer.small_learning_rate),
+        "final_error": outward.number(answer.final_error),
+        "rates": listed(answer.rates, rest[:number]),
+        "weights": listed(answer.weights, rest[number : 2 * number]),
     }
     return {
         **shown,
         "method": method,
         "digits": digits,
-        "digits_used": found.digits_used,
-        "digits_reason": found.reason,
-        "agreement_digits": found.agreement,
-        "difference_from_secular": found.difference_from_secular,
+        "digits_used": answer.digits_used,
+        "digits_reason": answer.reason,
+        "agreement_digits": answer.agreement,
+        "difference_from_secular": answer.difference_from_secular,
         **outward.record(),
     }
 

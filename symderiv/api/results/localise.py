@@ -284,15 +284,15 @@ def _exact_fields(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFiel
     means = field_means(learner.activation, learner.loss, learner.units)
     flow = FieldFlow(learner.inputs, means, biases=learner.biases)
     times = _flow_times()
-    found = []
+    paths = []
     for index, start in enumerate(learner.initial(runs, seed)):
-        found.append(flow.run(start, np.zeros(learner.units), times))
+        paths.append(flow.run(start, np.zeros(learner.units), times))
         tell("Flowing", (index + 1) / runs)
-    losses = [flow.loss(each.weights[-1], each.biases[-1]) for each in found]
-    weights = np.stack([each.weights for each in found], axis=1)
-    thresholds = np.stack([each.biases for each in found], axis=1)
+    losses = [flow.loss(each.weights[-1], each.biases[-1]) for each in paths]
+    weights = np.stack([each.weights for each in paths], axis=1)
+    thresholds = np.stack([each.biases for each in paths], axis=1)
     how = "closed means" if isinstance(means, ShiftedReLU) else "means by quadrature"
-    at_rest = all(each.at_rest for each in found) or _settled(times, weights)
+    at_rest = all(each.at_rest for each in paths) or _settled(times, weights)
     measured = f"to time {times[-1]:g}, {how}"
     return _LearntFields(times, weights, thresholds, np.array(losses), at_rest, measured)
 
@@ -334,16 +334,16 @@ def _settled(time: Floats, weights: Floats) -> bool:
 
 
 def _warnings(weights: Floats, settled: bool) -> list[str]:
-    found = []
+    lines = []
     if not settled:
-        found.append("the fields still change at the end; learn for longer (steps)")
+        lines.append("the fields still change at the end; learn for longer (steps)")
     some = np.any(is_localised(weights), axis=1)
     if 0 < some.sum() < some.size:
-        found.append(
+        lines.append(
             f"several outcomes: {int(some.sum())} of {some.size} runs localise; their mean is "
             "that of no run"
         )
-    return found
+    return lines
 
 
 def _words(kind: str, gain: float | None, lengths: Sequence[Any]) -> str:

@@ -98,11 +98,13 @@ class RateFunction(Shown):
             )
         state = self._flow.state
         *_, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
-        found = {"Q": Q, "R": R}
+        unpacked = {"Q": Q, "R": R}
         for name, values in self._packing.views(rows).items():
             # in vectors the index of the eigenvalue is the last one
-            found[name] = np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
-        return found
+            unpacked[name] = (
+                np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
+            )
+        return unpacked
 
     def _by_mode(self, name: str) -> bool:
         return bool(self._flow.layout["state"][name][-1:] == ("L",))

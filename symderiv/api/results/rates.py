@@ -104,17 +104,17 @@ def _rates_of_rule(study: Study, start: Initial) -> Rates:
     slope = slope_at(flow)(flow.begin)
     fields = flow.packing("state").views(slope)
     variance = state.weight * state.eigenvalue
-    found = {}
+    rates = {}
     for packed, values in fields.items():
         families = families_of(packed)
         share = state.weight if families[1:] == ("B",) else variance
-        found[order_name(packed)] = values @ share if families else values.copy()
-    named = {f"d{name}": found.pop(name) for name in _NAMED if name in found}
+        rates[order_name(packed)] = values @ share if families else values.copy()
+    named = {f"d{name}": rates.pop(name) for name in _NAMED if name in rates}
     return Rates(
         generalization_error=flow.error_at(flow.begin, flow.parameters),
         d_student_overlap=np.ascontiguousarray(np.moveaxis(fields["student_overlap"], -1, 0)),
         d_cross_overlap=np.ascontiguousarray(np.moveaxis(fields["cross_overlap"], -1, 0)),
-        further=found,
+        further=rates,
         **named,
     )
 

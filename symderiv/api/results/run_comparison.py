@@ -136,18 +136,18 @@ def _stated(result: Any) -> dict[str, Any]:
     if text:
         return _flat(tomllib.loads(text))
     stated = getattr(result, "statement", "")
-    found = {"statement": json.loads(stated)} if stated else {}
-    return _flat({**found, "parameters": dict(getattr(result, "parameters", {}))})
+    stated_by_run = {"statement": json.loads(stated)} if stated else {}
+    return _flat({**stated_by_run, "parameters": dict(getattr(result, "parameters", {}))})
 
 
 def _flat(tables: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in tables.items():
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{before}{name}.")
+            flat |= _flat(value, f"{before}{name}.")
         else:
-            found[f"{before}{name}"] = value
-    return found
+            flat[f"{before}{name}"] = value
+    return flat
 
 
 def _keys(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -176,7 +176,7 @@ def _compared(
     else:
         at = one[here]
     errors = [_all(each) for each in (run, other)]
-    found = []
+    rows = []
     for name, values in first.items():
         field, bracket, place = name.partition("[")
         if name not in second or field.endswith(ERROR):
@@ -187,8 +187,8 @@ def _compared(
             error = own.get(f"{field}{ERROR}{bracket}{place}")
             if error is not None:
                 squares += np.nan_to_num(_at(times, error, at)) ** 2
-        found.append(_difference(name, at, apart, np.sqrt(squares), values))
-    return found, int(at.size), interpolated
+        rows.append(_difference(name, at, apart, np.sqrt(squares), values))
+    return rows, int(at.size), interpolated
 
 
 def _all(result: CurveResult) -> dict[str, np.ndarray]:
@@ -199,7 +199,7 @@ def _difference(
     name: str, at: np.ndarray, apart: np.ndarray, error: np.ndarray, values: np.ndarray
 ) -> dict[str, Any]:
     largest = int(np.nanargmax(np.abs(apart)))
-    found = {
+    difference = {
         "name": name,
         "difference": float(apart[largest]),
         "alpha": float(at[largest]),
@@ -208,19 +208,19 @@ def _difference(
     if np.any(error > 0):
         deviations = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
         worst = int(np.argmax(np.abs(deviations)))
-        found["standard_errors"] = float(deviations[worst])
-        found["standard_errors_alpha"] = float(at[worst])
+        difference["standard_errors"] = float(deviations[worst])
+        difference["standard_errors_alpha"] = float(at[worst])
         mean = float(np.mean(deviations[error > 0] ** 2))
-        found["root_mean_square"] = math.sqrt(mean)
-    return found
+        difference["root_mean_square"] = math.sqrt(mean)
+    return difference
 
 
 def _at(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Return values at times: known ones, or else interpolated over ln(1 + α) without overshoot."""
     place = np.clip(np.searchsorted(times, at * (1 - _SAME)), 0, times.size - 1)
     if np.allclose(times[place], at, rtol=_SAME, atol=0.0):
-        found: np.ndarray = values[place]
-        return found
+        entry: np.ndarray = values[place]
+        return entry
     from scipy.interpolate import PchipInterpolator
 
     return np.asarray(PchipInterpolator(np.log1p(times), values)(np.log1p(at)))

@@ -300,13 +300,13 @@ def _equivalent_rates(
 
     updates = [sp.Symbol(name, real=True) for name in equations_of(rule).named.in_updates]
     factors = rate_factors(batches=batches, remembering=remembering, velocities=rule.momentum)
-    found = {
+    equivalents = {
         **dict.fromkeys((s.eta, s.eta_v, s.eta_b), factors.rate),
         **dict.fromkeys((s.kappa, s.kappa_v, *updates), factors.decay),
         s.gamma: factors.memory,
         s.update_noise: factors.noise,
     }
-    return {symbol: factor * symbol for symbol, factor in found.items() if factor != 1}
+    return {symbol: factor * symbol for symbol, factor in equivalents.items() if factor != 1}
 
 
 def _moments(derived: Any) -> list[Equation]:
@@ -316,9 +316,9 @@ def _moments(derived: Any) -> list[Equation]:
     from symderiv.learning.narration.learning_latex import latex
 
     means = derived.noise, derived.student_gradient, derived.teacher_gradient
-    found = [*kept_definitions()] if derived.noise.has(s.kept_pair) else []
-    found += [each for each in MOMENTS.items() if any(mean.has(each[0]) for mean in means)]
-    return [_equation(latex(name), value) for name, value in found]
+    moments = [*kept_definitions()] if derived.noise.has(s.kept_pair) else []
+    moments += [each for each in MOMENTS.items() if any(mean.has(each[0]) for mean in means)]
+    return [_equation(latex(name), value) for name, value in moments]
 
 
 def _step(name: str) -> str:
@@ -331,10 +331,10 @@ def _rate(name: str) -> str:
 
 def _integrals(full: bool) -> list[Equation]:
     mean = r"\left\langle {} \right\rangle"
-    found = [Equation("I_{2}(x, y)", mean.replace("{}", "g(x) g(y)"))]
+    integrals = [Equation("I_{2}(x, y)", mean.replace("{}", "g(x) g(y)"))]
     if full:
-        found.append(Equation("I_{4}(x, y, z, w)", mean.replace("{}", "g'(x) g'(y) g(z) g(w)")))
-    return found
+        integrals.append(Equation("I_{4}(x, y, z, w)", mean.replace("{}", "g'(x) g'(y) g(z) g(w)")))
+    return integrals
 
 
 def _activation(which: Any) -> str:

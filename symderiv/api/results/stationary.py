@@ -151,12 +151,12 @@ class FixedPoints(Answer):
         ]
 
     def _led_to(self, number: int) -> str:
-        found = {
+        ends = {
             "none known" if each["target"] is None else str(each["target"])
             for each in self._record["connections"]
             if each["source"] == number
         }
-        return ", ".join(sorted(found))
+        return ", ".join(sorted(ends))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the points by index and error, with arrows to where unstable directions lead, or
@@ -474,7 +474,7 @@ def _constants_along(
         InputError: they are not linear in it, or the state has other entries.
     """
     values = [low + share * (high - low) for share in (0.25, 0.5, 1.0)]
-    found = []
+    constants_at_ends = []
     for value in values:
         study = stated.study.changed({key: value})
         flow = StationaryFlow.of(study, stated.start).flow
@@ -482,16 +482,18 @@ def _constants_along(
             flow.begin, stated.flow.begin
         ):
             raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
-        found.append(np.append(flow.constants, flow.unit))
-    slope = (found[2] - found[0]) / (values[2] - values[0])
-    if not np.allclose(found[0] + slope * (values[1] - values[0]), found[1], rtol=1e-9):
+        constants_at_ends.append(np.append(flow.constants, flow.unit))
+    slope = (constants_at_ends[2] - constants_at_ends[0]) / (values[2] - values[0])
+    if not np.allclose(
+        constants_at_ends[0] + slope * (values[1] - values[0]), constants_at_ends[1], rtol=1e-9
+    ):
         raise InputError(
             f"{key} does not enter the equations as a number of its own; it cannot be followed",
             argument="follow",
         )
 
     def at(value: float) -> tuple[np.ndarray, float]:
-        whole = found[0] + slope * (value - values[0])
+        whole = constants_at_ends[0] + slope * (value - values[0])
         return whole[:-1].copy(), float(whole[-1])
 
     return at
@@ -575,9 +577,9 @@ def _polished(
     from symderiv.precision.balls.contexts import numbers
 
     inverse = np.linalg.inv(stated.jacobian(point.values))
-    found = exact.polished(point.values, inverse, digits)
+    polished = exact.polished(point.values, inverse, digits)
     with numbers(digits + 10, "mpmath") as mp:
-        Q, R, error = exact.observables(mp, found)
+        Q, R, error = exact.observables(mp, polished)
         return {
             "Q": [[mp.nstr(x, digits) for x in row] for row in Q],
             "R": [[mp.nstr(x, digits) for x in row] for row in R],

@@ -40,11 +40,11 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
     )
 
     if not has_holes(problem):
-        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        found_mixtures = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
-            if found is None:
+            if found_mixtures is None:
                 return integral_sections(problem.student, problem.teacher)
-            return [_mixtures(found), *_integrals(problem, found)]
+            return [_mixtures(found_mixtures), *_integrals(problem, found_mixtures)]
         except NotYetError:
             pass  # there is another way
     rules = quadrature(problem, tolerance, limited=False)

@@ -43,8 +43,8 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
     }
     sections = []
     for name, key, activations in wanted:
-        found = functions[key[:2]](*activations, folded=True)
-        sections.append(Section(f"Gaussian integral {name}", key, *expectation_steps(found)))
+        derived = functions[key[:2]](*activations, folded=True)
+        sections.append(Section(f"Gaussian integral {name}", key, *expectation_steps(derived)))
     return sections
 
 

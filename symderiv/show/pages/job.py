@@ -240,11 +240,11 @@ def run_study(
     parts = _parts(progress, "simulating", [case.work for case in cases])
     ways = zip(cases, solved, parts, strict=True)
     shown = [case.simulated(one, tell, stored) for case, one, tell in ways]
-    found, figures = report.write(shown, simulated=True)
+    measured, figures = report.write(shown, simulated=True)
     stored.remove()
     results = tuple(page.with_name(file) for one in shown for file in one.files)
     failures = tuple(failure for case in cases for failure in case.failures)
-    return StudyResult(name, tuple(found), page, tuple(figures), results, failures)
+    return StudyResult(name, tuple(measured), page, tuple(figures), results, failures)
 
 
 def _cases(
@@ -469,7 +469,7 @@ class _Report:
         from symderiv.show.plots import plots
 
         self.progress("report", 0.0)
-        found = [findings(one) for one in cases]
+        measured = [findings(one) for one in cases]
         drawn = {
             "error": svg_bytes(plots.error_figure(cases)),
             "overlaps": svg_bytes(plots.overlap_figure(cases)),
@@ -486,7 +486,7 @@ class _Report:
         page = study_page(
             title=self.name.replace("-", " ").replace("_", " ").capitalize(),
             subtitle=_subtitle(self.study) + ("" if simulated else _UNDER_WAY),
-            found=found,
+            found=measured,
             figures=drawn,
             derivation=self.derivation,
             study_text=self.study.text,
@@ -495,7 +495,7 @@ class _Report:
         )
         self.targets.report.write_text(page)
         self.progress("report", 1.0)
-        return found, figures
+        return measured, figures
 
 
 def _subtitle(study: Study) -> str:

@@ -67,7 +67,7 @@ def page_text(sweep: Sweep) -> str:
 def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
     """Return the figures of a sweep with their captions."""
     if "generalization_error" in data:
-        found = [
+        pictures = [
             (sweep_plots.curve_figure(data), "Generalisation error ε_g over α."),
             (
                 sweep_plots.order_figure(data),
@@ -76,7 +76,7 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
             ),
         ]
     else:
-        found = [
+        pictures = [
             (sweep_plots.curve_figure(data, name), f"The average {name} over α.")
             for name in sweep_plots.observables(data)
         ]
@@ -84,10 +84,10 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
         for name in ("final_error", "plateau_length", "exponent"):
             figure = sweep_plots.map_figure(data, name)
             words = QUANTITIES[name].words
-            found.append((figure, f"{words[:1].upper()}{words[1:]} (symderiv: {name})."))
+            pictures.append((figure, f"{words[:1].upper()}{words[1:]} (symderiv: {name})."))
     if len(np.unique(data["status"].values)) > 1:
-        found.append((sweep_plots.status_figure(data), "How the integrations ended."))
-    return found
+        pictures.append((sweep_plots.status_figure(data), "How the integrations ended."))
+    return pictures
 
 
 def _statement(text: str) -> str:

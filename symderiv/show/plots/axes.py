@@ -106,7 +106,7 @@ def draw_curves(
 
 def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
     """Values and standard errors, None of equations, by the names of the curves."""
-    found = {}
+    curves = {}
     errors = [name for name in names if f"{name.partition('[')[0]}{ERROR}" in result.arrays()]
     own = dict(result.columns([name.replace("[", f"{ERROR}[") if "[" in name else f"{name}{ERROR}"
                                for name in errors]))  # fmt: skip
@@ -115,8 +115,8 @@ def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, A
         # what the symmetry of a matrix repeats is drawn only if it is asked for
         if pair is None or int(pair[1]) <= int(pair[2]) or name in names:
             field, bracket, place = name.partition("[")
-            found[name] = values, own.get(f"{field}{ERROR}{bracket}{place}")
-    return found
+            curves[name] = values, own.get(f"{field}{ERROR}{bracket}{place}")
+    return curves
 
 
 def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) -> list[str]:
@@ -124,15 +124,15 @@ def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) 
     runs: list[Any] = [getattr(each, "runs", None) for each in results]
     numbers = [len(next(iter(n.values()))) if hasattr(n, "values") else n for n in runs]
     lines = sum(n is None for n in numbers) + before
-    found = []
+    titles = []
     for place, number in enumerate(numbers):
         if place < len(labels):
-            found.append(labels[place])
+            titles.append(labels[place])
         elif number is not None:
-            found.append(f"SGD, {number} run{'' if number == 1 else 's'}, ± standard error")
+            titles.append(f"SGD, {number} run{'' if number == 1 else 's'}, ± standard error")
         else:
-            found.append(f"equations {before + place + 1}" if lines > 1 else "equations")
-    return found
+            titles.append(f"equations {before + place + 1}" if lines > 1 else "equations")
+    return titles
 
 
 def _scale(axes: Axes, values: Sequence[Any], xscale: str, names: Sequence[str]) -> None:
@@ -157,12 +157,12 @@ def _entry(name: str) -> str:
     """Return what a curve is called in the legend, an entry of a matrix as it is set: Q₁₂."""
     if name == "generalization_error":
         return r"$\epsilon_g$"
-    found = _ENTRY.fullmatch(name)
-    if found is None:
+    match = _ENTRY.fullmatch(name)
+    if match is None:
         return name
-    places = found[2].split(",")
+    places = match[2].split(",")
     comma = "" if all(len(place) == 1 for place in places) else ","
-    return rf"${found[1]}_{{{comma.join(places)}}}$"
+    return rf"${match[1]}_{{{comma.join(places)}}}$"
 
 
 def _explain(

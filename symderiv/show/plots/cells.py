@@ -39,12 +39,12 @@ def cell_edges(places: np.ndarray, scale: str) -> np.ndarray:
     A single place has a cell that is half as wide as its value, or 1 wide around 0; on a
     logarithmic axis, from 10 % below it to 10 % above.
     """
-    found = np.log(places) if scale == "log" else np.asarray(places, dtype=np.float64)
-    if found.size == 1:
-        half = np.log(1.1) if scale == "log" else 0.25 * abs(float(found[0])) or 0.5
-        edges = np.array([found[0] - half, found[0] + half])
+    marks = np.log(places) if scale == "log" else np.asarray(places, dtype=np.float64)
+    if marks.size == 1:
+        half = np.log(1.1) if scale == "log" else 0.25 * abs(float(marks[0])) or 0.5
+        edges = np.array([marks[0] - half, marks[0] + half])
     else:
-        middle = 0.5 * (found[1:] + found[:-1])
-        ends = 2 * found[0] - middle[0], 2 * found[-1] - middle[-1]
+        middle = 0.5 * (marks[1:] + marks[:-1])
+        ends = 2 * marks[0] - middle[0], 2 * marks[-1] - middle[-1]
         edges = np.concatenate(([ends[0]], middle, [ends[1]]))
     return np.exp(edges) if scale == "log" else edges

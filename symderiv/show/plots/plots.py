@@ -133,9 +133,9 @@ def _add_legend(figure: Figure, handles: list[Any], place: Any, columns: int) ->
 def _draw_error(axis: Axes, case: StudyCase, colour: Any, marker: str, scale: str) -> None:
     label = case.label or "equations"
     axis.plot(*_positive(case.curve.alpha, case.curve.error), color=colour, label=label)
-    found = plateau(case.curve)
-    if found is not None and found.exists:
-        _mark_plateau(axis, found, colour)
+    level = plateau(case.curve)
+    if level is not None and level.exists:
+        _mark_plateau(axis, level, colour)
     if case.points is not None:
         alpha, mean, se = _positive(case.points.alpha, case.points.error, case.points.error_se)
         drawn_mean(axis, alpha, mean, se, colour, marker, None, scale)
@@ -199,10 +199,10 @@ def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
         points = Line2D([], [], color=grey, marker="o", linestyle="", markerfacecolor="white")
         points.set_label(label)
         handles.append(points)
-    found = [plateau(case.curve) for case in cases]
-    if any(one is not None and one.exists for one in found):
+    levels = [plateau(case.curve) for case in cases]
+    if any(one is not None and one.exists for one in levels):
         handles.append(Patch(color=grey, alpha=0.22, label="plateau"))
-    if any(one is not None and one.exists and one.end is not None for one in found):
+    if any(one is not None and one.exists and one.end is not None for one in levels):
         end = Line2D([], [], color=grey, marker="|", markersize=12, linestyle="")
         end.set_label("plateau's end (half its height)")
         handles.append(end)

@@ -49,15 +49,15 @@ class Features(Shown):
         alpha, error = alpha[:end], error[:end]
         nothing = np.empty(0)
         curve = Curve(alpha, error, nothing, nothing, nothing)
-        found, decay = plateau(curve), final_decay(curve)
-        self.exists = found is not None and found.exists
+        level, decay = plateau(curve), final_decay(curve)
+        self.exists = level is not None and level.exists
         self.begins = self.ends = self.height = self.slowest = math.nan
         self.length = 0.0
-        if found is not None:
-            self.slowest = found.exponent
-        if found is not None and found.exists:
-            self.begins, self.height, self.length = found.begin, found.height, found.length
-            self.ends = math.inf if found.end is None else found.end
+        if level is not None:
+            self.slowest = level.exponent
+        if level is not None and level.exists:
+            self.begins, self.height, self.length = level.begin, level.height, level.length
+            self.ends = math.inf if level.end is None else level.end
         self.rate = math.nan if decay is None else decay.rate
         self.exponent = math.nan if decay is None else decay.exponent
         good = (alpha > 0) & (error > 0)

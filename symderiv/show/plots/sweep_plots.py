@@ -143,14 +143,14 @@ def written(name: str) -> str:
 
 def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
     """Return values of some dimensions in words, ``η = 0.1, β = 1``."""
-    found = []
+    words = []
     for name, place in places.items():
         value = data[name].values[place]
         if name == _ENTRY:
-            found.append(curve_name(str(value)))
+            words.append(curve_name(str(value)))
         else:
-            found.append(f"{name_of(data, name)} = {value_text(value)}")
-    return ", ".join(found)
+            words.append(f"{name_of(data, name)} = {value_text(value)}")
+    return ", ".join(words)
 
 
 def value_text(value: Any) -> str:
@@ -344,8 +344,8 @@ def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
     errors = error.values.reshape(-1, data.sizes[time])
     times = alpha.broadcast_like(error).transpose(*error.dims).values.reshape(errors.shape)
     tolerance = tolerance_of(str(data.attrs["study"])) if "study" in data.attrs else 0.0
-    found = [measured(quantity, a, e, tolerance) for a, e in zip(times, errors, strict=True)]
-    return np.array(found).reshape(data["status"].shape)
+    values = [measured(quantity, a, e, tolerance) for a, e in zip(times, errors, strict=True)]
+    return np.array(values).reshape(data["status"].shape)
 
 
 def features_of(data: xarray.Dataset) -> xarray.Dataset:
@@ -353,11 +353,11 @@ def features_of(data: xarray.Dataset) -> xarray.Dataset:
     import xarray
 
     over = data["status"].dims
-    found = {
+    features = {
         name: (over, values_of(data, one), {"long_name": one.words})
         for name, one in QUANTITIES.items()
     }
-    return xarray.Dataset(found, {name: data[name] for name in over})
+    return xarray.Dataset(features, {name: data[name] for name in over})
 
 
 class _Colours:
