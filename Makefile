@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -83,6 +83,10 @@ house: $(VENV)/.installed
 # Ten thousand runs in lanes, one by one and by heyoka (if it is installed), about three CPU minutes.
 ensembles: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.ensemble
+
+# Proved runs: times, radii, random problems, planted errors; about ten CPU minutes.
+enclosures: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.enclosures
 
 # Learning rules: equations against SGD at N = 1000 and 2000; goes on where it was stopped.
 rules: $(VENV)/.installed

@@ -33,6 +33,7 @@ LEVELS = {
     "storage": 11,
     "integrate": 12,
     "experiment": 13,
+    "enclosures": 13,
     "system": 14,
     "sweeps": 15,
     "show": 16,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hint
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError, RunWarning
+from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.problem.key_names import STATED, by_key, study_key
@@ -423,6 +424,8 @@ class Problem(Shown):
         compression: Literal["auto", "on", "off"] | None = None,
         sensitivities: Sequence[str] = (),
         events: Sequence[str] = (),
+        certify: bool | str | PathLike[str] | Output | None = False,
+        radius: float = 1e-12,
         output: str | PathLike[str] | None = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -446,6 +449,11 @@ class Problem(Shown):
             events: conditions on order parameters, as ``"generalization_error < 1e-3"`` or
                 ``"R[1,1] > 2*R[1,2]"``: the first time at which each of them holds is located, and
                 differentiated by what ``sensitivities`` names; see :attr:`Trajectory.events`.
+            certify: also prove the run: the result has an ``enclosure``, see
+                :class:`symderiv.api.results.enclosures.Enclosure`, whose balls contain the exact
+                order parameters and errors at all times, and the times of events. A file instead
+                of True: also write the proof there, see ``Enclosure.save``.
+            radius: of these balls, at most; between 1e-200 and 1e-3.
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
@@ -455,8 +463,12 @@ class Problem(Shown):
 
         Raises:
             InputError: an argument is not acceptable.
+            NotYetError: a run was to be certified whose means have no closed form.
+            ToleranceError: the radius was not reached.
         """
         study = self._timed(locals())
+        # a file that cannot be written is refused before anything is computed
+        target = None if certify in (None, False, True) else as_output(certify, "json")
         with naming_arguments(), progress_bar(progress) as update:
             run = _integrated(study, initial, update, notice, checkpoint)
         if (sensitivities or events) and run.alpha.size:
@@ -464,6 +476,14 @@ class Problem(Shown):
 
             with naming_arguments():
                 run = followed(run, study, initial, sensitivities, events)
+        if certify:
+            from symderiv.api.results.enclosures import enclosed_trajectory
+
+            with naming_arguments(), progress_bar(progress) as update:
+                proof = enclosed_trajectory(run, study, initial, radius, events, update)
+                if target is not None:
+                    proof.save(target)
+            run = replaced(run, enclosure=proof)
         return self._finished(run, study, initial, output)
 
     @following("following fluctuations")

@@ -38,6 +38,13 @@ def solve(
         list[str] | None,
         option("--event", "Condition whose first time to locate; may be repeated.", "CONDITION"),
     ] = None,
+    certify: Annotated[
+        Path | None,
+        option("--certify", "Also prove the run, and write its proof to a file.", "PROOF.json"),
+    ] = None,
+    radius: Annotated[
+        float, option("--radius", "Largest radius of the balls of a proved run.", "R")
+    ] = 1e-12,
     output: Annotated[
         Path | None,
         option(
@@ -55,11 +62,20 @@ def solve(
     Example:  symderiv solve examples/two-units.toml --plot error.svg
 
     Example:  symderiv solve examples/two-units.toml --event "generalization_error < 1e-3"
+
+    Example:  symderiv solve examples/two-units.toml --end 5 --certify proof.json
     """
     problem = stated_problem(study, set_, end)
     target = Output(output or f"{study.stem}-run.nc", "nc", inputs=problem.files, force=force)
     figure = plot_output(plot, inputs=problem.files, force=force)
-    solved = partial(problem.solve, sensitivities=sensitivity or (), events=event or ())
+    proof = None if certify is None else Output(certify, "json", inputs=problem.files, force=force)
+    solved = partial(
+        problem.solve,
+        sensitivities=sensitivity or (),
+        events=event or (),
+        certify=proof,
+        radius=radius,
+    )
     _run(solved, target, figure, checkpoint_every, fresh, json_)
 
 

@@ -215,6 +215,26 @@ class Condition:
     def _slopes(self) -> Callable[..., Any]:
         return self._function([self._gap.diff(self._symbol(name)) for name in self._names])
 
+    def named_gap(self) -> sp.Expr:
+        """Return the gap as an expression in ``Q[1,1]`` and so on.
+
+        Raises:
+            InputError: It depends on alpha or on output weights.
+        """
+        import sympy as sp
+
+        names = {
+            label: f"{field}[{','.join(str(n + 1) for n in place)}]"
+            for label, (field, place) in self._places.items()
+        }
+        found = {}
+        for symbol in self._gap.free_symbols:
+            name = names.get(str(symbol), str(symbol))
+            if name == "alpha" or name.startswith("v["):
+                raise InputError(f"{self.text!r}: {name} has no enclosure", argument="events")
+            found[symbol] = sp.Symbol(name)
+        return self._gap.xreplace(found)
+
     def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
         """Return the change of the gap with rates of what it depends on."""
         found = self._slopes(*self._numbers(observed, alpha))

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     from symderiv.integrate.flows.study_flow import Flow
 
-__all__ = ["moving_packing", "observables_tangent", "tangent_function", "tangent_program_of"]
+__all__ = [
+    "equations_asked",
+    "moving_packing",
+    "observables_tangent",
+    "tangent_function",
+    "tangent_program_of",
+]
 
 
 def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
@@ -33,7 +39,7 @@ def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
     """
     from symderiv.lowering.programs.exported import tangent_program
 
-    program = tangent_program(*_asked(flow), moving)
+    program = tangent_program(*equations_asked(flow), moving)
     assert program.state is not None
     stated = [each.shape for each in program.state.fields]
     if stated != list(flow.layout["state"].values()):
@@ -53,7 +59,7 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     from symderiv.lowering.programs.exported import tangent_module_text
     from symderiv.storage.kernels import kept_module
 
-    module = kept_module(tangent_module_text(*_asked(flow), moving))
+    module = kept_module(tangent_module_text(*equations_asked(flow), moving))
     found: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
     return found
 
@@ -65,7 +71,7 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
     from symderiv.lowering.programs.exported import tangent_observables_text
     from symderiv.storage.kernels import kept_module
 
-    text, names = tangent_observables_text(*_asked(flow))
+    text, names = tangent_observables_text(*equations_asked(flow))
     return kept_module(text).observables_tangent, names
 
 
@@ -76,7 +82,12 @@ def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:
     return Packing.of(layout, "moving", K=state.K, M=state.M, L=state.L)
 
 
-def _asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
+def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
+    """Return activations, rule and tolerance of the equations of a flow, as programs are kept by.
+
+    Raises:
+        NotYetError: The inputs have several classes.
+    """
     if isinstance(flow, ComponentsFlow):
         raise NotYetError("inputs of several classes have no Jacobian yet", argument="inputs")
     study = flow.study

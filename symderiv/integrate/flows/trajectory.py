@@ -66,6 +66,8 @@ class Trajectory(Curves):
         output: the file it was written to, if any.
         compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
             overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
+        enclosure: the proved balls of a run that was certified, see
+            :class:`symderiv.api.results.enclosures.Enclosure`; files of runs do not keep them.
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
@@ -90,6 +92,7 @@ class Trajectory(Curves):
     error_accuracy: float
     method: str = "explicit"
     compression: Compression | None = None
+    enclosure: Any = None
 
     @property
     def succeeded(self) -> bool:
@@ -182,6 +185,7 @@ class Trajectory(Curves):
             "activation": self.student_activation,
             "teacher_activation": self.teacher_activation,
             **({"events": self.events} if self.events else {}),
+            **({"certified_error": self.enclosure.difference} if self.enclosure else {}),
         }
 
     def _summary(self) -> Summary:
@@ -203,6 +207,9 @@ class Trajectory(Curves):
         for event in self.events:
             time = event["alpha"]
             rows.append((event["event"], "never" if time is None else f"from alpha = {time:.10g}"))
+        if self.enclosure is not None:
+            told = f"all errors at most {self.enclosure.difference:.1e} (proved)"
+            rows.append(("certified", told))
         rows += whole_rows("by default", self.by_default)
         notes = [f"warning: {warning}" for warning in self.warnings]
         return Summary("Trajectory", rows, notes)

@@ -1,0 +1,202 @@
+"""Proved runs: their times and radii, random problems against other equations, planted errors.
+
+python -m benchmarks.enclosures [PROBLEMS]
+
+Random problems are compared with the moment form (`symderiv.precision.moment_trajectory`): other
+equations for the same overlaps, integrated by extrapolation with 30 digits. Numbers of starts have
+few bits, so that both begin at the same numbers exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+
+import symderiv as sd
+from symderiv.enclosures.check_enclosures import main as checked
+from symderiv.precision import RuleParameters, moment_trajectory
+
+_PROBLEMS, _SEED, _DIGITS = 200, 11, 30
+
+Certified = Callable[[], tuple[sd.Problem, dict[str, Any]]]
+
+
+def one_unit(activation: str) -> Certified:
+    start = {"Q": [[0.01]], "R": [[0.02]], "T": [[1.0]]}
+    end = 24.0 if activation == "erf" else 20.0
+    problem = sd.Problem(activation, students=1, teachers=1, learning_rate=1.0)
+    return lambda: (problem, {"alpha": [end / 2, end], "initial": start, "radius": 1e-20})
+
+
+def plateau() -> tuple[sd.Problem, dict[str, Any]]:
+    """Two units that leave their plateau and learn until the error is 1e-6."""
+    start = {
+        "Q": [[0.01, 0.001], [0.001, 0.012]],
+        "R": [[0.003, 0.001], [0.002, 0.0025]],
+        "T": [[1.0, 0.0], [0.0, 1.0]],
+    }
+    problem = sd.Problem(
+        "erf", students=2, teachers=2, learning_rate=0.5, student_weights=1, teacher_weights=1
+    )
+    level = "generalization_error < 1e-6"
+    found = problem.solve(end=2000, initial=start, events=[level]).events[0]["alpha"]
+    asked = {"initial": start, "radius": 1e-12, "alpha": [found / 2, float(np.ceil(found))]}
+    return problem, {**asked, "events": [level]}
+
+
+def drawn(random: np.random.Generator) -> tuple[sd.Problem, dict[str, Any], RuleParameters]:
+    """Return a problem with K and M up to 3, a start of few bits, and its learning rule."""
+    K, M = (int(n) for n in random.integers(1, 4, 2))
+    vectors = np.round(random.normal(0.0, 0.6, (K + M, K + M + 1)) * 8.0) / 8.0
+    vectors[K:] += np.eye(M, K + M + 1)
+    overlaps = vectors @ vectors.T
+    start = {"Q": overlaps[:K, :K], "R": overlaps[:K, K:], "T": overlaps[K:, K:]}
+    eta, noise, decay = (
+        float(random.choice(each)) for each in ([0.25, 1.0, 2.5], [0.0, 0.25], [0.0, 0.125])
+    )
+    problem = sd.Problem(
+        str(random.choice(["erf", "linear"])) if K + M < 5 else "erf",
+        students=K,
+        teachers=M,
+        student_weights=1,
+        teacher_weights=1,
+        learning_rate=eta,
+        label_noise=noise,
+        weight_decay=decay,
+        train_second_layer=bool(random.integers(2)),
+        second_layer_learning_rate=0.25,
+    )
+    return (
+        problem,
+        start,
+        RuleParameters(
+            eta, 0.25 if problem.to_dict().get("train_second_layer") else 0.0, decay, 0.0, noise
+        ),
+    )
+
+
+def certified(stated: Certified) -> tuple[sd.Trajectory, float]:
+    """Return a certified run and the CPU seconds of the proof with the run."""
+    problem, asked = stated()
+    begin = time.process_time()
+    run = problem.solve(certify=True, **asked)
+    return run, time.process_time() - begin
+
+
+def contained(problems: int) -> tuple[int, int]:
+    """Return how many values were compared, and how many were in their balls."""
+    random = np.random.default_rng(_SEED)
+    values, inside = 0, 0
+    for _ in range(problems):
+        problem, start, rule = drawn(random)
+        times = [0.5, 2.0]
+        run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-22)
+        other = moment_trajectory(
+            run.initial, rule, times, problem.to_dict()["activation"], digits=_DIGITS
+        )
+        for name, value in _named(other):
+            for n, exact in enumerate(value):
+                middle, radius = run.enclosure.middles[name][n], run.enclosure.radii[name][n]
+                with mpmath.workdps(60):
+                    away = abs(mpmath.mpf(exact) - mpmath.mpf(middle))
+                    # the other route has so many digits
+                    inside += bool(away <= radius + 1e-27)
+                values += 1
+    return values, inside
+
+
+def _named(other: Any) -> Iterator[tuple[str, Any]]:
+    yield "generalization_error", other.generalization_error
+    for letter, array in (("Q", other.Q), ("R", other.R)):
+        for i, j in np.ndindex(array.shape[1:]):
+            yield f"{letter}[{i + 1},{j + 1}]", array[:, i, j]
+
+
+def planted(certificate: dict[str, Any]) -> dict[str, bool]:
+    """Return of each wrong enclosure whether the checker notices it."""
+    found = {}
+    for name, change in PLANTED.items():
+        wrong = json.loads(json.dumps(certificate))
+        change(wrong)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "record.json"
+            path.write_text(json.dumps(wrong), encoding="utf-8")
+            found[name] = checked([str(path)]) == 1
+    return found
+
+
+def _smaller(box: list[str], bits: int) -> None:
+    for n, text in enumerate(box):
+        mantissa, exponent = text.split("*2^")
+        box[n] = f"{mantissa}*2^{int(exponent) - bits}"
+
+
+def _middle(record: dict[str, Any]) -> dict[str, Any]:
+    step: dict[str, Any] = record["steps"][len(record["steps"]) // 2]
+    return step
+
+
+def _sign(record: dict[str, Any]) -> None:
+    place = next(n for n, each in enumerate(record["operations"]) if each[0] == "sub")
+    record["operations"][place][0] = "add"
+
+
+def _twice(record: dict[str, Any]) -> None:
+    step = _middle(record)
+    mantissa, exponent = step["time"].split("*2^")
+    step["time"] = f"{mantissa}*2^{int(exponent) + 1}"
+
+
+def _outside(record: dict[str, Any]) -> None:
+    for ends in _middle(record)["box"]:
+        ends[1] = ends[0]
+
+
+PLANTED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "the box of a set made a sixteenth": lambda r: _smaller(_middle(r)["region"]["box"], 4),
+    "the last box made a sixteenth": lambda r: _smaller(r["end"]["box"], 4),
+    "a step made twice as long": _twice,
+    "a sign changed": _sign,
+    "a box that trajectories leave": _outside,
+    "another start": lambda r: r["start"].__setitem__(0, "1/7"),
+}
+
+
+def main() -> int:
+    warnings.simplefilter("ignore")
+    problems = int(sys.argv[1]) if len(sys.argv) > 1 else _PROBLEMS
+    failed = False
+    for what, stated, radius, seconds in (
+        ("erf, K = M = 1, to alpha = 24", one_unit("erf"), 1e-20, 60.0),
+        ("ReLU, K = M = 1, to alpha = 20", one_unit("relu"), 1e-20, 60.0),
+        ("erf, K = M = 2, through the plateau to 1e-6", plateau, 1e-12, 600.0),
+    ):
+        run, spent = certified(stated)
+        met = run.enclosure.radius <= radius and spent <= seconds
+        failed |= not met
+        told = ", ".join(f"{e['event']}: {e['begin']} to {e['end']}" for e in run.enclosure.events)
+        print(
+            f"{what}: radius {run.enclosure.radius:.1e} (at most {radius:.0e}), {spent:.1f} CPU s "
+            f"(at most {seconds:.0f}), {run.enclosure.steps} steps; doubles are off by at most "
+            f"{run.enclosure.difference:.1e} {told}",
+            flush=True,
+        )
+    caught = planted(certified(one_unit("erf"))[0].enclosure.certificate())
+    for name, noticed in caught.items():
+        print(f"{name}: {'noticed' if noticed else 'NOT NOTICED'}")
+    values, inside = contained(problems)
+    print(f"{problems} random problems: {inside} of {values} values are in their balls")
+    return int(failed or inside < values or not all(caught.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

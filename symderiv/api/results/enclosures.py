@@ -1,0 +1,321 @@
+"""Proved enclosures of runs: balls for every order parameter at every time, and for events."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.outputs import Output
+
+if TYPE_CHECKING:
+    import sympy as sp
+    from flint import arb
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.crossings import Crossing
+    from symderiv.enclosures.run import EnclosedRun, Progress
+    from symderiv.enclosures.step import Region
+    from symderiv.enclosures.traced_flow import TracedFlow
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.integrate.flows.trajectory import Trajectory
+    from symderiv.problem.study import Study
+
+__all__ = ["Enclosure", "enclosed_trajectory"]
+
+_LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
+# One right-hand side takes so many derivatives at each step.
+_MOST_ORDER_PARAMETERS = 60
+# Times at which a run in doubles tells what errors grow to.
+_LOOKED_AT = 200
+_MOST_BITS_SHOWN = 120
+
+
+class Enclosure(Answer):
+    """Balls that contain the exact solution of the exact problem, by proof.
+
+    The exact problem has the shortest decimals of the numbers in the study, output weights that are
+    not trained by their formulas, and the shortest decimals of the order parameters of the start.
+    Times are doubles.
+
+    Attributes:
+        alpha: times, shape (P,).
+        names: of the order parameters: ``Q[1,1]``, …, ``R[1,1]``, …, ``generalization_error``.
+        middles: decimals of the middles of the balls by name, each a list of P texts.
+        radii: their radii by name, each a list of P numbers.
+        events: of each condition ``event``, ``verdict`` ("proved", "never", "undecided"), and
+            ``begin`` and ``end``, decimals between which the first time lies at which it holds.
+        radius: the largest radius of an overlap.
+        difference: the largest distance of a value of the run in doubles from the middle of its
+            ball, with the radius: a proved bound on the error of that run at these times.
+        steps, bits: how many steps were proved, and with how many bits.
+    """
+
+    _title = "Enclosure of a run"
+
+    def __init__(self, record: dict[str, Any], proof: dict[str, Any]) -> None:
+        super().__init__(record)
+        self._proof = proof
+
+    def lower(self, name: str) -> np.ndarray:
+        """Return doubles below the exact values, shape (P,).
+
+        Args:
+            name: one of :attr:`names`.
+
+        Raises:
+            InputError: there is no such order parameter.
+        """
+        return self._bound(name, -1)
+
+    def upper(self, name: str) -> np.ndarray:
+        """Return doubles above the exact values, shape (P,).
+
+        Args:
+            name: one of :attr:`names`.
+
+        Raises:
+            InputError: there is no such order parameter.
+        """
+        return self._bound(name, 1)
+
+    def _bound(self, name: str, side: int) -> np.ndarray:
+        from flint import arb
+
+        if name not in self._record["middles"]:
+            raise InputError(
+                f"{name!r} is not enclosed; there are {', '.join(self._record['names'])}",
+                argument="name",
+            )
+        pairs = zip(self._record["middles"][name], self._record["radii"][name], strict=True)
+        ends = [arb(middle) + side * arb(radius) for middle, radius in pairs]
+        return np.array([np.nextafter(float(end), side * np.inf) for end in ends])
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the proof as a JSON object of rational numbers.
+
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone.
+        """
+        return self._proof
+
+    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Enclosure:
+        """Write the proof, see :meth:`certificate`, as JSON.
+
+        Raises:
+            InputError: the file exists and ``force`` is not given, or cannot be written.
+        """
+        target = path if isinstance(path, Output) else Output(path, "json", force=force)
+        target.write_text(json.dumps(self._proof))
+        return self
+
+    def _document(self) -> Node:
+        record = self._record
+        rows = [
+            [name, record["middles"][name][-1], f"{record['radii'][name][-1]:.1e}"]
+            for name in record["names"]
+        ]
+        end = f"at alpha = {record['alpha'][-1]:g}"
+        found: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
+        if record["events"]:
+            lines = [
+                [each["event"], each["verdict"], each["begin"] or "", each["end"] or ""]
+                for each in record["events"]
+            ]
+            found.append(Tabular(("event", "", "not before", "not after"), lines))
+        return Part("", found)
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows: list[tuple[str, object]] = [
+            ("largest radius", f"{record['radius']:.1e}"),
+            ("error of the run in doubles", f"at most {record['difference']:.1e}"),
+            ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
+        ]
+        return Summary(self._title, rows)
+
+
+def enclosed_trajectory(
+    run: Trajectory,
+    study: Study,
+    initial: Start | None,
+    radius: float,
+    events: Sequence[str],
+    progress: Progress | None,
+) -> Enclosure:
+    """Return the proved enclosure of a run at its times; see :meth:`symderiv.Problem.solve`.
+
+    Raises:
+        InputError: The radius is not between 1e-200 and 1e-3.
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+        ToleranceError: The radius was not reached.
+    """
+    from symderiv.enclosures.record import record_of
+    from symderiv.enclosures.run import enclosed
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    if not _LEAST_RADIUS <= radius <= _MOST_RADIUS:
+        raise InputError(
+            f"{radius} is not between {_LEAST_RADIUS} and {_MOST_RADIUS}", argument="radius"
+        )
+    flow = flow_at(study, start_of(study, initial))
+    traced = TracedFlow.of(flow, _formulas(study, flow))
+    if len(traced.names) > _MOST_ORDER_PARAMETERS:
+        raise NotYetError(
+            f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
+            "take fewer eigenvalues",
+            argument="certify",
+        )
+    gaps = [(text, traced.gap(_gap(text, traced))) for text in events]
+    times = [float(time) for time in run.alpha]
+    if times[-1] <= 0.0:
+        raise InputError("has no time after 0", argument="alpha")
+    found = enclosed(
+        traced.rates, traced.start, times, radius, _growth(traced, times[-1]), progress
+    )
+    record = _record(run, traced, found, gaps)
+    return Enclosure(record, record_of(found, traced.rates, traced.start, traced.names))
+
+
+def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
+    """Return output weights that are formulas in K and M."""
+    from symderiv.formula import parse_formula
+
+    found = {}
+    for field, key, values in (
+        ("v", "student_weights", flow.state.student_weights),
+        ("v_teacher", "teacher_weights", flow.state.teacher_weights),
+    ):
+        given = getattr(study.network, key)
+        if isinstance(given, str) and np.array_equal(values, getattr(study, key)):
+            tree = parse_formula(given, ("K", "M"))
+            numbers = {each: {"K": study.K, "M": study.M}[each.name] for each in tree.free_symbols}
+            found[field] = tree.subs(numbers)
+    return found
+
+
+def _gap(text: str, traced: TracedFlow) -> sp.Expr:
+    """Return what is positive where a condition holds, of the observables by their names."""
+    from symderiv.api.results.followed import Condition
+
+    state = traced.flow.state
+    return Condition(text, state.K, state.M).named_gap()
+
+
+def _growth(traced: TracedFlow, end: float) -> float:
+    """Return by how much errors grow, by a run in doubles."""
+    from flint import arb
+
+    from symderiv.enclosures.run import amplification
+    from symderiv.enclosures.step import gradients
+    from symderiv.integrate.flows.sensitivities import VariedFlow
+    from symderiv.precision.balls.working import working_bits
+
+    times = np.linspace(0.0, end, _LOOKED_AT + 1)
+    rows = [traced.flow.begin, *VariedFlow(traced.flow, {}).run(times[1:])]
+    with working_bits(64):
+        constants, rates = traced.rates.compiled()
+        given = constants()
+        size = len(traced.names)
+        slopes = []
+        for row in rows:
+            state = [arb(x) for x in traced.values(row)]
+            matrix = gradients(lambda y: rates(y, given), state)
+            slopes.append(np.array([float(x) for x in matrix.entries()]).reshape(size, size))
+    return amplification(slopes, times)
+
+
+def _record(
+    run: Trajectory, traced: TracedFlow, found: EnclosedRun, gaps: Sequence[tuple[str, Any]]
+) -> dict[str, Any]:
+    from symderiv.enclosures.crossings import first_crossing
+    from symderiv.precision.balls.working import working_bits
+
+    tape, names = traced.observables
+    places = range(len(run.alpha))
+    with working_bits(found.bits):
+        regions = [found.region(n) for n in places]
+        columns = _observed(tape, regions)
+        crossings = [first_crossing(found, traced.rates, gap) for _, gap in gaps]
+        return {
+            "alpha": [float(time) for time in run.alpha],
+            "names": names,
+            "middles": {name: [_decimal(c[n]) for c in columns] for n, name in enumerate(names)},
+            "radii": {name: [_radius(c[n]) for c in columns] for n, name in enumerate(names)},
+            "events": [
+                {
+                    "event": text,
+                    "verdict": crossing.verdict,
+                    "begin": _end(crossing, -1),
+                    "end": _end(crossing, 1),
+                }
+                for (text, _), crossing in zip(gaps, crossings, strict=True)
+            ],
+            "radius": max(float(region.radius) for region in regions),
+            "difference": _difference(run, names, columns),
+            "steps": len(found.steps),
+            "bits": found.bits,
+            "warnings": [],
+        }
+
+
+def _observed(tape: Any, regions: Sequence[Region]) -> list[list[arb]]:
+    from symderiv.enclosures.run import gradient_form
+
+    constants, values = tape.compiled()
+    given = constants()
+    return [gradient_form(lambda y: values(y, given), region) for region in regions]
+
+
+def _decimal(ball: arb, spare: int = 3) -> str:
+    """Return the middle of a ball, with some digits more than its radius leaves."""
+    size = float(abs(ball.mid()))
+    if size == 0.0:
+        return "0"
+    radius = max(float(ball.rad()), size * 2.0**-_MOST_BITS_SHOWN)
+    digits = max(1, math.ceil(math.log10(size / radius)) + spare)
+    return ball.mid().str(digits, radius=False)
+
+
+def _radius(ball: arb) -> float:
+    """Return a bound on the distance of the exact value from the decimal that is shown."""
+    from flint import arb
+
+    distance = abs(ball - arb(_decimal(ball))).upper()
+    return float(np.nextafter(float(distance), np.inf))
+
+
+def _end(crossing: Crossing, side: int) -> str | None:
+    """Return a decimal not after (-1), or not before (1), a crossing."""
+    from flint import arb
+
+    if crossing.begin is None or crossing.end is None:
+        return None
+    both = crossing.begin.union(crossing.end)
+    width = both.rad() + abs(both).upper() * arb(2) ** -_MOST_BITS_SHOWN
+    for times in itertools.count():
+        shown = _decimal(both + side * times * width)
+        if side * (arb(shown) - both) >= 0:
+            return "0" if arb(shown) < 0 else shown
+    raise AssertionError("decimals come closer than any width")
+
+
+def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]) -> float:
+    """Return how far values in doubles are from the exact ones, at most."""
+    from flint import arb
+
+    largest = 0.0
+    for n, column in enumerate(columns):
+        own = [*run.Q[n].ravel(), *run.R[n].ravel(), run.generalization_error[n]]
+        for value, ball in zip(own, column, strict=True):
+            largest = max(largest, float(abs(arb(float(value)) - ball).upper()))
+    return largest

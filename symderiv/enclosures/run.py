@@ -1,0 +1,163 @@
+"""Proved runs: sets of states, one after the other, each of which follows from the one before.
+
+Steps and precision are planned: what a plateau amplifies is known from a run in doubles, so that
+the error of each step is small enough for the radius that is wanted at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, arb_mat, fmpq
+from scipy.linalg import expm
+
+from symderiv.enclosures.step import Field, Region, Step, gradients, short, stepped
+from symderiv.enclosures.tape import Tape
+from symderiv.foundation.errors import ToleranceError
+from symderiv.precision.balls.working import working_bits
+
+__all__ = ["EnclosedRun", "amplification", "enclosed", "exactly", "gradient_form"]
+
+Progress = Callable[[str, float], None]
+
+_SPARE_BITS = 24
+# Times are doubles, and sums of them are exact.
+_LEAST_BITS = 128
+# Terms of the Taylor series for each decimal digit: fewer or more cost more for each unit of time.
+_TERMS_A_DIGIT = 0.78
+_GROWTH, _SHRINKING = 1.3, 0.5
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class EnclosedRun:
+    """A run that was proved.
+
+    Attributes:
+        steps: From the start to the end.
+        begins: Times at which they begin, exact.
+        at: Which step ends at each of the times that were asked for; -1 for the start.
+        bits: Working precision.
+        tolerance: On the remainder of each step.
+    """
+
+    steps: list[Step]
+    begins: list[arb]
+    at: list[int]
+    bits: int
+    tolerance: arb
+
+    def region(self, place: int) -> Region:
+        """Return the set of states at the time asked for at a place."""
+        step = self.at[place]
+        return self.steps[0].begin if step < 0 else self.steps[step].end
+
+
+def exactly(value: Fraction) -> arb:
+    """Return a ball around a fraction, of the present precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def amplification(slopes: Sequence[np.ndarray], times: np.ndarray) -> float:
+    """Return by how much an error made at any time of a run has grown at any later time.
+
+    Args:
+        slopes: Derivatives of the rates at the times, each n × n.
+        times: Ascending, as many.
+    """
+    steps = [
+        expm((one + other) / 2 * (end - begin))
+        for one, other, begin, end in zip(slopes, slopes[1:], times, times[1:], strict=False)
+    ]
+    largest, products = 1.0, np.empty((0, *slopes[0].shape))
+    for step in steps:
+        products = step @ np.concatenate([products, np.eye(step.shape[0])[None]])
+        largest = max(largest, float(np.max(np.sum(np.abs(products), axis=2))))
+    return largest
+
+
+def enclosed(
+    tape: Tape,
+    start: Sequence[Fraction],
+    times: Sequence[float],
+    radius: float,
+    growth: float,
+    progress: Progress | None = None,
+) -> EnclosedRun:
+    """Return a proved run.
+
+    Args:
+        tape: Of the rates.
+        start: Exact numbers.
+        times: Ascending, from 0 on, at which steps end; exactly these doubles.
+        radius: Of the balls of all coordinates at all times, at most.
+        growth: By how much errors grow, see :func:`amplification`; a guess that is too small costs
+            a second run.
+        progress: Told of the time reached.
+
+    Raises:
+        ToleranceError: The radius was not reached, or a step could not be proved.
+    """
+    span = float(times[-1])
+    tolerance = radius / (20.0 * growth * (40.0 * span + 10.0))
+    for _ in range(_ROUNDS):
+        bits = max(_LEAST_BITS, math.ceil(-math.log2(tolerance)) + _SPARE_BITS)
+        with working_bits(bits):
+            found = _followed(tape, start, times, tolerance, bits, progress)
+            reached = max(float(found.region(n).radius) for n in range(len(times)))
+        if reached <= radius:
+            return found
+        tolerance *= min(0.1, 0.1 * radius / reached)
+    raise ToleranceError(f"radii stay at {reached:.1e}, above {radius:.1e}")
+
+
+def _followed(
+    tape: Tape,
+    start: Sequence[Fraction],
+    times: Sequence[float],
+    tolerance: float,
+    bits: int,
+    progress: Progress | None,
+) -> EnclosedRun:
+    constants, rates = tape.compiled()
+    given = constants()
+    field = Field(lambda state: rates(state, given), len(start))
+    region, now = Region.around([exactly(each) for each in start]), arb(0)
+    steps: list[Step] = []
+    begins: list[arb] = []
+    at: list[int] = []
+    terms, longest = _TERMS_A_DIGIT * -math.log10(tolerance), arb("0.125")
+    error = arb(tolerance)
+    for time in times:
+        end = arb(time)
+        while now < end:
+            left = end - now
+            step = stepped(field, region, left if left <= longest else short(longest), error)
+            begins.append(now)
+            steps.append(step)
+            region, now = step.end, now + step.time
+            if step.time < left:
+                scale = min(_GROWTH, max(_SHRINKING, terms / len(step.columns)))
+                longest = step.time * arb(scale)
+            if progress is not None:
+                progress(f"proved to alpha = {float(now):.4g}", float(now) / float(times[-1]))
+        at.append(len(steps) - 1)
+    return EnclosedRun(steps, begins, at, bits, error)
+
+
+def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: Region) -> list[arb]:
+    """Return functions over a set of states by their values at the centre and their gradients.
+
+    Args:
+        values: Of the functions over balls or power series of balls.
+        region: The set.
+    """
+    hull = region.hull
+    middle = values(region.centre)
+    slopes = gradients(values, hull) * region.axes
+    moved = (slopes * arb_mat(len(hull), 1, region.box)).entries()
+    return [one + other for one, other in zip(middle, moved, strict=True)]

@@ -1,0 +1,196 @@
+"""Proved runs against other equations, closed solutions, and planted errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import symderiv as sd
+from benchmarks.enclosures import PLANTED, planted
+from symderiv.enclosures.check_enclosures import main as checked
+from symderiv.foundation.errors import NotYetError
+from symderiv.precision import RuleParameters, moment_trajectory
+from symderiv.problem.state import State
+
+pytestmark = pytest.mark.turns(3)
+
+ONE = {"Q": [[0.0625]], "R": [[0.125]], "T": [[1.25]]}
+
+
+def inside(run: sd.Trajectory, name: str, place: int, exact: Any, spare: float = 0.0) -> bool:
+    """Whether a number with many digits is in its ball."""
+    middle, radius = run.enclosure.middles[name][place], run.enclosure.radii[name][place]
+    with mpmath.workdps(60):
+        return bool(abs(mpmath.mpf(exact) - mpmath.mpf(middle)) <= radius + spare)
+
+
+def two_eigenvalues() -> State:
+    """Two students and three teachers on two eigenvalues, in numbers of few bits."""
+    random = np.random.default_rng(5)
+    eigenvalue, weight = np.array([2.0, 0.5]), np.array([0.25, 0.75])
+    J = np.round(random.normal(0.0, 0.5, (2, 2, 6)) * 8.0) / 8.0
+    B = np.round(random.normal(0.0, 0.5, (2, 3, 6)) * 8.0) / 8.0 + np.eye(3, 6)
+    overlap = np.einsum("kna,kma->knm", B, B)
+    rho = eigenvalue[:, None, None]
+    return State(
+        eigenvalue=eigenvalue,
+        weight=weight,
+        student_overlap=np.einsum("kia,kja->kij", J, J),
+        cross_overlap=np.einsum("kia,kna->kin", J, B) * rho,
+        teacher_overlap=overlap * rho**2,
+        teacher_covariance=np.einsum("k,knm->nm", weight * eigenvalue, overlap),
+        student_weights=np.array([1.0, 0.5]),
+        teacher_weights=np.array([1.0, -0.75, 0.5]),
+    )
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.25, 0.0625, 0.25), (2.0, 0.0, 0.0, 0.0)])
+def test_balls_contain_the_moment_form(rates: tuple[float, ...]) -> None:
+    eta, eta_v, decay, noise = rates
+    start = two_eigenvalues()
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=3,
+        student_weights=[1.0, 0.5],
+        teacher_weights=[1.0, -0.75, 0.5],
+        learning_rate=eta,
+        train_second_layer=eta_v > 0.0,
+        second_layer_learning_rate=eta_v or 0.5,
+        weight_decay=decay,
+        label_noise=noise,
+        inputs=sd.Spectrum([2.0, 0.5], weights=[0.25, 0.75], dimension=400),
+    )
+    times = [0.25, 0.5]
+    run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-22)
+    assert run.enclosure.radius <= 1e-22
+    assert run.enclosure.difference < 1e-8
+    other = moment_trajectory(
+        start, RuleParameters(eta, eta_v, decay, 0.0, noise), times, digits=28
+    )
+    for n in range(2):
+        assert inside(run, "generalization_error", n, other.generalization_error[n], 1e-24)
+        for i, j in np.ndindex(2, 3):
+            assert inside(run, f"R[{i + 1},{j + 1}]", n, other.R[n, i, j], 1e-24)
+            if j < 2:
+                assert inside(run, f"Q[{i + 1},{j + 1}]", n, other.Q[n, i, j], 1e-24)
+
+
+def test_balls_contain_the_solution_of_a_linear_unit() -> None:
+    # x has Q, y has T: d(R, Q, 1) is linear, so that it is a matrix exponential
+    eta, noise = 1.5, 0.25
+    problem = sd.Problem(
+        "linear", students=1, teachers=1, learning_rate=eta, label_noise=noise, student_weights=0.5
+    )
+    run = problem.solve(alpha=[1.0, 3.0], initial=ONE, certify=True, radius=1e-25)
+    with mpmath.workdps(50):
+        e, v, T, s = map(mpmath.mpf, (eta, 0.5, 1.25, noise))
+        matrix = mpmath.matrix(
+            [
+                [-e * v * v, 0, e * v * T],
+                [
+                    2 * e * v - 2 * e**2 * v**3,
+                    -2 * e * v * v + e**2 * v**4,
+                    e**2 * v**2 * (T + s**2),
+                ],
+                [0, 0, 0],
+            ]
+        )
+        for n, time in enumerate((1, 3)):
+            found = mpmath.expm(matrix * time) * mpmath.matrix([0.125, 0.0625, 1])
+            assert inside(run, "R[1,1]", n, found[0], 1e-40)
+            assert inside(run, "Q[1,1]", n, found[1], 1e-40)
+
+
+def test_balls_contain_the_solution_of_a_relu_unit() -> None:
+    def rates(_: Any, y: Any) -> list[Any]:
+        Q, R = y
+        rho = R / mpmath.sqrt(Q * T)
+        both = mpmath.pi / 2 + mpmath.asin(rho)
+        root = mpmath.sqrt(1 - rho**2)
+        xy = mpmath.sqrt(Q * T) / (2 * mpmath.pi) * (root + rho * both)
+        yy = T / (2 * mpmath.pi) * (both + rho * root)
+        return [2 * eta * (xy - Q / 2) + eta**2 * (Q / 2 - 2 * xy + yy), eta * (yy - R / 2)]
+
+    problem = sd.Problem("relu", students=1, teachers=1, learning_rate=0.75)
+    run = problem.solve(alpha=[0.25], initial=ONE, certify=True, radius=1e-20)
+    with mpmath.workdps(30):
+        eta, T = mpmath.mpf(0.75), mpmath.mpf(1.25)
+        exact = mpmath.odefun(rates, 0, [mpmath.mpf("0.0625"), mpmath.mpf("0.125")])(0.25)
+        assert inside(run, "Q[1,1]", 0, exact[0], 1e-24)
+        assert inside(run, "R[1,1]", 0, exact[1], 1e-24)
+
+
+@pytest.fixture(scope="module")
+def run() -> sd.Trajectory:
+    """A unit with events; the exact numbers of the start are decimals, 1/10 among them."""
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    start = {"Q": [[0.1]], "R": [[0.02]], "T": [[1.0]]}
+    events = ["generalization_error < 5e-2", "R[1,1] > 2", "Q[1,1] > R[1,1]/10"]
+    return problem.solve(
+        alpha=[0.5, 1.5, 3.0], initial=start, certify=True, radius=1e-15, events=events
+    )
+
+
+def test_events_are_enclosed(run: sd.Trajectory) -> None:
+    crossed, never, before = run.enclosure.events
+    assert crossed["verdict"] == "proved"
+    begin, end = float(crossed["begin"]), float(crossed["end"])
+    assert end - begin < 1e-12
+    assert abs(run.events[0]["alpha"] - begin) < 1e-7
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    # the error falls, so that at times a little before and after it is on both sides
+    ends = problem.solve(
+        alpha=[begin - 1e-9, end + 1e-9],
+        initial={"Q": [[0.1]], "R": [[0.02]], "T": [[1.0]]},
+        certify=True,
+    ).enclosure
+    error = "generalization_error"
+    assert ends.lower(error)[0] > 0.05 > ends.upper(error)[1]
+    assert never["verdict"] == "never"
+    assert (before["verdict"], before["begin"], before["end"]) == ("proved", "0", "0")
+
+
+def test_a_record_is_checked_by_another_program(run: sd.Trajectory, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    run.enclosure.save(path)
+    assert checked([str(path)]) == 0
+    assert json.loads(path.read_text())["start"] == ["1/10", "1/50"]
+
+
+def test_planted_errors_are_noticed(run: sd.Trajectory) -> None:
+    assert planted(run.enclosure.certificate()) == dict.fromkeys(PLANTED, True)
+
+
+def test_the_checker_refuses_what_is_no_record(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"format": "something else"}')
+    assert checked([str(path)]) == 2
+    assert checked([str(tmp_path / "missing.json")]) == 2
+    assert "no record" in capsys.readouterr().out
+
+
+def test_bounds_are_on_both_sides(run: sd.Trajectory) -> None:
+    lower, upper = run.enclosure.lower("R[1,1]"), run.enclosure.upper("R[1,1]")
+    assert np.all(lower < upper)
+    assert np.all((lower <= run.R[:, 0, 0] + 1e-8) & (run.R[:, 0, 0] - 1e-8 <= upper))
+    with pytest.raises(sd.InputError, match="is not enclosed; there are"):
+        run.enclosure.lower("S[1,1]")
+
+
+@pytest.mark.parametrize(
+    ("activation", "radius", "words"),
+    [
+        ("tanh", 1e-12, "has no enclosure"),
+        ("erf", 0.5, "is not between"),
+    ],
+)
+def test_what_cannot_be_proved_is_refused(activation: str, radius: float, words: str) -> None:
+    problem = sd.Problem(activation, students=1, teachers=1, learning_rate=1.0)
+    with pytest.raises((sd.InputError, NotYetError), match=words):
+        problem.solve(alpha=[0.1], initial=ONE, certify=True, radius=radius)
