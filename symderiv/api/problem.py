@@ -468,7 +468,9 @@ class Problem(Shown):
         """
         study = self._timed(locals())
         # a file that cannot be written is refused before anything is computed
-        target = None if certify in (None, False, True) else as_output(certify, "json")
+        target = None
+        if certify is not None and not isinstance(certify, bool):
+            target = as_output(certify, "json")
         with naming_arguments(), progress_bar(progress) as update:
             run = _integrated(study, initial, update, notice, checkpoint)
         if (sensitivities or events) and run.alpha.size:
