@@ -450,7 +450,7 @@ class Problem(Shown):
                 ``"R[1,1] > 2*R[1,2]"``: the first time at which each of them holds is located, and
                 differentiated by what ``sensitivities`` names; see :attr:`Trajectory.events`.
             certify: also prove the run: the result has an ``enclosure``, see
-                :class:`symderiv.api.results.enclosures.Enclosure`, whose balls contain the exact
+                :class:`symderiv.api.results.certified.Enclosure`, whose balls contain the exact
                 order parameters and errors at all times, and the times of events. A file instead
                 of True: also write the proof there, see ``Enclosure.save``.
             radius: of these balls, at most; between 1e-200 and 1e-3.
@@ -479,7 +479,7 @@ class Problem(Shown):
             with naming_arguments():
                 run = followed(run, study, initial, sensitivities, events)
         if certify:
-            from symderiv.api.results.enclosures import enclosed_trajectory
+            from symderiv.api.results.certified import enclosed_trajectory
 
             with naming_arguments(), progress_bar(progress) as update:
                 proof = enclosed_trajectory(run, study, initial, radius, events, update)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from flint import arb, arb_mat
 
-from symderiv.enclosures.run import EnclosedRun, gradient_form
-from symderiv.enclosures.step import Region, Step, gradients
+from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
+from symderiv.enclosures.proved_step import Region, Step, gradients
 from symderiv.enclosures.tape import Tape
 from symderiv.precision.balls.working import working_bits
 

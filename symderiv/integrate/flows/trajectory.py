@@ -67,7 +67,7 @@ class Trajectory(Curves):
         compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
             overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
         enclosure: the proved balls of a run that was certified, see
-            :class:`symderiv.api.results.enclosures.Enclosure`; files of runs do not keep them.
+            :class:`symderiv.api.results.certified.Enclosure`; files of runs do not keep them.
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.crossings import Crossing
-    from symderiv.enclosures.run import EnclosedRun, Progress
-    from symderiv.enclosures.step import Region
+    from symderiv.enclosures.proved_run import EnclosedRun, Progress
+    from symderiv.enclosures.proved_step import Region
     from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
@@ -159,8 +159,8 @@ def enclosed_trajectory(
         NotYetError: The equations do not enclose, or there are too many order parameters.
         ToleranceError: The radius was not reached.
     """
-    from symderiv.enclosures.record import record_of
-    from symderiv.enclosures.run import enclosed
+    from symderiv.enclosures.proof_record import record_of
+    from symderiv.enclosures.proved_run import enclosed
     from symderiv.enclosures.traced_flow import TracedFlow
 
     if not _LEAST_RADIUS <= radius <= _MOST_RADIUS:
@@ -215,8 +215,8 @@ def _growth(traced: TracedFlow, end: float) -> float:
     """Return by how much errors grow, by a run in doubles."""
     from flint import arb
 
-    from symderiv.enclosures.run import amplification
-    from symderiv.enclosures.step import gradients
+    from symderiv.enclosures.proved_run import amplification
+    from symderiv.enclosures.proved_step import gradients
     from symderiv.integrate.flows.sensitivities import VariedFlow
     from symderiv.precision.balls.working import working_bits
 
@@ -269,7 +269,7 @@ def _record(
 
 
 def _observed(tape: Any, regions: Sequence[Region]) -> list[list[arb]]:
-    from symderiv.enclosures.run import gradient_form
+    from symderiv.enclosures.proved_run import gradient_form
 
     constants, values = tape.compiled()
     given = constants()

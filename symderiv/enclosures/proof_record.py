@@ -13,8 +13,8 @@ from typing import Any
 
 from flint import arb
 
-from symderiv.enclosures.run import EnclosedRun
-from symderiv.enclosures.step import Region
+from symderiv.enclosures.proved_run import EnclosedRun
+from symderiv.enclosures.proved_step import Region
 from symderiv.enclosures.tape import Tape
 from symderiv.precision.balls.working import working_bits
 

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 from scipy.linalg import expm
 
-from symderiv.enclosures.step import Field, Region, Step, gradients, short, stepped
+from symderiv.enclosures.proved_step import Field, Region, Step, gradients, short, stepped
 from symderiv.enclosures.tape import Tape
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits

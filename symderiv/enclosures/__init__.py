@@ -1,0 +1,1 @@
+"""Proved runs: balls that contain the exact solution of order-parameter equations."""
