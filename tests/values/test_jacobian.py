@@ -69,7 +69,7 @@ def test_entries_are_those_of_differences() -> None:
         np.testing.assert_allclose(found.parameters[key], expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.days(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "others",
     [{"momentum": 0.3}, {"input_noise": 0.2}],

@@ -58,7 +58,7 @@ OTHERS = {
 
 
 # each compiles equations of its own
-@pytest.mark.days(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("which", OTHERS)
 def test_derivatives_under_other_rules_are_those_of_differences(which: str) -> None:
     problem = general(train_second_layer=False, **OTHERS[which])

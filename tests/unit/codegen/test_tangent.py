@@ -91,7 +91,7 @@ def test_the_derivative_along_a_direction_is_that_of_central_differences(which: 
     assert max(map(abs, expected)) > 1e-3
 
 
-@pytest.mark.days(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("which", ["erf", "linear teaches erf"])
 def test_parameters_without_a_direction_stand_still(which: str) -> None:
     student, teacher, rule = RULES[which]
@@ -115,6 +115,7 @@ def test_parameters_without_a_direction_stand_still(which: str) -> None:
         tangent(program, ["speed"])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("which", ["erf"])
 def test_compiled_derivatives_are_those_with_many_digits(which: str) -> None:
     student, teacher, rule = RULES[which]
