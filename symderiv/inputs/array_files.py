@@ -127,16 +127,16 @@ def _choose(there: Sequence[str], names: Sequence[str], array: str | None, name:
                 f"{name} has no array {printable(array)}; it holds {shown}", argument="array"
             )
         return array
-    found = [candidate for candidate in names if candidate in there]
+    present = [candidate for candidate in names if candidate in there]
     wanted = " or ".join(f'"{candidate}"' for candidate in names)
-    if not found:
+    if not present:
         raise InputError(
             f"{name}: has no array {wanted}; it holds {shown}: name one of them with the key array",
             argument="file",
         )
-    if len(found) > 1:
+    if len(present) > 1:
         raise InputError(f"{name}: holds both {wanted}; choose with the key array", argument="file")
-    return found[0]
+    return present[0]
 
 
 def _read_array(file: IO[bytes], size: int, name: str) -> np.ndarray:

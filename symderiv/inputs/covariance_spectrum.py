@@ -259,8 +259,8 @@ def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
     it.
     """
     scaled = matrix.astype(np.float64) / scale
-    found = float(np.max(np.abs(scaled - scaled.T)))
-    return found, found <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)
+    largest = float(np.max(np.abs(scaled - scaled.T)))
+    return largest, largest <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)
 
 
 def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:

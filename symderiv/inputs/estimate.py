@@ -169,9 +169,9 @@ def estimate_generator(
             c = random.standard_normal((min(size, samples - sums.count), D))
             sums.add(_outputs(function, c, N), c)
             if relative_error is not None and sums.count < samples and sums.count >= 20 * D:
-                found = sums.statistics(relative_error)
-                if found.converged:
-                    return found
+                statistics = sums.statistics(relative_error)
+                if statistics.converged:
+                    return statistics
         return sums.statistics(relative_error)
 
 

@@ -279,12 +279,12 @@ def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, 
 def _estimated(path: Source, name: str) -> str:
     """Return the number of samples behind a file's covariances, with errors, if it states them."""
     try:
-        _, found = read_matrix(path, ("estimate",), "estimate", name=name)
+        _, estimate = read_matrix(path, ("estimate",), "estimate", name=name)
     except InputError:
         return ""
-    if found.shape != (1, 3):
+    if estimate.shape != (1, 3):
         return ""
-    samples, omega, phi = (float(value) for value in found[0])
+    samples, omega, phi = (float(value) for value in estimate[0])
     return (
         f", estimated from {samples:.0f} samples (relative standard errors: omega {omega:.2g}, "
         f"phi {phi:.2g})"

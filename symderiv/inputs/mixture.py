@@ -107,7 +107,7 @@ class Mixture:
         nodes, weight = gauss_hermite(120)
         z = nodes[:, 0]
         unique, places = np.unique(np.vstack([centre, scale[None]]), axis=1, return_inverse=True)
-        found = np.empty(unique.shape[1])
+        divergence = np.empty(unique.shape[1])
         for k in range(unique.shape[1]):
             mu, s = unique[:-1, k], unique[-1, k]
             x = mu[:, None] + z / s
@@ -115,8 +115,8 @@ class Mixture:
             top = exponent.max(axis=-1, keepdims=True)
             inside = (np.exp(exponent - top) * self.probabilities).sum(axis=-1)
             density = np.log(inside) + top[..., 0] + math.log(s)
-            found[k] = self.probabilities @ ((density + 0.5 * x**2) @ weight)
-        return found[places.reshape(-1)]
+            divergence[k] = self.probabilities @ ((density + 0.5 * x**2) @ weight)
+        return divergence[places.reshape(-1)]
 
     def divergence(self, random: np.random.Generator, count: int = 20_000) -> tuple[float, float]:
         """Divergence of the law of whole vectors from N(0, I), and its standard error.

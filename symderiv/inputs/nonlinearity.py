@@ -81,11 +81,11 @@ def _coefficients(f: Any) -> tuple[tuple[float, float, float], tuple[str, ...]]:
 
     x = sp.Symbol("x", real=True)
     try:
-        found = [expectation(g, [x], sp.eye(1)).value for g in (f, x * f, f**2)]
+        means = [expectation(g, [x], sp.eye(1)).value for g in (f, x * f, f**2)]
     except NotYetError:
         return _integrated(f), ()
-    a, b, c = (float(sp.N(value, 20)) for value in found)
-    return (a, b, c), tuple(str(value) for value in found)
+    a, b, c = (float(sp.N(value, 20)) for value in means)
+    return (a, b, c), tuple(str(value) for value in means)
 
 
 def _integrated(f: Any) -> tuple[float, float, float]:

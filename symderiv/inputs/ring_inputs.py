@@ -241,8 +241,8 @@ class Pulses:
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site, of the label where it is further from 0."""
         shares = [self._moments(label)[0] for label in (0, 1)]
-        found = [(1.0 - 6.0 * p * (1.0 - p)) / (p * (1.0 - p)) for p in shares]
-        return max(found, key=abs)
+        excess = [(1.0 - 6.0 * p * (1.0 - p)) / (p * (1.0 - p)) for p in shares]
+        return max(excess, key=abs)
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         least, most = self._range(label)

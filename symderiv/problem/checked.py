@@ -174,7 +174,7 @@ def explained(error: ValidationError) -> InputError:
 
 
 def _reasons(error: ValidationError) -> dict[str, str]:
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for item in error.errors(include_url=False, include_context=True):
         kind = item["type"]
         name = _name(item["loc"])
@@ -196,9 +196,9 @@ def _reasons(error: ValidationError) -> dict[str, str]:
             name, reason = f"{name}.{key}" if name else key, item["msg"]
         else:
             reason = f"{_plain(item['msg'])}; got {value}"
-        found.setdefault(name, reason)
+        reasons.setdefault(name, reason)
     # "weights" is wrong because "weights[1]" is: the second says it all
-    return {n: r for n, r in found.items() if not any(o.startswith(f"{n}[") for o in found)}
+    return {n: r for n, r in reasons.items() if not any(o.startswith(f"{n}[") for o in reasons)}
 
 
 def conflict(key: str, reason: str) -> PydanticCustomError:
@@ -250,8 +250,8 @@ def known_keys(where: Sequence[int | str]) -> list[str]:
 def record_of(key: str) -> Key | None:
     """Return the record of a study's key, ``training.learning_rate``, of any input model."""
     table, _, name = key.partition(".")
-    found = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
-    return next(found, None)
+    records = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
+    return next(records, None)
 
 
 def complements(table: str, key: str) -> tuple[str, ...]:

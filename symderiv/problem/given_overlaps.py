@@ -150,12 +150,12 @@ def _teachers(
         return drawn.teacher_overlap, drawn.T
     component, latent = data.average(), data.latent
     rho, weight = component.eigenvalue, component.weight
-    found = _shaped("T", given["T"], (study.M, study.M), rho.size)
-    if found.ndim == 2:
+    overlaps = _shaped("T", given["T"], (study.M, study.M), rho.size)
+    if overlaps.ndim == 2:
         share, total = rho**2, float(weight @ rho)
         if latent is not None:
             share, total = latent.share, 1.0 if latent.variance is None else total
-        return (share / total)[:, None, None] * found, found
+        return (share / total)[:, None, None] * overlaps, overlaps
     if latent is not None:
         raise InputError(
             "teachers act on more than the inputs, so that overlaps per eigenvalue do not fix "
@@ -163,7 +163,7 @@ def _teachers(
             argument="T",
         )
     alive = rho > 0.0
-    return found, np.einsum("k,kij->ij", weight[alive] / rho[alive], found[alive])
+    return overlaps, np.einsum("k,kij->ij", weight[alive] / rho[alive], overlaps[alive])
 
 
 def _field(
@@ -176,18 +176,18 @@ def _field(
     component = data.average()
     rho, mean = component.eigenvalue, float(component.weight @ component.eigenvalue)
     shape = K, M if families[1] == "B" else K
-    found = _shaped(name, values, shape, rho.size)
-    if found.ndim == 3:
-        return found
+    shaped = _shaped(name, values, shape, rho.size)
+    if shaped.ndim == 3:
+        return shaped
     if families[1] != "B":
-        return np.tile(found / mean, (rho.size, 1, 1))
-    if data.latent is not None and np.any(found) and rho.size > 1:
+        return np.tile(shaped / mean, (rho.size, 1, 1))
+    if data.latent is not None and np.any(shaped) and rho.size > 1:
         raise InputError(
             "a total does not say how students and teachers of latent coordinates overlap per "
             f"eigenvalue; give the shape {(rho.size, *shape)}, a State, or weights J and B",
             argument=name,
         )
-    divided: np.ndarray = (rho / mean)[:, None, None] * found
+    divided: np.ndarray = (rho / mean)[:, None, None] * shaped
     return divided
 
 

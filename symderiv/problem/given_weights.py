@@ -119,8 +119,8 @@ def _eigenvectors(study: Study) -> np.ndarray | None:
     """
     model = study.data
     if isinstance(model, Covariance):
-        found = read_covariance(source(study.base, model.file), model.array)
-        _, axes = np.linalg.eigh(found)
+        covariance = read_covariance(source(study.base, model.file), model.array)
+        _, axes = np.linalg.eigh(covariance)
         # a model's eigenvalues descend
         columns: np.ndarray = axes[:, ::-1]
         return columns

@@ -298,8 +298,8 @@ def _features(
         return random.standard_normal(shape)
     where = source(base, given)
     name = where.name if isinstance(where, Given) else str(given)
-    _, found = read_matrix(where, ("features",), None, name=name)
-    return found.astype(np.float64)
+    _, features = read_matrix(where, ("features",), None, name=name)
+    return features.astype(np.float64)
 
 
 class GaussianMixture(InputModel, table="data"):

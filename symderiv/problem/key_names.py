@@ -37,21 +37,21 @@ assert Data
 
 @cache
 def _tables_with(name: str) -> tuple[str, ...]:
-    found = tuple(table for table in _TABLES if name in known_keys([table]))
-    stated = [table for table in found if table in STATED]
-    return (stated[0],) if stated else found
+    tables = tuple(table for table in _TABLES if name in known_keys([table]))
+    stated = [table for table in tables if table in STATED]
+    return (stated[0],) if stated else tables
 
 
 @cache
 def _known_names() -> tuple[str, ...]:
     """Return possible names: without their tables if these are unique, else the full keys."""
-    found = [
+    names = [
         name if len(_tables_with(name)) == 1 or name in _FIRST else f"{table}.{name}"
         for table in _TABLES
         for name in known_keys([table])
         if name != "model"
     ]
-    return (*found, "inputs", "tasks")
+    return (*names, "inputs", "tasks")
 
 
 def study_key(name: str) -> str:
@@ -107,10 +107,10 @@ def by_key(named: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: See :func:`key_of`; or one key is there under two names.
     """
-    found: dict[str, Any] = {}
+    values_by_key: dict[str, Any] = {}
     for name, value in named.items():
         key = key_of(name)
-        if key in found:
+        if key in values_by_key:
             raise InputError(f"is given twice, also as {key}; remove one", argument=name)
-        found[key] = value
-    return found
+        values_by_key[key] = value
+    return values_by_key

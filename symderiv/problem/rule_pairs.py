@@ -90,14 +90,14 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
 
 def _given(study: Stated) -> dict[str, str]:
     """Return the keys of a study that change how weights move, each with the name for messages."""
-    found = {key: key for key in study.rule_keys}
+    keys = {key: key for key in study.rule_keys}
     for name in ("weight_decay", "second_layer_weight_decay"):
         if getattr(study.training, name):
-            found[f"training.{name}"] = f"training.{name}"
+            keys[f"training.{name}"] = f"training.{name}"
     for number, task in enumerate(study.task):
         if task.data is not None:
-            found.setdefault("task.data", f"task[{number}].data")
-    return found
+            keys.setdefault("task.data", f"task[{number}].data")
+    return keys
 
 
 def _head(study: Stated, number: int) -> int:
@@ -180,8 +180,8 @@ def task_eigenvalues(
             "has other weights than the study's inputs; give the same weights in the same order",
             argument=key,
         )
-    found: np.ndarray = component.eigenvalue
-    return found
+    eigenvalues: np.ndarray = component.eigenvalue
+    return eigenvalues
 
 
 def _check_loss(study: Stated) -> None:

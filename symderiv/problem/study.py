@@ -145,18 +145,18 @@ class Study(Table):
             started: a start was given, so that none is drawn.
             sized: it was given by weights, which bring the dimension.
         """
-        found = {}
+        defaults = {}
         if "learning_rate" not in self.training.model_fields_set:
-            found["learning_rate"] = self.training.learning_rate
+            defaults["learning_rate"] = self.training.learning_rate
         if "data" not in self.model_fields_set and self.data is not None and not sized:
-            found["dimension"] = DEFAULT_DIMENSION
+            defaults["dimension"] = DEFAULT_DIMENSION
         if self.initial.state is None and not started:
             for name in ("student_std", "seed"):
                 if name not in self.initial.model_fields_set:
-                    found[name] = getattr(self.initial, name)
+                    defaults[name] = getattr(self.initial, name)
         if not self.time.given and self.time.end is not None:
-            found["end"] = self.time.end
-        texts = {n: f"{v:.8g}" if isinstance(v, float) else str(v) for n, v in found.items()}
+            defaults["end"] = self.time.end
+        texts = {n: f"{v:.8g}" if isinstance(v, float) else str(v) for n, v in defaults.items()}
         return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
     @property

@@ -92,11 +92,11 @@ def heads(study: Study) -> dict[int, int]:
 
     ``head = "shared"`` is head 0.
     """
-    found = {}
+    head_of_task = {}
     for number in numbered_tasks(study):
         given = study.task[number].head
-        found[number] = number if given is None else 0 if given == "shared" else int(given)
-    return found
+        head_of_task[number] = number if given is None else 0 if given == "shared" else int(given)
+    return head_of_task
 
 
 def task_weights(study: Study, number: int, teacher_weights: np.ndarray) -> np.ndarray:

@@ -111,16 +111,16 @@ class Checkpoint:
             return
         try:
             with self.path.open("rb") as file:
-                found = _unpack(file)
+                content = _unpack(file)
         except FileNotFoundError:
             return
         except OSError as error:
             self._notice(f"{self.path} cannot be read ({error.strerror}); starting over")
             return
-        if found is None:
+        if content is None:
             self._notice(f"{self.path} is damaged and is not used; starting over")
             return
-        head, entries = found
+        head, entries = content
         change = difference(head["identity"], self._identity)
         if change:
             self._put_aside(change)

@@ -61,13 +61,13 @@ class CurveResult(Kept):
                     f"{asked!r} is not one of {', '.join(known)}{did_you_mean(asked, known)}",
                     argument="names",
                 )
-            value, found = arrays[name], False
+            value, any_column = arrays[name], False
             for place in np.ndindex(value.shape[1:]):
                 index = f"[{','.join(str(n + 1) for n in place)}]" if place else ""
                 if not entry or index == f"[{entry.replace(' ', '')}":
-                    found = True
+                    any_column = True
                     yield f"{name}{index}", value[(slice(None), *place)]
-            if not found:
+            if not any_column:
                 raise InputError(
                     f"{asked!r} has no place in {name} of shape {value.shape[1:]}; places count "
                     "from 1",

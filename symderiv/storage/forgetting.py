@@ -49,14 +49,14 @@ class Forgetting(Kept):
     @property
     def forgetting(self) -> np.ndarray:
         """The error at the end minus the error when the task was last taught."""
-        found: np.ndarray = self.final - self.learned
-        return found
+        forgotten: np.ndarray = self.final - self.learned
+        return forgotten
 
     @property
     def transfer(self) -> np.ndarray:
         """The error at alpha = 0 minus the error when the task was first taught."""
-        found: np.ndarray = self.untaught - self.begun
-        return found
+        gained: np.ndarray = self.untaught - self.begun
+        return gained
 
     def to_xarray(self) -> xarray.Dataset:
         """Return all errors, forgetting and transfer over the tasks, which count from 1."""
@@ -87,8 +87,8 @@ class Forgetting(Kept):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tasks, counted from 1, and what :meth:`to_xarray` has, as lists."""
-        found = {name: getattr(self, name).tolist() for name in _MEANINGS}
-        return {"tasks": [number + 1 for number in self.tasks], **found}
+        record = {name: getattr(self, name).tolist() for name in _MEANINGS}
+        return {"tasks": [number + 1 for number in self.tasks], **record}
 
     def _summary(self) -> Summary:
         rows = [

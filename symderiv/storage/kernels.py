@@ -153,8 +153,8 @@ class _Wanted:
     @property
     def rule_text(self) -> str:
         """The features of the rule; nothing for plain descent of the squared loss."""
-        found = {} if self.rule is None else self.rule.features
-        return ", ".join(f"{name} = {value}" for name, value in sorted(found.items()))
+        features = {} if self.rule is None else self.rule.features
+        return ", ".join(f"{name} = {value}" for name, value in sorted(features.items()))
 
 
 @lru_cache(maxsize=64)
@@ -190,18 +190,23 @@ def _load(
     notice: Callable[[str], None] | None,
 ) -> Kernel:
     student_text, teacher_text = wanted.student, wanted.teacher
-    found = _checked_in().get((_tree(student_text), _tree(teacher_text)))
-    if found is not None and not wanted.rule_text:
-        files = found, found.parent / "fast" / found.name
+    checked_in = _checked_in().get((_tree(student_text), _tree(teacher_text)))
+    if checked_in is not None and not wanted.rule_text:
+        files = checked_in, checked_in.parent / "fast" / checked_in.name
         contents = [file.read_bytes() for file in files]
         digests = [hashlib.sha256(content).hexdigest() for content in contents]
         module, fast = (
             WaitingModule(name, content.decode(), path, partial(_imported, name))
             for name, content, path in zip(
-                (f"{_PACKAGE}.{found.stem}", f"{_FAST}.{found.stem}"), contents, files, strict=True
+                (f"{_PACKAGE}.{checked_in.stem}", f"{_FAST}.{checked_in.stem}"),
+                contents,
+                files,
+                strict=True,
             )
         )
-        return Kernel(module, found, digests[0], student_text, teacher_text, True, fast, digests[1])
+        return Kernel(
+            module, checked_in, digests[0], student_text, teacher_text, True, fast, digests[1]
+        )
     path = _cached_path(wanted)
     texts = _read_both(path)
     derived = False
@@ -302,8 +307,10 @@ def _engine_digest() -> str:
     """Return a digest of SymPy's version and of the sources that derive and print modules."""
     codegen = importlib.util.find_spec("symderiv_codegen")
     fast = importlib.util.find_spec(_FAST)
-    found = [each.submodule_search_locations or [] for each in (codegen, fast) if each is not None]
-    places = tuple(Path(place) for folders in found for place in folders)
+    locations = [
+        each.submodule_search_locations or [] for each in (codegen, fast) if each is not None
+    ]
+    places = tuple(Path(place) for folders in locations for place in folders)
     return derivation_cache.sources_digest(*_SOURCES, also=places)
 
 

@@ -86,10 +86,10 @@ class Curves(CurveResult):
         return f"{self.message}; what was computed before is kept"
 
     def _document(self) -> Summary | Part:
-        found = self.to_dict()
-        found.pop("events", None)
-        warnings = [("warning", warning) for warning in found.pop("warnings", ())]
-        rows = [(n.replace("_", " "), v) for n, v in found.items()]
+        record = self.to_dict()
+        record.pop("events", None)
+        warnings = [("warning", warning) for warning in record.pop("warnings", ())]
+        rows = [(n.replace("_", " "), v) for n, v in record.items()]
         return Summary(rows=[*rows, *whole_rows("by default", self.by_default), *warnings])
 
     @property
@@ -167,8 +167,8 @@ def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[s
     """Return the lengths of the axes of a result file: students, teachers, eigenvalues, tasks,
     heads.
     """
-    found = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
+    sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
     for axis, name, place in (("head", "heads", -2), ("task", "task_error", -1)):
         if name in further:
-            found[axis] = further[name].shape[place]
-    return found
+            sizes[axis] = further[name].shape[place]
+    return sizes

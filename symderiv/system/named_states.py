@@ -218,7 +218,7 @@ class Layout:
     def parameter_values(self, given: Mapping[str, Any]) -> dict[str, float]:
         """Return the value of every parameter, as given or by default."""
         self.known_parameters(given)
-        found = {}
+        values = {}
         for symbol, default in self.symbols.parameters.items():
             value = given.get(str(symbol), default)
             if value is sp.nan:
@@ -226,8 +226,8 @@ class Layout:
             number = float(value)
             if not np.isfinite(number):
                 raise InputError(f"must be a finite number, not {value}", argument=str(symbol))
-            found[str(symbol)] = number
-        return found
+            values[str(symbol)] = number
+        return values
 
     def jumps(self, parameters: Mapping[str, Any]) -> list[float]:
         """Return the ascending times after α = 0 at which something jumps."""
@@ -242,13 +242,13 @@ class Layout:
         self, constants: np.ndarray, alpha: float, parameters: Mapping[str, Any]
     ) -> np.ndarray:
         """Return the constants right after a time: what jumps has the value that it has there."""
-        found = constants.copy()
-        views = self.packing("parameters").views(found)
+        changed = constants.copy()
+        views = self.packing("parameters").views(changed)
         for symbol, place in self.closed.equations.law.jumps.items():
             value, slope = self._in_time(place, alpha, parameters)
             if str(symbol) in views:
                 views[str(symbol)][...] = float(value > 0 or (value == 0 and slope > 0))
-        return found
+        return changed
 
     def begun(self, constants: np.ndarray, alpha: float) -> np.ndarray:
         """Return the constants of a piece of a run that begins at a time."""

@@ -380,8 +380,11 @@ def _labelled(
         inner = layout.dimensions(name) if name in layout.all_names else ()
         variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
     for name, kept in _RUNS.items():
-        found = getattr(chunk, kept)
-        variables[name] = (over, (found.astype(str) if name == "status" else found).reshape(shape))
+        numbers = getattr(chunk, kept)
+        variables[name] = (
+            over,
+            (numbers.astype(str) if name == "status" else numbers).reshape(shape),
+        )
     return xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
 
 

@@ -99,12 +99,12 @@ class Solver:
     def with_inputs(self, closed: Closed) -> Solver:
         """Return a solver of the same program with other inputs, which shares its code."""
         vars(closed)["program"] = self.closed.program
-        found = Solver(closed)
+        solver = Solver(closed)
         code = (self.readable, self._fast, self._observing, self.right_hand_side)
         names = ("readable", "_fast", "_observing", "right_hand_side")
-        vars(found).update(zip(names, code, strict=True))
-        found._lane_texts = self._lane_texts
-        return found
+        vars(solver).update(zip(names, code, strict=True))
+        solver._lane_texts = self._lane_texts
+        return solver
 
     def lanes(self, observable: str = "") -> ModuleType | None:
         """Return the module for eight runs at a time; None where a mean is no plain expression.

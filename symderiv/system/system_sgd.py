@@ -327,13 +327,13 @@ def _components_of(
     program: StepProgram, law: Law, eigenvalues: Mapping[str, np.ndarray], classes: int
 ) -> _Components:
     """Return the components of mixtures as ``SystemChain`` takes them."""
-    found = []
+    components = []
     for name, parts in law.mixtures.items():
         places = [n for atom, n in program.atoms.items() if program.sources[atom] == name]
         upto = np.cumsum([float(probability) for probability, _ in parts])[:-1]
         own = [eigenvalues.get(part.name, np.ones(classes)) for _, part in parts]
-        found.append((places, upto, np.sqrt(np.array(own))))
-    return found
+        components.append((places, upto, np.sqrt(np.array(own))))
+    return components
 
 
 def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndarray:
