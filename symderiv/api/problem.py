@@ -691,11 +691,13 @@ class Problem(Shown):
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
 
-        Runs that share a solver module go through compiled lanes, several on each thread. Problems
-        that lanes do not support (schedules, tasks, batches that grow with N, means by quadrature,
-        large systems) run one on each thread. The numbers agree with those of :meth:`solve` to the
-        tolerance, which is that of each step; ``check="auto"`` measures how large errors have
-        become.
+        Of 256 runs and more that share a solver module, eight at a time go through compiled lanes
+        on each thread, also in tasks and in schedules whose rates are constant between jumps;
+        fewer runs, means by quadrature and losses go one after the other on each thread, without
+        Python between their steps. Schedules that are formulas, mixtures of tasks, batches that
+        grow with N and large systems are solved as by :meth:`solve`, one on each thread. The
+        numbers agree with those of :meth:`solve` to the tolerance, which is that of each step;
+        ``check="auto"`` measures how large errors have become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;

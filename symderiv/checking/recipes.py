@@ -89,6 +89,18 @@ def generate(
     return solver_text(name, student, teacher, tolerance, limited, lanes=False).readable
 
 
+def text_for_lanes(
+    name: str, student: str, teacher: str, tolerance: float | None, rule: LearningRule
+) -> str:
+    """Return the module for several runs at a time, from the program of a checked solver; empty
+    where there is none. See :func:`solver_text`.
+    """
+    problem = learning_problem(student, teacher, rule)
+    if over_fields(problem):
+        return ""
+    return unchecked(name, problem, tolerance, tolerance is not None)[0].lanes
+
+
 def unchecked(
     name: str,
     problem: LearningProblem,

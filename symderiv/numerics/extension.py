@@ -16,6 +16,7 @@ from symderiv.numerics import (
     force_mean,
     joint_mean,
     kinked_mean,
+    lane_signs,
     lattice_mean,
     nodes,
     owens_t,
@@ -93,6 +94,7 @@ GAUSSIAN: Final = Extension(
         functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **FUNCTIONS_OF_VECTORS}),
         texts=(*map(inspect.getsource, DOUBLES), templates.templates()),
         plain=inspect.getsource(plain),
+        lanes=inspect.getsource(lane_signs),
         many=(inspect.getsource(nodes), inspect.getsource(sign_covariances)),
         together=MappingProxyType(
             {

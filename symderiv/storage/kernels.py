@@ -44,6 +44,8 @@ LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
+# How means are computed that have a form for one run alone.
+_OF_ONE_RUN = ("quadrature",)
 # What a module says on one line.
 _STATED = re.compile(r"^([A-Z][A-Z_0-9]*)\s*(?::[^=\n]*)?=\s*(.+)$", re.M)
 
@@ -67,6 +69,8 @@ class Kernel:
     checked_in: bool
     fast: ModuleType | None = None
     fast_sha256: str = ""
+    lanes_text: Callable[[], str] | None = None
+    """What derives the text of the module for several runs; empty where there is none."""
 
     @property
     def digests(self) -> str:
@@ -88,6 +92,10 @@ class Kernel:
         if not self.checked_in:
             path = lanes_path(self.path)
             text = _read_sealed(path)
+            if text is None and self.lanes_text is not None:
+                text = self.lanes_text()
+                with suppress(OSError):
+                    replace_file(path, text.encode() + _seal(text, path))
             return _module_of(path, text, LANES) if text else None
         if not (self.path.parent / "lanes" / self.path.name).exists():
             return None
@@ -239,7 +247,21 @@ def _load(
     if derived:
         for made in (module, fast):  # what was made just now is tried at once
             made.run()
-    return Kernel(module, path, sha256, student_text, teacher_text, False, fast, fast_sha256)
+    for_many = partial(_text_for_many, path.stem, wanted, tolerance, texts[0])
+    return Kernel(
+        module, path, sha256, student_text, teacher_text, False, fast, fast_sha256, for_many
+    )
+
+
+def _text_for_many(name: str, wanted: _Wanted, tolerance: float | None, readable: str) -> str:
+    """Return the text of a module for several runs at a time; empty where there is none."""
+    if any(f'\nACTIVATION_METHOD = "{each}"\n' in readable for each in _OF_ONE_RUN):
+        return ""
+    from symderiv.checking.recipes import text_for_lanes
+    from symderiv.learning.rule.learning_rule import PLAIN
+
+    rule = PLAIN if wanted.rule is None else wanted.rule
+    return text_for_lanes(name, wanted.student, wanted.teacher, tolerance, rule)
 
 
 def fast_path(path: Path) -> Path:
@@ -342,6 +364,7 @@ def _derive(
         tolerance,
         limited=tolerance is not None,
         rule=PLAIN if wanted.rule is None else wanted.rule,
+        lanes=False,
     )
     texts = found.readable, found.fast
     if "\nACTIVATION_TOLERANCE = " in found.readable:
@@ -349,8 +372,6 @@ def _derive(
     if _read_both(path) is not None:
         return path, texts
     written = list(zip((path, fast_path(path)), texts, strict=True))
-    if found.lanes:
-        written.insert(0, (lanes_path(path), found.lanes))
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for place, text in written:

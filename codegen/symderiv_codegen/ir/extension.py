@@ -34,6 +34,7 @@ class Library:
             elementary functions of many numbers; no name is defined twice.
         plain: One more such module, whose functions stand for others of their names in modules to
             be read.
+        lanes: The same for several runs at a time.
         many: Modules like the texts with functions of many numbers at once.
         together: For names of SymPy functions, those of many numbers that double sums evaluate
             them with.
@@ -44,6 +45,7 @@ class Library:
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     texts: tuple[str, ...] = ()
     plain: str = ""
+    lanes: str = ""
     many: tuple[str, ...] = ()
     together: Mapping[str, Many] = field(default_factory=lambda: MappingProxyType({}))
     in_sums: Callable[[sp.Expr], sp.Expr] = _unchanged

@@ -15,20 +15,37 @@ from typing import ClassVar
 import sympy as sp
 
 from symderiv_codegen.errors import ProgramError
-from symderiv_codegen.ir.functions import Function, ScalarFunction
+from symderiv_codegen.ir.arrays import Array
+from symderiv_codegen.ir.functions import Function
 from symderiv_codegen.ir.loops import Branch, Evaluate, Node
 from symderiv_codegen.ir.many import ARCSINES, INVERSE_ROOTS
 from symderiv_codegen.ir.procedures import Procedure
 from symderiv_codegen.ir.program import Program
+from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.passes.inline import with_inner_locals
 from symderiv_codegen.passes.lower import Body, inlined_nests
 from symderiv_codegen.passes.masks import differs, masked
 from symderiv_codegen.printers.docstrings import docstring
-from symderiv_codegen.printers.expressions import ATOM, SUM, ExpressionPrinter, PrintedExpression
+from symderiv_codegen.printers.expressions import (
+    ATOM,
+    PRODUCT,
+    SUM,
+    ExpressionPrinter,
+    PrintedExpression,
+)
 from symderiv_codegen.printers.fast import LARGEST_ROOM, Access, FastModule, Form, mentioned
 from symderiv_codegen.printers.header import GENERATED, digests
+from symderiv_codegen.printers.helpers import NUMBA
 from symderiv_codegen.printers.lines import Bracket, Chain, Piece, parenthesised
-from symderiv_codegen.printers.numba import NumbaExpressions, assembled, constant
+from symderiv_codegen.printers.masked_text import defined, for_lanes
+from symderiv_codegen.printers.numba import (
+    DECORATOR,
+    OF_MANY,
+    NumbaExpressions,
+    assembled,
+    constant,
+)
+from symderiv_codegen.printers.pasting import pasted
 
 WIDTH = 8
 MANY = {ARCSINES.function: "to_arcsines", INVERSE_ROOTS.function: INVERSE_ROOTS.function}
@@ -115,6 +132,19 @@ class LaneExpressions(NumbaExpressions):
             found = Bracket("chosen(", pieces)
         return PrintedExpression(found, ATOM)
 
+    def _divided(self, numerator: PrintedExpression, below: list[sp.Expr]) -> PrintedExpression:
+        """Return a quotient; one by a root without an edge near is a product with its inverse."""
+        roots = [each for each in below if isinstance(each, sp.Pow) and each.exp == sp.S.Half]
+        if self._guarded or len(roots) != 1 or roots[0].is_number:
+            return super()._divided(numerator, below)
+        rest = [each for each in below if each is not roots[0]]
+        found = super()._divided(numerator, rest)
+        inverse = Bracket("inverse_root(", (self.expression(roots[0].base),))
+        if found.piece.flat() == "1.0":
+            return PrintedExpression(inverse, ATOM)
+        piece = found.piece if found.binding >= PRODUCT else parenthesised(found.piece)
+        return PrintedExpression(Chain((("", piece), (" * ", inverse))), PRODUCT)
+
     def _condition(self, node: sp.Basic) -> PrintedExpression:
         kind = type(node).__name__
         if kind in ("And", "Or") and differs(node):
@@ -138,12 +168,22 @@ class LaneModule(FastModule):
         "any_lane",
         "chosen",
         "derivative_apart",
+        "inverse_root",
+        "lane_of",
         "lanes_at",
+        "negated",
         "put_lanes",
         "stack_array",
         *MANY.values(),
+        "unit_scale",
         "view",
+        "with_lane",
     )
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        # Names of constants that are numbers of elements, by these.
+        self._rooms: dict[str, str] = {}
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
         return LaneExpressions(self._defined, guarded, self.library.functions)
@@ -156,11 +196,30 @@ class LaneModule(FastModule):
         """Return a scalar function.
 
         Raises:
-            ProgramError: It is not a plain expression.
+            ProgramError: It is given as a template.
         """
-        if not isinstance(function, ScalarFunction) or function.guarded:
+        if isinstance(function, TemplateFunction):
             raise self._no_form(function.name)
         return super().function(function)
+
+    def allocation(self, array: Array) -> str:
+        """Return an array on the stack; the numbers of elements are constants of the module."""
+        (size,) = array.shape
+        room = self._rooms.setdefault(size, f"_ROOM_{len(self._rooms) + 1}")
+        return f"stack_array({room}, ({room},))"
+
+    def pasted(self, plain: bool = False) -> list[str]:
+        """Return what the functions so far use, with choices for branches."""
+        helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
+        texts = self.texts - set(self.from_runtime)
+        library, given = self.library, self.program.constants
+        found = pasted(texts, library, DECORATOR, given, OF_MANY, library.lanes)
+        return for_lanes(
+            [*helpers, *found],
+            {*self.helpers, *texts},
+            defined(library.lanes),
+            lambda names: pasted(names, library, DECORATOR, given, OF_MANY),
+        )
 
     def procedure(self, procedure: Procedure) -> str:
         """Return a procedure.
@@ -189,14 +248,13 @@ class LaneModule(FastModule):
             )
         text = "\n\n\n".join(flat)
         parts = self.parts(text)
-        if self.helpers or self.texts:
-            raise self._no_form(min({*self.helpers, *self.texts}))
         whole = "\n".join([*parts, text])
         used = [name for name in self.from_runtime if mentioned(name, whole)]
         imports = "import math\n\nimport numpy as np\nfrom numba import njit\n\n"
         imports += f"from .runtime import (\n{''.join(f'    {name},{chr(10)}' for name in used)})\n"
         tables = {n: v for n, v in program.constants.items() if mentioned(n, whole)}
         constants = [constant(name, value) for name, value in tables.items()]
+        constants += [f"{room} = {size}" for size, room in self._rooms.items()]
         constants += ["_SPECIALISED = {}", "_OBSERVABLES = {}"]
         where = f"lane module {program.name!r}"
         # what is inlined here would not notice a change of the runtime if it were kept by itself
@@ -218,7 +276,7 @@ class LaneModule(FastModule):
     def _node(self, node: Node, indent: int, printer: ExpressionPrinter) -> list[str]:
         if isinstance(node, Evaluate):
             if node.function not in MANY:
-                raise self._no_form(node.function)
+                return super()._node(node, indent, printer)
             arguments = ", ".join((*node.arrays, printer.index(node.count)))
             return [f"{' ' * indent}{MANY[node.function]}({arguments})"]
         return super()._node(node, indent, printer)

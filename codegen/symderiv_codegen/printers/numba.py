@@ -226,9 +226,10 @@ class NumbaModule(ModulePrinter):
         """Return the helpers and functions of the extension that the functions so far use."""
         used = (name for name in NUMBA if name in self.helpers)
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in used]
+        instead = self.library.plain if plain else ""
         return [
             *helpers,
-            *pasted(self.texts, self.library, DECORATOR, self.program.constants, OF_MANY, plain),
+            *pasted(self.texts, self.library, DECORATOR, self.program.constants, OF_MANY, instead),
         ]
 
     def flat_functions(self) -> list[str]:

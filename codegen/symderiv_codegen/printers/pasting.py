@@ -22,18 +22,17 @@ def pasted(
     decorator: str,
     given: Iterable[str] = (),
     of_many: str = "",
-    plain: bool = False,
+    instead: str = "",
 ) -> list[str]:
     """Top-level definitions that the named functions need, in the order of their texts.
 
     Functions get the decorator, functions of many numbers the one ``of_many``; annotations are
-    dropped, comments kept. Names that are ``given`` are defined by the module itself. ``plain``
-    takes the library's functions to be read where it has them.
+    dropped, comments kept. Names that are ``given`` are defined by the module itself. Functions of
+    the text ``instead`` stand in the places of others of their names.
     """
     sources = [(text, of_many) for text in (_elementary(), *library.many)]
     sources += [(text, decorator) for text in library.texts]
-    instead = (library.plain, decorator) if plain else ("", "")
-    return _definitions(sources, set(names), set(given), instead)
+    return _definitions(sources, set(names), set(given), (instead, decorator))
 
 
 def filled_template(
@@ -87,7 +86,8 @@ def _definitions(
 ) -> list[str]:
     """Return definitions of texts, each text with the decorator of its functions.
 
-    Functions of the text ``instead`` stand in the places of others of their names.
+    Functions of the text ``instead`` stand in the places of others of their names; it may have
+    more of them.
     """
     source, decorator = instead
     others = {n.name: n for n in _statements(source) if isinstance(n, ast.FunctionDef)}
@@ -106,6 +106,7 @@ def _definitions(
             if clash := sorted(set(names) & set(nodes)):
                 raise ProgramError(f"two texts define {clash[0]!r}; rename one of them")
             nodes |= dict.fromkeys(names, node)
+    nodes |= {name: node for name, node in others.items() if name not in nodes}
     needed: set[str] = set()
     pending = sorted(wanted & set(nodes))
     while pending:

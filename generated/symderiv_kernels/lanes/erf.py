@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  cfdee1714abd93e5e2e28496bbc0e6f9207209950f851ebd8d7376f991d53525
-    code     c81e0141bf7a0514694b1e4e8f747e2f09f9bf6a6b02b12d3ae364891987e635
+    code     a9820777f1f223629c0cd1faa5330049034d2439b4cc4d5c2ac1916ed4d4b9c4
 Ordered by SymPy 1.14.
 """
 
@@ -21,6 +21,7 @@ from .runtime import (
     any_lane,
     chosen,
     derivative_apart,
+    inverse_root,
     lanes_at,
     put_lanes,
     stack_array,
@@ -39,7 +40,7 @@ _compiled_sums = njit(error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrappe
 @_compiled
 def i2(c11, c12, c22):
     """E[g(a) g(b)]."""
-    return (2.0 / math.pi) * math.asin(c12 / math.sqrt((c11 + 1.0) * (c22 + 1.0)))
+    return (2.0 / math.pi) * math.asin(c12 * inverse_root((c11 + 1.0) * (c22 + 1.0)))
 
 
 @_compiled_sums
@@ -204,7 +205,7 @@ def specialised(K, M):
                 (1.0 / math.pi) * v_i * (2.0 * sum_over_m - 2.0 * sum_over_p)
                 / ((Q_ii + 1.0) * math.sqrt(Q_ii + 1.0))
             )
-            inverse_root_one_plus_Q_ii_v_i = v_i / math.sqrt(Q_ii + 1.0)
+            inverse_root_one_plus_Q_ii_v_i = v_i * inverse_root(Q_ii + 1.0)
             for j in range(i + 1):
                 A[i, j] = (
                     (1.0 if i == j else 0.0) * curvature
@@ -238,7 +239,7 @@ def specialised(K, M):
             for i in range(K):
                 Q_ii_3 = Q[i, i]
                 inverse_one_plus_Q_ii_2 = 1.0 / (Q_ii_3 + 1.0)
-                inverse_root_one_plus_Q_ii_v_i_2 = v[i] / math.sqrt(Q_ii_3 + 1.0)
+                inverse_root_one_plus_Q_ii_v_i_2 = v[i] * inverse_root(Q_ii_3 + 1.0)
                 for j in range(i + 1):
                     Q_ij = Q[i, j]
                     Q_jj = Q[j, j]
@@ -319,7 +320,7 @@ def specialised(K, M):
                         * (
                             quotient + (4.0 / math.pi**2) * sum_over_m_4
                             - (8.0 / math.pi**2) * sum_over_p_3
-                        ) / math.sqrt(Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
+                        ) * inverse_root(Q_jj - inverse_one_plus_Q_ii_2 * Q_ij * Q_ij + 1.0)
                     )
                     Gamma[j, i] = Gamma[i, j]
             for i0 in range(K):

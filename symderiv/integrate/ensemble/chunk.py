@@ -9,8 +9,7 @@ import numpy as np
 
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.ended_runs import EndedRuns
-from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.lanes import LaneResults
+from symderiv.integrate.flows.lanes import LaneResults, flat_result
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
 from symderiv.problem.flat_layout import split_flat, state_size
@@ -83,21 +82,6 @@ class Chunk(EndedRuns):
                 shape = (*self.generalization_error.shape, *values.shape[1:])
                 self.further[name] = np.full(shape, np.nan)
             self.further[name][number, :reached] = values
-
-
-def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
-    """Return one of the runs as single runs give it."""
-    return FlatResult(
-        results=found.states[place, :reached],
-        reached=reached,
-        last_alpha=float(found.alpha_end[place]),
-        last_state=found.last_states[place],
-        code=int(found.codes[place]),
-        steps=int(found.steps[place]),
-        rejected=int(found.rejected[place]),
-        rhs_evaluations=int(found.evaluations[place]),
-        error_sum=float(found.error_sum[place]),
-    )
 
 
 def empty_chunk(points: Sequence[Study]) -> Chunk:

@@ -9,7 +9,12 @@ from typing import Literal
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk, empty_chunk
 from symderiv.integrate.ensemble.lane_accuracy import lane_accuracy
-from symderiv.integrate.ensemble.lane_run import fits_in_lanes, run_in_lanes
+from symderiv.integrate.ensemble.lane_run import (
+    run_in_lanes,
+    steps_together,
+    width_for,
+    with_fast_errors,
+)
 from symderiv.integrate.ensemble.single_runs import run_singly
 from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
@@ -69,9 +74,12 @@ def integrate_chunk(
 ) -> Chunk:
     """Integrate studies that :func:`group_points` puts into one group.
 
-    Runs of one piece go through compiled lanes, several at a time on each thread; others, and large
-    systems, one on each thread. The numbers of a run do not depend on which others there are. A run
-    that fails or escapes says so in its status and stops no other.
+    Where there are many, and all means of their module are sums and expressions, eight at a time
+    share the lanes of each thread; else each thread makes one after the other. Between the steps of
+    both there is no Python. Rates that follow a formula, mixtures of tasks, batches that grow with
+    N and large systems are solved by Python's threads. The numbers of a run do not depend on which
+    others there are, but by rounding on whether they are many. A run that fails or escapes says so
+    in its status and stops no other.
 
     Args:
         points: at least one.
@@ -89,7 +97,7 @@ def integrate_chunk(
     chunk = empty_chunk(points)
     workers = threads or len(os.sched_getaffinity(0))
     told = _Told(progress, len(points))
-    lanes: dict[int, list[tuple[int, Flow]]] = {}
+    lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
     single: list[tuple[int, Study, Initial, Kernel]] = []
     kernel: Kernel | None = None
     for number, study in enumerate(points):
@@ -103,8 +111,9 @@ def integrate_chunk(
             chunk.fail(number, error)
             told.ended(1)
             continue
-        if flow is not None and fits_in_lanes(flow):
-            lanes.setdefault(flow.begin.size, []).append((number, flow))
+        if flow is not None and steps_together(flow):
+            kind = type(flow), flow.begin.size
+            lanes.setdefault(kind, []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
@@ -125,17 +134,20 @@ def _through_lanes(
     """Integrate flows of one size, as many at a time as fit; False where it was interrupted."""
     size, times = flows[0][1].begin.size, chunk.alpha.size
     most = max(64, int(_BYTES / (8.0 * size * times)))
+    width = width_for([flow for _, flow in flows])
     for first in range(0, len(flows), most):
-        numbers, part = zip(*flows[first : first + most], strict=True)
+        numbers, made = zip(*flows[first : first + most], strict=True)
+        part = with_fast_errors(made, width)
         runs = run_in_lanes(
-            list(part),
-            threads=min(workers, -(-len(part) // 8)),
+            part,
+            threads=min(workers, -(-len(part) // width)),
             max_steps=max_steps,
             progress=told.so_far,
+            width=width,
         )
-        chunk.add_lanes(list(numbers), list(part), runs)
+        chunk.add_lanes(list(numbers), part, runs)
         if checked and not runs.interrupted:
-            errors = lane_accuracy(list(part), runs, workers, max_steps)
+            errors = lane_accuracy(part, runs, workers, max_steps, width)
             chunk.tolerance_reached[list(numbers)] = errors
         told.ended(len(part))
         if runs.interrupted:

@@ -6,21 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from symderiv.integrate.ensemble.chunk import flat_result
 from symderiv.integrate.ensemble.lane_run import run_in_lanes, step_tolerance
-from symderiv.integrate.flows.lanes import LaneResults
+from symderiv.integrate.flows.lanes import LaneResults, flat_result
 from symderiv.integrate.flows.run_errors import Worse
 from symderiv.integrate.flows.study_flow import Flow
 
 
 def lane_accuracy(
-    flows: Sequence[Flow], found: LaneResults, threads: int, max_steps: int
+    flows: Sequence[Flow], found: LaneResults, threads: int, max_steps: int, width: int
 ) -> np.ndarray:
     """Return the largest errors of Q, R and v, from runs in lanes that are much worse, shape (n,).
 
     Args:
         flows, found: What was integrated, and the runs.
-        threads, max_steps: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
+        threads, max_steps, width: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
     """
     runs = [flat_result(found, place, int(reached)) for place, reached in enumerate(found.reached)]
     worse = [
@@ -28,7 +27,11 @@ def lane_accuracy(
     ]
     looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
     coarse = run_in_lanes(
-        [each.flow for each in worse], threads=threads, max_steps=max_steps, looser=looser
+        [each.flow for each in worse],
+        threads=threads,
+        max_steps=max_steps,
+        looser=looser,
+        width=width,
     )
     others = [flat_result(coarse, place, int(count)) for place, count in enumerate(coarse.reached)]
     return np.array([each.error(*pair) for each, *pair in zip(worse, runs, others, strict=True)])

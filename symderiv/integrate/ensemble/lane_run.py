@@ -1,10 +1,9 @@
-"""Many runs of one solver module in compiled lanes, on several threads."""
+"""Many runs of one solver module on several threads, without Python between their steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from types import ModuleType
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,30 +13,42 @@ from symderiv.integrate.flows.lanes import (
     LaneResults,
     LaneTask,
     Told,
+    flat_result,
     integrate_lanes,
 )
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.rule_run import RuleFlow
+from symderiv.integrate.rules.phases import PhasedFlow
+from symderiv.integrate.rules.rule_run import Observed, RuleFlow
 
 # Errors of steps add up, and the largest is above the mean that is controlled.
 _TIGHTER = 10.0
 
 
-def fits_in_lanes(flow: Flow) -> bool:
-    """Return whether a flow is one that lanes integrate: one module, in one piece, by explicit
-    steps.
+LEAST_RUNS = 256
+"""Fewer runs are made one on each thread: they are done before code for eight is compiled."""
+
+
+def steps_together(flow: Flow) -> bool:
+    """Return whether a flow is one that is integrated with others: one module, in pieces without
+    anything that changes in time, by explicit steps.
     """
     study, state = flow.study, flow.state
     compressed = study.time.compression == "on" or (
         study.time.compression == "auto" and state.L >= 256
     )
     return (
-        type(flow) in (Flow, RuleFlow)
+        (type(flow) in (Flow, RuleFlow) or (type(flow) is PhasedFlow and flow.is_constant))
         and study.time.method != "implicit"
         and not compressed
         and flow.begin.size <= LARGEST_STATE
-        and flow.kernel.lanes is not None
     )
+
+
+def width_for(flows: Sequence[Flow]) -> int:
+    """Return how many runs are made at a time on each thread: 8 where there are many and their
+    module has a form for that, else 1.
+    """
+    return 8 if len(flows) >= LEAST_RUNS and flows[0].kernel.lanes is not None else 1
 
 
 def run_in_lanes(
@@ -47,41 +58,111 @@ def run_in_lanes(
     max_steps: int = 100_000_000,
     progress: Told | None = None,
     looser: float = 1.0,
+    width: int = 8,
 ) -> LaneResults:
     """Integrate flows of one module with states of one size.
 
     An interrupt from the keyboard ends all runs with the code of an interrupted one.
 
     Args:
-        flows: for which :func:`fits_in_lanes`, with the same output times.
+        flows: for which :func:`steps_together`, with the same output times.
         threads: how many.
         max_steps: steps of a run, accepted and rejected.
         progress: called about ten times a second.
         looser: times larger tolerances than those of :func:`step_tolerance`.
+        width: runs at a time on each thread, 8 or 1; see :func:`width_for`.
 
     Raises:
         InputError: the states at all times do not fit into memory.
     """
     first = flows[0]
-    module = first.kernel.lanes
-    assert module is not None
-    task = LaneTask(
-        _specialised(module, "specialised", first),
+    given = Given(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
+    if isinstance(first, PhasedFlow):
+        from symderiv.integrate.ensemble.lane_phases import run_phases
+
+        return run_phases([flow for flow in flows if isinstance(flow, PhasedFlow)], given)
+    found = given.integrate(
+        flows,
         np.array([flow.begin for flow in flows]),
         np.array([flow.parameters for flow in flows]),
-        np.array([_tolerances(flow, looser) for flow in flows]),
-        first.sizes,
         np.ascontiguousarray(first.study.alpha),
     )
-    found = integrate_lanes(task, threads=threads, max_steps=max_steps, progress=progress)
-    errors = _errors(module, first, found.states, task.constants, found.reached)
-    return replace(found, errors=errors)
+    first.keep_code()
+    return replace(found, errors=_errors(flows, found, width))
 
 
-def _specialised(module: ModuleType, name: str, flow: Flow) -> Callable[..., None]:
+@dataclass(frozen=True)
+class Given:
+    """How flows of one module are integrated; see :func:`run_in_lanes`."""
+
+    width: int
+    right_hand_side: Callable[..., None]
+    threads: int
+    max_steps: int
+    progress: Told | None
+    looser: float
+
+    def integrate(
+        self, flows: Sequence[Flow], begins: np.ndarray, constants: np.ndarray, asked: np.ndarray
+    ) -> LaneResults:
+        """Integrate flows from states, shape (n, S), with constants, shape (n, P), over times."""
+        task = LaneTask(
+            self.right_hand_side,
+            begins,
+            constants,
+            np.array([_tolerances(flow, self.looser) for flow in flows]),
+            flows[0].sizes,
+            asked,
+            self.width,
+        )
+        return integrate_lanes(
+            task, threads=self.threads, max_steps=self.max_steps, progress=self.progress
+        )
+
+
+def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
+    if width > 1:
+        return _specialised(flow, "specialised")
+    if type(flow) is Flow:
+        return flow.code.right_hand_side
+    return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
+
+
+def _specialised(flow: Flow, name: str) -> Callable[..., None]:
+    module = flow.kernel.lanes
+    assert module is not None
     with kept_code():
         found: Callable[..., None] = getattr(module, name)(flow.state.K, flow.state.M)
     return found
+
+
+def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
+    """Return flows of rules whose generalisation errors are those of many states at once."""
+    observed = observed_by(flows[0], width) if isinstance(flows[0], RuleFlow) else None
+    if observed is None:
+        return list(flows)
+    return [replace(each, observed=observed) for each in flows if isinstance(each, RuleFlow)]
+
+
+def observed_by(flow: Flow, width: int) -> Observed | None:
+    """Return what gives the generalisation errors of states, shape (P, S), with constants; None
+    where the flow does that itself.
+    """
+    if width == 1:
+        return None
+    from symderiv.integrate.flows.lane_observables import observe_lanes
+
+    observables = _specialised(flow, "specialised_observables")
+
+    def observed(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        errors = np.full((1, len(states)), np.nan)
+        rows = np.ascontiguousarray(states)[None]
+        reached = np.array([len(states)])
+        observe_lanes(observables, rows, constants[None], flow.sizes, reached, errors)
+        found: np.ndarray = errors[0]
+        return found
+
+    return observed
 
 
 def step_tolerance(flow: Flow) -> float:
@@ -97,16 +178,15 @@ def _tolerances(flow: Flow, looser: float) -> tuple[float, float, float]:
     return relative, absolute, min(1e-2, 1e-10 + 1e3 * relative)
 
 
-def _errors(
-    module: ModuleType,
-    flow: Flow,
-    results: np.ndarray,
-    constants: np.ndarray,
-    reached: np.ndarray,
-) -> np.ndarray:
-    from symderiv.integrate.flows.lane_observables import observe_lanes
-
-    errors = np.full(results.shape[:2], np.nan)
-    observables = _specialised(module, "specialised_observables", flow)
-    observe_lanes(observables, results, constants, flow.sizes, reached, errors)
+def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
+    """Return the generalisation errors of runs in one piece, shape (n, A)."""
+    errors = np.full(found.states.shape[:2], np.nan)
+    observed = observed_by(flows[0], width) if type(flows[0]) is Flow else None
+    for number, flow in enumerate(flows):
+        reached = int(found.reached[number])
+        if observed is not None:
+            states = found.states[number, :reached]
+            errors[number, :reached] = observed(states, flow.parameters)
+        elif reached:
+            errors[number, :reached] = flow.errors(flat_result(found, number, reached))
     return errors

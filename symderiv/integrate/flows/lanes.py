@@ -1,4 +1,4 @@
-"""Many runs of one lane module, eight at a time on each of several threads."""
+"""Many runs of one module on several threads, one or eight at a time on each of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
-from symderiv.integrate.steppers.walk import ENDED, INTERRUPTED, STOP, memory_of, runs_of
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.steppers.walk import ENDED, EXPLICIT, INTERRUPTED, STOP, memory_of, runs_of
 
-__all__ = ["LARGEST_STATE", "LaneResults", "LaneTask", "Told", "integrate_lanes"]
+__all__ = ["LARGEST_STATE", "LaneResults", "LaneTask", "Told", "flat_result", "integrate_lanes"]
 
 #: Beyond this many numbers of a state the stages of eight runs do not fit into the cache: lanes
 #: are 7 times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
@@ -34,12 +36,14 @@ class LaneTask:
     """What n runs of one module integrate.
 
     Args:
-        right_hand_side: of a lane module, compiled for the sizes.
+        right_hand_side: of a lane module, compiled for the sizes; of an ordinary one where one run
+            is made at a time.
         starts: states at alpha = 0, shape (n, S).
         constants: in the layout of the module, shape (n, P).
         tolerances: relative, absolute, of the cone test; shape (n, 3).
         sizes: as everywhere.
         asked: ascending times of the results, shape (A,).
+        width: runs at a time on each thread, 8 or 1.
     """
 
     right_hand_side: Callable[..., None]
@@ -48,6 +52,7 @@ class LaneTask:
     tolerances: np.ndarray
     sizes: np.ndarray
     asked: np.ndarray
+    width: int = WIDTH
 
 
 @dataclass(frozen=True)
@@ -99,22 +104,18 @@ def integrate_lanes(
     Raises:
         InputError: the states at all times do not fit into memory.
     """
-    # compiled code is loaded by whoever needs it
-    from symderiv.compiled_code.compiled import as_argument
-    from symderiv.integrate.steppers.stepper import LANE_RIGHT_HAND_SIDE, stepper
-
     asked, sizes = task.asked, task.sizes
     n, size = task.starts.shape
     check_memory(
         8.0 * n * size * (asked.size + 2), f"{n} runs with {asked.size} points", argument="points"
     )
     runs = runs_of(task.starts, task.constants, task.tolerances, asked, sizes)
-    advance, seconds = stepper(WIDTH), [0.0] * threads
-    right_hand_side = as_argument(task.right_hand_side, LANE_RIGHT_HAND_SIDE)
+    advance, right_hand_side = _stepper_for(task)
+    seconds = [0.0] * threads
 
     def work(thread: int) -> None:
         started = time.perf_counter()
-        memory = memory_of(WIDTH, size, task.constants.shape[1], int(sizes[0] + sizes[1]))
+        memory = memory_of(task.width, size, task.constants.shape[1], int(sizes[0] + sizes[1]))
         advance(right_hand_side, runs, memory, _ALL, max_steps)
         seconds[thread] = time.perf_counter() - started
 
@@ -134,6 +135,37 @@ def integrate_lanes(
         evaluations=ended["evaluations"].copy(),
         seconds=sum(seconds),
     )
+
+
+def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
+    """Return one of the runs as single runs give it."""
+    return FlatResult(
+        results=found.states[place, :reached],
+        reached=reached,
+        last_alpha=float(found.alpha_end[place]),
+        last_state=found.last_states[place],
+        code=int(found.codes[place]),
+        steps=int(found.steps[place]),
+        rejected=int(found.rejected[place]),
+        rhs_evaluations=int(found.evaluations[place]),
+        error_sum=float(found.error_sum[place]),
+    )
+
+
+def _stepper_for(task: LaneTask) -> tuple[Callable[..., None], Any]:
+    """Return the explicit stepper, and the right-hand side as an argument for it."""
+    # compiled code is loaded by whoever needs it
+    if task.width == 1:
+        from symderiv.integrate.steppers.run_code import stepper_for
+
+        single, right_hand_side = stepper_for(task.right_hand_side, EXPLICIT)
+        if single is not None:
+            return single, right_hand_side
+    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, as_argument
+    from symderiv.integrate.steppers.stepper import LANE_RIGHT_HAND_SIDE, stepper
+
+    kind = RIGHT_HAND_SIDE if task.width == 1 else LANE_RIGHT_HAND_SIDE
+    return stepper(task.width), as_argument(task.right_hand_side, kind)
 
 
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -18,6 +19,25 @@ IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
 
 RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
 DECAYS = ("weight_decay", "second_layer_weight_decay")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is integrated in one phase.
+
+    Args:
+        begin: The flat state of the module at the begin of the phase.
+        parameters: Its flat constants in the phase.
+        asked: Times since the begin.
+        right_hand_side: The module's own, or one made of it.
+        since: The begin of the phase.
+    """
+
+    begin: np.ndarray
+    parameters: np.ndarray
+    asked: np.ndarray
+    right_hand_side: RightHandSide
+    since: float
 
 
 @dataclass(frozen=True)
@@ -73,47 +93,56 @@ class PhasedFlow(RuleFlow):
         training = self.study.training
         if training.batch is None and training.momentum == 0.0:
             return {}
-        from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
+        return _rate_factors(training.batch, training.momentum, training.momentum_rate is not None)
 
-        found = rate_factors(
-            batches=training.batch is not None,
-            remembering=training.momentum > 0.0,
-            velocities=training.momentum_rate is not None,
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing changes inside of its phases: one task is taught, at constant rates."""
+        return all(
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str)
+            for phase in timetable(self.study)
         )
-        numbers = {BATCH: training.batch or 1, BETA: training.momentum}
-        return {name: float(value.subs(numbers)) for name, value in vars(found).items()}
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Return the phases, one after the other."""
         self.check_memory()
+        pieces = self.pieces()
+        piece, left = next(pieces), most
+        while True:
+            found = self.segment(
+                piece.begin,
+                piece.parameters,
+                piece.asked,
+                tolerance,
+                left,
+                _told(progress, piece.since),
+                right_hand_side=piece.right_hand_side,
+            )
+            left -= found.steps + found.rejected
+            try:
+                piece = pieces.send(found)
+            except StopIteration as end:
+                whole: FlatResult = end.value
+                return whole
+
+    def pieces(self) -> Generator[Piece, FlatResult, FlatResult]:
+        """Yield the phases, one after the other, each for what it comes to; returns the whole."""
         state = self.begin
         parts: list[FlatResult] = []
         for phase in timetable(self.study):
-            left = most - sum(part.steps + part.rejected for part in parts)
-            parts.append(self._phase(phase, state, tolerance, left, progress))
+            parts.append((yield from self._phase(phase, state)))
             state = parts[-1].last_state
             if parts[-1].cause != "done":
                 break
         return _joined(parts)
 
-    def _phase(
-        self,
-        phase: Phase,
-        state: np.ndarray,
-        tolerance: float,
-        most: int,
-        progress: Progress | None,
-    ) -> FlatResult:
+    def _phase(self, phase: Phase, state: np.ndarray) -> Generator[Piece, FlatResult, FlatResult]:
         """Return one phase; its results are those at the times asked for in it."""
         times = self.study.alpha
         wanted = times[(times > phase.begin) & (times <= phase.end)]
         if phase.begin == 0.0 and times[0] == 0.0:
             wanted = np.concatenate([[0.0], wanted])
         asked = wanted if wanted.size and wanted[-1] == phase.end else np.append(wanted, phase.end)
-        told = None
-        if progress is not None:
-            watch = progress
-            told = lambda alpha, steps: watch(phase.begin + alpha, steps)  # noqa: E731
         rhs, parameters = self._at_rate(phase)
         begin, own, packing = state, self._inputs_in(phase), self.packing("state")
         if own is not None:
@@ -124,9 +153,7 @@ class PhasedFlow(RuleFlow):
             begin, idle = begin[: self.packing("state").size], begin[self.packing("state").size :]
         elif phase.shares:
             rhs, parameters = self._mixed(phase, rhs, parameters)
-        found = self.segment(
-            begin, parameters, asked - phase.begin, tolerance, most, told, right_hand_side=rhs
-        )
+        found = yield Piece(begin, parameters, asked - phase.begin, rhs, phase.begin)
         results, last = found.results[: wanted.size], found.last_state
         if len(phase.shares) == 1:
             rows = np.concatenate([results, np.tile(idle, (len(results), 1))], axis=1)
@@ -201,26 +228,24 @@ class PhasedFlow(RuleFlow):
 
     def task_errors(self, result: FlatResult) -> np.ndarray:
         """Return the generalisation errors on all tasks at every row, shape (P, tasks)."""
-        return np.array(
-            [
-                [self._task_error(row, number) for number in numbered_tasks(self.study)]
-                for row in result.results
-            ]
-        )
+        tasks = numbered_tasks(self.study)
+        return np.array([self._errors_of_task(result.results, number) for number in tasks]).T
 
-    def _task_error(self, row: np.ndarray, number: int) -> float:
-        """Return the error as that of one task: its head and its teachers in their usual places."""
+    def _errors_of_task(self, rows: np.ndarray, number: int) -> np.ndarray:
+        """Return the errors as those of one task: its head and its teachers in their usual
+        places.
+        """
         state = self.packing("state")
-        own, head = row[: state.size].copy(), self.heads[number]
+        own, head = rows[:, : state.size].copy(), self.heads[number]
         if head > 0:
             K = self.state.K
-            own[state.slices["v"]] = row[state.size + (head - 1) * K :][:K]
+            own[:, state.slices["v"]] = rows[:, state.size + (head - 1) * K :][:, :K]
         parameters, constants = self.parameters.copy(), self.packing("parameters")
         parameters[constants.slices["v_teacher"]] = self._taught_weights(number)
         if number in self.inputs:
             inputs = self.inputs[number]
             own, parameters = inputs.states(own, state), inputs.parameters(parameters, constants)
-        return self.error_at(own, parameters)
+        return self.errors_at(own, parameters)
 
     def errors(self, result: FlatResult) -> np.ndarray:
         """Return the generalisation error on what is taught at the time, before a switch at a
@@ -256,6 +281,25 @@ class PhasedFlow(RuleFlow):
                 count, -1, self.state.K
             )
         return found
+
+
+@lru_cache(maxsize=1024)
+def _rate_factors(batch: int | None, momentum: float, velocities: bool) -> dict[str, float]:
+    from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
+
+    found = rate_factors(
+        batches=batch is not None, remembering=momentum > 0.0, velocities=velocities
+    )
+    numbers = {BATCH: batch or 1, BETA: momentum}
+    return {name: float(value.subs(numbers)) for name, value in vars(found).items()}
+
+
+def _told(progress: Progress | None, since: float) -> Progress | None:
+    """Return what tells of a phase as of the run."""
+    if progress is None:
+        return None
+    watch = progress
+    return lambda alpha, steps: watch(since + alpha, steps)
 
 
 def _joined(parts: list[FlatResult]) -> FlatResult:

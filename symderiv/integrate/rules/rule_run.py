@@ -19,6 +19,9 @@ from symderiv.problem.order_names import order_name
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"
+#: Generalisation errors of states, shape (P, S), with constants.
+Observed = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
 _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
 _SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
@@ -44,6 +47,8 @@ class RuleFlow(Flow):
     """
 
     rule: StudyRule = _PLAIN
+    #: What gives the errors of many states at once; None for one after the other.
+    observed: Observed | None = None
 
     @property
     def layout(self) -> Mapping[str, Any]:
@@ -148,7 +153,13 @@ class RuleFlow(Flow):
 
     def errors(self, result: FlatResult) -> np.ndarray:
         """Return the generalisation error at every row of a result."""
-        return np.array([self.error_at(row, self.parameters) for row in result.results])
+        return self.errors_at(result.results, self.parameters)
+
+    def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Return the generalisation errors of flat states, shape (P, S)."""
+        if self.observed is not None and len(states):
+            return self.observed(states, parameters)
+        return np.array([self.error_at(row, parameters) for row in states])
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
         """Return the generalisation error of a flat state."""

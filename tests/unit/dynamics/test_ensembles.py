@@ -9,7 +9,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.ensemble import group_points, integrate_chunk, single_runs
+from symderiv.integrate.ensemble import group_points, integrate_chunk, lane_run, single_runs
 from symderiv.integrate.rules.solving import solve
 
 TOLERANCE = 1e-8
@@ -52,16 +52,15 @@ def studies(problem):
 
 @pytest.fixture(scope="module")
 def chunk(studies):
-    return integrate_chunk(studies, threads=2)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(lane_run, "LEAST_RUNS", 1)
+        return integrate_chunk(studies, threads=2)
 
 
 def test_runs_in_lanes_are_single_runs_to_the_tolerance(studies, chunk) -> None:
     ends = set()
     for number, study in enumerate(studies):
-        # as by default, steps keep a tenth of the tolerance; stabilised ones are not for lanes
-        tighter = {"relative_tolerance": TOLERANCE / 10, "absolute_tolerance": 1e-15}
-        times = {f"time.{name}": value for name, value in tighter.items()}
-        single = solve(study.changed({**times, "time.method": "explicit"}), check="never")
+        single = _alone(study)
         ends.add(single.cause)
         assert chunk.status[number] == single.cause
         assert chunk.steps[number] == pytest.approx(single.steps, rel=0.1)
@@ -105,11 +104,73 @@ def test_the_generalization_error_is_that_of_the_states(chunk) -> None:
     assert (np.abs(ours - expected) <= bound)[reached].all()
 
 
-def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(studies, chunk) -> None:
+def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(
+    studies, chunk, monkeypatch
+) -> None:
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
     places = [11, 4, 20]
     few = integrate_chunk([studies[place] for place in places], threads=1)
     for name in (*CURVES, *PER_RUN):
         np.testing.assert_array_equal(getattr(few, name), getattr(chunk, name)[places], name)
+
+
+def _alone(study: sd.Study) -> sd.Trajectory:
+    """A run as those of an ensemble are made: explicit steps at a tenth of the tolerance."""
+    times = {"relative_tolerance": TOLERANCE / 10, "absolute_tolerance": 1e-15}
+    changes = {f"time.{name}": value for name, value in times.items()}
+    return solve(study.changed({**changes, "time.method": "explicit"}), check="never")
+
+
+def test_few_runs_are_single_runs_to_the_last_bit(studies) -> None:
+    few = integrate_chunk(studies[:5], threads=2)
+    for number, study in enumerate(studies[:5]):
+        single = _alone(study)
+        reached = single.alpha.size
+        assert few.steps[number] == single.steps
+        for name in CURVES:
+            np.testing.assert_array_equal(
+                getattr(few, name)[number, :reached], getattr(single, name), name
+            )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"momentum": 0.4},
+        {"schedule": {"times": [0.0, 5.0], "rates": [1.0, 0.5]}},
+        {
+            "tasks": [
+                {"teachers": [0], "until": 7.0},
+                {"teachers": [1]},
+            ],
+            "train_second_layer": True,
+        },
+    ],
+    ids=lambda changes: min(changes),
+)
+def test_phases_are_integrated_together(problem, changes, monkeypatch) -> None:
+    time = {"end": 20.0, "points": 11, "relative_tolerance": TOLERANCE}
+    points = [
+        problem.replace(learning_rate=rate, seed=seed, time=time, **changes)._study
+        for seed, rate in enumerate((0.2, 0.5, 0.9))
+    ]
+    one_by_one = integrate_chunk(points, threads=1)
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
+    in_lanes = integrate_chunk(points, threads=1)
+    assert set(in_lanes.status) == {"done"}
+    for number, study in enumerate(points):
+        single = _alone(study)
+        assert one_by_one.steps[number] == single.steps
+        for name in CURVES:
+            expected = getattr(single, name)
+            np.testing.assert_array_equal(getattr(one_by_one, name)[number], expected, name)
+            np.testing.assert_allclose(
+                getattr(in_lanes, name)[number], expected, rtol=1e-7, atol=1e-9
+            )
+        for name, expected in single.further.items():
+            np.testing.assert_allclose(
+                in_lanes.further[name][number], expected, rtol=1e-7, atol=1e-9
+            )
 
 
 def test_runs_that_cannot_go_on_stop_nobody(problem, monkeypatch) -> None:

@@ -1,0 +1,993 @@
+"""Order-parameter dynamics of a two-layer student and teacher, g(x) = x/2*(1+erf(x/sqrt(2))): 8
+runs at a time
+
+Generated, do not edit: change the recipe and generate again. The equations stand in gelu.py, from
+the same program; here is the right-hand side for 8 runs at a time, compiled for given numbers of
+units. The module needs math, numpy, numba and the runtime.py beside it.
+
+Digests (SHA-256):
+    program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
+    code     68caed1292c664fb5bee4795d81eb015e0cb9396bde96c7c2be787cad0cdc95d
+Ordered by SymPy 1.14.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from .runtime import (
+    DIGEST,
+    any_lane,
+    chosen,
+    derivative_apart,
+    inverse_root,
+    lanes_at,
+    negated,
+    put_lanes,
+    stack_array,
+    to_inverse_roots,
+    unit_scale,
+    view,
+)
+
+_SPECIALISED = {}
+_OBSERVABLES = {}
+
+_compiled = njit(error_model="numpy", fastmath=False, no_cfunc_wrapper=True)
+_compiled_sums = njit(error_model="numpy", fastmath={"reassoc"}, no_cfunc_wrapper=True)
+
+
+_LEGENDRE_12 = np.array(np.polynomial.legendre.leggauss(12))
+_LEGENDRE_24 = np.array(np.polynomial.legendre.leggauss(24))
+_EVEN_NODES = _LEGENDRE_24[0][12:].copy()
+_EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
+_NODES = _LEGENDRE_12[0]
+_WEIGHTS = _LEGENDRE_12[1]
+
+
+@_compiled
+def _two_product(a, b):
+    """Return product and its rounding error: a b = high + low exactly."""
+    t = 134217729.0 * a
+    a_high = t - (t - a)
+    a_low = a - a_high
+    t = 134217729.0 * b
+    b_high = t - (t - b)
+    b_low = b - b_high
+    high = a * b
+    low = ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return high, low
+
+
+@_compiled
+def _two_difference(a_high, a_low, b_high, b_low):
+    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    s = a_high - b_high
+    t = s - a_high
+    low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
+    high = s + low
+    return high, low - (high - s)
+
+
+@_compiled
+def _minor(a, b, c, d):
+    """Return a b - c d of doubles, in doubled precision."""
+    p, p_low = _two_product(a, b)
+    q, q_low = _two_product(c, d)
+    return _two_difference(p, p_low, q, q_low)
+
+
+@_compiled
+def _minor_of_doubled(a, b, c, d):
+    """Return a b - c d of doubled-precision numbers, in doubled precision."""
+    p, p_low = _two_product(a[0], b[0])
+    q, q_low = _two_product(c[0], d[0])
+    p_low += a[0] * b[1] + a[1] * b[0]
+    q_low += c[0] * d[1] + c[1] * d[0]
+    return _two_difference(p, p_low, q, q_low)
+
+
+@_compiled
+def _arcsine(variance_product_minus_square, covariance):
+    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
+
+
+@_compiled
+def _determinant3(a, b, c, ab, ac, bc):
+    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
+
+
+@_compiled
+def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances."""
+    nothing = 0.0 * (c11 + c22 + c33 + c44)
+    positive = (c11 > 0.0) & (c22 > 0.0) & (c33 > 0.0) & (c44 > 0.0)
+    s1, s2, s3, s4 = unit_scale(c11), unit_scale(c22), unit_scale(c33), unit_scale(c44)
+    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
+    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
+    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+    # The field least determined by the other three has the shortest path: make it number 4.
+    without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
+    without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
+    without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
+    without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
+    smallest = min(min(without1, without2), min(without3, without4))
+    moved = smallest < without4
+    first = moved & (smallest == without1)
+    second = moved & negated(first) & (smallest == without2)
+    third = moved & negated(first) & negated(second)
+    old = c11, c44, c12, c24, c13, c34
+    c11, c44, c12, c24, c13, c34 = chosen(first, (c44, c11, c24, c12, c34, c13), old)
+    old = c22, c44, c12, c14, c23, c34
+    c22, c44, c12, c14, c23, c34 = chosen(second, (c44, c22, c14, c12, c34, c23), old)
+    old = c33, c44, c13, c14, c23, c24
+    c33, c44, c13, c14, c23, c24 = chosen(third, (c44, c33, c14, c13, c24, c23), old)
+    d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
+    d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
+    d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
+    minors = d12[0], d13[0], d14[0], d23[0], d24[0], d34[0]
+    merged, mean = _merged_signs(minors, c12, c13, c14, c23, c24, c34)
+    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
+    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
+    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
+    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
+    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
+    e24 = _minor(c33, c24, c23, c34)
+    end1 = _minor_of_doubled(a23, d14, a24, a34)
+    end2 = _minor_of_doubled(b13, d24, b14, b34)
+    end3 = _minor_of_doubled(e12, d34, e14, e24)
+    given12 = _minor_of_doubled(d12, d14, a24, a24)
+    given13 = _minor_of_doubled(d13, d14, a34, a34)
+    given23 = _minor_of_doubled(d23, d24, b34, b34)
+    d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
+    d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
+    q1, q2, q3, q4 = math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44)
+    r = c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4)
+    p = d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44)
+    start = a23[0] / q1, b13[0] / q2, e12[0] / q3
+    end = (
+        end1[0] / (q1 * c11 * c44),
+        end2[0] / (q2 * c22 * c44),
+        end3[0] / (q3 * c33 * c44),
+    )
+    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
+    variance = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    least = min(min(p[0], p[1]), p[2])
+    variance = min(min(least, variance), given23[0] / (c22 * c44 * d23[0]))
+    variance = chosen(d4 < variance * d3, d4 / d3, variance)
+    begin = math.log(1.3)
+    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
+    farthest = 17.5 - 0.25 * math.log(least)
+    reach = chosen(variance > 1e-80, -0.5 * math.log(variance) - begin, 1e3)
+    regular = positive & negated(merged)
+    finish = chosen(regular, max(min(reach, farthest), begin), begin)
+    d, total = (d3, d4), 0.0 * nothing
+    for n in range(_EVEN_NODES.size):
+        ss = (1.3 * _EVEN_NODES[n]) ** 2
+        weight = 1.3 * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        total += weight * _angles_at(1.0, ss, d, r, p, start, end)
+    at = begin + 0.0 * total
+    while any_lane(at < finish):
+        # Panels may grow where the integrand is already small.
+        half = chosen(at < finish, 0.5 * min(1.6 + 0.1 * at, finish - at), 0.0)
+        for n in range(_NODES.size):
+            sigma = math.exp(at + half * (1.0 + _NODES[n]))
+            ss = sigma * sigma
+            weight = half * _WEIGHTS[n] * sigma / (1.0 + ss)
+            total += weight * _angles_at(1.0, ss, d, r, p, start, end)
+        at += 2.0 * half
+    beyond = reach < farthest
+    if any_lane(beyond):
+        half = chosen(beyond, 0.5 * math.exp(-2.0 * finish), 0.0)
+        for n in range(_NODES.size):
+            cc = half * (1.0 + _NODES[n])
+            weight = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
+            total += weight * _angles_at(cc, 1.0, d, r, p, start, end)
+    found = chosen(merged, mean, 0.4052847345693511 * total)  # 4/pi^2
+    return chosen(positive, found, nothing)
+
+
+@_compiled
+def sign_mean4(r12, r13, r14, r23, r24, r34):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+
+
+@_compiled
+def _angles_at(cc, ss, d, r, p, start, end):
+    """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
+    first = inverse_root(max(cc + p[0] * ss, 1e-300))
+    second = inverse_root(max(cc + p[1] * ss, 1e-300))
+    third = inverse_root(max(cc + p[2] * ss, 1e-300))
+    total = r[0] * first * math.atan((start[0] * cc + end[0] * ss) * first * root)
+    total += r[1] * second * math.atan((start[1] * cc + end[1] * ss) * second * root)
+    total += r[2] * third * math.atan((start[2] * cc + end[2] * ss) * third * root)
+    return total
+
+
+@_compiled
+def _merged_signs(minors, c12, c13, c14, c23, c24, c34):
+    """Return in which runs two fields are equal or opposite, and the mean there.
+
+    ``minors`` are those of 12, 13, 14, 23, 24, 34.
+    """
+    d12, d13, d14, d23, d24, d34 = minors
+    side = 0.6366197723675814  # 2/pi
+    merged, mean = d34 <= 0.0, math.copysign(side, c34) * _arcsine(d12, c12)
+    mean = chosen(d24 <= 0.0, math.copysign(side, c24) * _arcsine(d13, c13), mean)
+    mean = chosen(d23 <= 0.0, math.copysign(side, c23) * _arcsine(d14, c14), mean)
+    mean = chosen(d14 <= 0.0, math.copysign(side, c14) * _arcsine(d23, c23), mean)
+    mean = chosen(d13 <= 0.0, math.copysign(side, c13) * _arcsine(d24, c24), mean)
+    mean = chosen(d12 <= 0.0, math.copysign(side, c12) * _arcsine(d34, c34), mean)
+    merged = merged | (d24 <= 0.0) | (d23 <= 0.0) | (d14 <= 0.0) | (d13 <= 0.0) | (d12 <= 0.0)
+    return merged, mean
+
+
+@_compiled
+def i2(c11, c12, c22):
+    """E[g(a) g(b)]."""
+    one_plus_c22 = c22 + 1.0
+    c_s1_2_given_s2 = c12 / one_plus_c22
+    one_plus_c11 = c11 + 1.0
+    c12_squared_inverse_one_plus_c11 = c12 * c12 / one_plus_c11
+    c_s2_2_given_s1 = c22 - c12_squared_inverse_one_plus_c11
+    c_s2_s2_given_s1 = one_plus_c22 - c12_squared_inverse_one_plus_c11
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    return (
+        (0.5 / math.pi) * c12
+        * math.asin(c12 * inverse_root_one_plus_c11 * inverse_root(one_plus_c22))
+        + 0.25 * c12
+        + (0.5 / math.pi)
+        * inverse_root_one_plus_c11 * (c11 * c_s2_2_given_s1 + c12 * c_s1_2_given_s2)
+        * inverse_root(c_s2_s2_given_s1)
+    )
+
+
+@_compiled
+def i4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """E[g'(a) g'(b) g(c) g(d)]."""
+    one_plus_c11 = c11 + 1.0
+    inverse_one_plus_c11 = 1.0 / one_plus_c11
+    c_s2_1_given_s1 = c12 * inverse_one_plus_c11
+    one_plus_c22 = c22 + 1.0
+    c12_squared = c12 * c12
+    c_s2_s2_given_s1 = one_plus_c22 - c12_squared * inverse_one_plus_c11
+    inverse_c_s2_s2_given_s1 = 1.0 / c_s2_s2_given_s1
+    c_1_2_given_s1_s2 = c_s2_1_given_s1 * inverse_c_s2_s2_given_s1
+    c_1_3_given_s1 = c13 * inverse_one_plus_c11
+    c_s2_3_given_s1 = c23 - c13 * c_s2_1_given_s1
+    c_1_3_given_s1_s2 = c_1_3_given_s1 - c_1_2_given_s1_s2 * c_s2_3_given_s1
+    c_1_4_given_s1 = c14 * inverse_one_plus_c11
+    c_s2_4_given_s1 = c24 - c14 * c_s2_1_given_s1
+    c_1_4_given_s1_s2 = c_1_4_given_s1 - c_1_2_given_s1_s2 * c_s2_4_given_s1
+    c_2_3_given_s1_s2 = c_s2_3_given_s1 * inverse_c_s2_s2_given_s1
+    c13_squared = c13 * c13
+    c13_squared_inverse_one_plus_c11 = c13_squared * inverse_one_plus_c11
+    one_plus_c33 = c33 + 1.0
+    c_s3_s3_given_s1 = one_plus_c33 - c13_squared_inverse_one_plus_c11
+    c_s2_3_given_s1_squared = c_s2_3_given_s1 * c_s2_3_given_s1
+    product = c_s2_3_given_s1_squared * inverse_c_s2_s2_given_s1
+    c_s3_s3_given_s1_s2 = c_s3_s3_given_s1 - product
+    inverse_c_s3_s3_given_s1_s2 = 1.0 / c_s3_s3_given_s1_s2
+    c_2_3_given_s1_s2_s3 = c_2_3_given_s1_s2 * inverse_c_s3_s3_given_s1_s2
+    c_2_4_given_s1_s2 = c_s2_4_given_s1 * inverse_c_s2_s2_given_s1
+    c_3_4_given_s1 = c34 - c14 * c_1_3_given_s1
+    c_3_4_given_s1_s2 = c_3_4_given_s1 - c_2_3_given_s1_s2 * c_s2_4_given_s1
+    c14_squared_inverse_one_plus_c11 = inverse_one_plus_c11 * c14 * c14
+    one_plus_c44 = c44 + 1.0
+    c_s4_s4_given_s1 = one_plus_c44 - c14_squared_inverse_one_plus_c11
+    c_s2_4_given_s1_squared = c_s2_4_given_s1 * c_s2_4_given_s1
+    product_2 = c_s2_4_given_s1_squared * inverse_c_s2_s2_given_s1
+    c_s4_s4_given_s1_s2 = c_s4_s4_given_s1 - product_2
+    inverse_c_s4_s4_given_s1_s2 = 1.0 / c_s4_s4_given_s1_s2
+    c_2_4_given_s1_s2_s4 = c_2_4_given_s1_s2 * inverse_c_s4_s4_given_s1_s2
+    c_2_3_given_s1_s2_s4 = c_2_3_given_s1_s2 - c_2_4_given_s1_s2_s4 * c_3_4_given_s1_s2
+    inverse_one_plus_c22 = 1.0 / one_plus_c22
+    c_2_3_given_s2 = c23 * inverse_one_plus_c22
+    c_2_4_given_s1_s2_s3 = c_2_4_given_s1_s2 - c_2_3_given_s1_s2_s3 * c_3_4_given_s1_s2
+    c_2_4_given_s2 = c24 * inverse_one_plus_c22
+    c_s4_3_given_s1_s2_s3 = c_3_4_given_s1_s2 * inverse_c_s3_s3_given_s1_s2
+    c_3_4_given_s1_s2_squared = c_3_4_given_s1_s2 * c_3_4_given_s1_s2
+    product_3 = c_3_4_given_s1_s2_squared * inverse_c_s3_s3_given_s1_s2
+    c_s4_s4_given_s1_s2_s3 = c_s4_s4_given_s1_s2 - product_3
+    c_3_4_given_s1_s2_s3_s4 = c_s4_3_given_s1_s2_s3 / c_s4_s4_given_s1_s2_s3
+    inverse_c_s4_s4_given_s1 = 1.0 / c_s4_s4_given_s1
+    c_3_4_given_s1_s4 = c_3_4_given_s1 * inverse_c_s4_s4_given_s1
+    c_s4_3_given_s2 = c34 - c24 * c_2_3_given_s2
+    c24_squared_inverse_one_plus_c22 = inverse_one_plus_c22 * c24 * c24
+    c_s4_s4_given_s2 = one_plus_c44 - c24_squared_inverse_one_plus_c22
+    inverse_c_s4_s4_given_s2 = 1.0 / c_s4_s4_given_s2
+    c_3_4_given_s2_s4 = c_s4_3_given_s2 * inverse_c_s4_s4_given_s2
+    c_s1_2_given_s2 = c12 * inverse_one_plus_c22
+    c_s1_3_given_s2 = c13 - c12 * c_2_3_given_s2
+    c23_squared = c23 * c23
+    c23_squared_inverse_one_plus_c22 = c23_squared * inverse_one_plus_c22
+    c_s3_s3_given_s2 = one_plus_c33 - c23_squared_inverse_one_plus_c22
+    inverse_c_s3_s3_given_s2 = 1.0 / c_s3_s3_given_s2
+    c_s1_3_given_s2_s3 = c_s1_3_given_s2 * inverse_c_s3_s3_given_s2
+    c_s1_4_given_s2 = c14 - c12 * c_2_4_given_s2
+    c_s1_3_given_s2_s4 = c_s1_3_given_s2 - c_3_4_given_s2_s4 * c_s1_4_given_s2
+    c_s1_4_given_s2_s3 = c_s1_4_given_s2 - c_s1_3_given_s2_s3 * c_s4_3_given_s2
+    c_s4_3_given_s2_squared = c_s4_3_given_s2 * c_s4_3_given_s2
+    c_s4_s4_given_s2_s3 = c_s4_s4_given_s2 - c_s4_3_given_s2_squared * inverse_c_s3_s3_given_s2
+    c_s1_4_given_s2_s3_s4 = c_s1_4_given_s2_s3 / c_s4_s4_given_s2_s3
+    inverse_one_plus_c33 = 1.0 / one_plus_c33
+    c13_inverse_one_plus_c33 = c13 * inverse_one_plus_c33
+    c_s1_4_given_s3 = c14 - c13_inverse_one_plus_c33 * c34
+    inverse_one_plus_c44 = 1.0 / one_plus_c44
+    c_s1_4_given_s4 = c14 * inverse_one_plus_c44
+    c_s1_s1_given_s2 = one_plus_c11 - c12_squared * inverse_one_plus_c22
+    c_s1_s1_given_s2_s3 = (
+        c_s1_s1_given_s2 - inverse_c_s3_s3_given_s2 * c_s1_3_given_s2 * c_s1_3_given_s2
+    )
+    c_s1_s1_given_s2_s4 = (
+        c_s1_s1_given_s2 - inverse_c_s4_s4_given_s2 * c_s1_4_given_s2 * c_s1_4_given_s2
+    )
+    c_s1_s1_given_s3 = one_plus_c11 - c13_squared * inverse_one_plus_c33
+    c34_squared_inverse_one_plus_c33 = inverse_one_plus_c33 * c34 * c34
+    c_s4_s4_given_s3 = one_plus_c44 - c34_squared_inverse_one_plus_c33
+    inverse_c_s4_s4_given_s3 = 1.0 / c_s4_s4_given_s3
+    c_s1_s1_given_s3_s4 = (
+        c_s1_s1_given_s3 - inverse_c_s4_s4_given_s3 * c_s1_4_given_s3 * c_s1_4_given_s3
+    )
+    c_s1_s2_given_s3 = c12 - c13_inverse_one_plus_c33 * c23
+    c_s2_4_given_s3 = c24 - c23 * c34 * inverse_one_plus_c33
+    c_s1_s2_given_s3_s4 = (
+        c_s1_s2_given_s3 - c_s1_4_given_s3 * c_s2_4_given_s3 * inverse_c_s4_s4_given_s3
+    )
+    inverse_c_s3_s3_given_s1 = 1.0 / c_s3_s3_given_s1
+    c_s2_3_given_s1_s3 = c_s2_3_given_s1 * inverse_c_s3_s3_given_s1
+    c_s2_3_given_s1_s4 = c_s2_3_given_s1 - c_3_4_given_s1_s4 * c_s2_4_given_s1
+    c_s2_4_given_s1_s3 = c_s2_4_given_s1 - c_3_4_given_s1 * c_s2_3_given_s1_s3
+    c_3_4_given_s1_squared = c_3_4_given_s1 * c_3_4_given_s1
+    c_s4_s4_given_s1_s3 = c_s4_s4_given_s1 - c_3_4_given_s1_squared * inverse_c_s3_s3_given_s1
+    c_s2_4_given_s1_s3_s4 = c_s2_4_given_s1_s3 / c_s4_s4_given_s1_s3
+    c_s2_4_given_s4 = c24 * inverse_one_plus_c44
+    c_s2_s2_given_s1_s3 = c_s2_s2_given_s1 - c_s2_3_given_s1_squared * inverse_c_s3_s3_given_s1
+    c_s2_s2_given_s1_s4 = c_s2_s2_given_s1 - c_s2_4_given_s1_squared * inverse_c_s4_s4_given_s1
+    c_s2_s2_given_s3 = one_plus_c22 - c23_squared * inverse_one_plus_c33
+    c_s2_s2_given_s3_s4 = (
+        c_s2_s2_given_s3 - inverse_c_s4_s4_given_s3 * c_s2_4_given_s3 * c_s2_4_given_s3
+    )
+    c_s3_3_given_s1 = c33 - c13_squared_inverse_one_plus_c11
+    c_s3_3_given_s1_s2 = c_s3_3_given_s1 - product
+    c_s3_3_given_s1_s2_s4 = (
+        c_s3_3_given_s1_s2 - c_3_4_given_s1_s2_squared * inverse_c_s4_s4_given_s1_s2
+    )
+    product_4 = c_3_4_given_s1_squared * inverse_c_s4_s4_given_s1
+    c_s3_3_given_s1_s4 = c_s3_3_given_s1 - product_4
+    c_s3_3_given_s2 = c33 - c23_squared_inverse_one_plus_c22
+    product_5 = -c_s4_3_given_s2_squared * inverse_c_s4_s4_given_s2
+    c_s3_3_given_s2_s4 = c_s3_3_given_s2 + product_5
+    c_s3_4_given_s1_s2_s4 = c_3_4_given_s1_s2 * inverse_c_s4_s4_given_s1_s2
+    c_s3_4_given_s4 = c34 * inverse_one_plus_c44
+    c_s3_s3_given_s1_s4 = c_s3_s3_given_s1 - product_4
+    c_s3_s3_given_s2_s4 = c_s3_s3_given_s2 + product_5
+    c_s4_3_given_s1_s3 = c_3_4_given_s1 * inverse_c_s3_s3_given_s1
+    c_s4_3_given_s2_s3 = c_s4_3_given_s2 * inverse_c_s3_s3_given_s2
+    c_s4_4_given_s1 = c44 - c14_squared_inverse_one_plus_c11
+    c_s4_4_given_s1_s2 = c_s4_4_given_s1 - product_2
+    c_s4_4_given_s1_s2_s3 = c_s4_4_given_s1_s2 - product_3
+    c_s4_4_given_s2 = c44 - c24_squared_inverse_one_plus_c22
+    c_s4_4_given_s3 = c44 - c34_squared_inverse_one_plus_c33
+    root_one_plus_c44 = math.sqrt(one_plus_c44)
+    inverse_root_one_plus_c44 = 1.0 / root_one_plus_c44
+    root_one_plus_c11 = math.sqrt(one_plus_c11)
+    inverse_root_one_plus_c11 = 1.0 / root_one_plus_c11
+    product_6 = c14 * inverse_root_one_plus_c11 * inverse_root_one_plus_c44
+    root_one_plus_c22 = math.sqrt(one_plus_c22)
+    inverse_root_one_plus_c22 = 1.0 / root_one_plus_c22
+    product_7 = c24 * inverse_root_one_plus_c22 * inverse_root_one_plus_c44
+    root_one_plus_c33 = math.sqrt(one_plus_c33)
+    inverse_root_one_plus_c33 = 1.0 / root_one_plus_c33
+    product_8 = c34 * inverse_root_one_plus_c33 * inverse_root_one_plus_c44
+    product_9 = c12 * inverse_root_one_plus_c11 * inverse_root_one_plus_c22
+    product_10 = c13 * inverse_root_one_plus_c11 * inverse_root_one_plus_c33
+    product_11 = c23 * inverse_root_one_plus_c22 * inverse_root_one_plus_c33
+    root_c_s4_s4_given_s3 = math.sqrt(c_s4_s4_given_s3)
+    quotient = (
+        inverse_root_one_plus_c33 * (c33 * c_s4_4_given_s3 + c34 * c_s3_4_given_s4)
+        / root_c_s4_s4_given_s3
+    )
+    c_1_3_given_s1_c_s4_3_given_s1_s3 = c_1_3_given_s1 * c_s4_3_given_s1_s3
+    root_c_s3_s3_given_s1 = math.sqrt(c_s3_s3_given_s1)
+    quotient_2 = (
+        (
+            c13 * c_3_4_given_s1 + c33 * c_s1_4_given_s3 + c_1_3_given_s1 * c_3_4_given_s1
+            + c_1_3_given_s1_c_s4_3_given_s1_s3 + c_1_4_given_s1 * c_s3_3_given_s1
+        ) / root_c_s3_s3_given_s1
+    )
+    c_2_3_given_s2_c_s4_3_given_s2_s3 = c_2_3_given_s2 * c_s4_3_given_s2_s3
+    root_c_s3_s3_given_s2 = math.sqrt(c_s3_s3_given_s2)
+    quotient_3 = (
+        (
+            c23 * c_s4_3_given_s2 + c33 * c_s2_4_given_s3 + c_2_3_given_s2 * c_s4_3_given_s2
+            + c_2_3_given_s2_c_s4_3_given_s2_s3 + c_2_4_given_s2 * c_s3_3_given_s2
+        ) / root_c_s3_s3_given_s2
+    )
+    root_c_s4_s4_given_s1 = math.sqrt(c_s4_s4_given_s1)
+    quotient_4 = (
+        (
+            c13 * c_s4_4_given_s1 + c34 * c_s1_4_given_s4 + c_1_3_given_s1 * c_s4_4_given_s1
+            + c_1_4_given_s1 * c_3_4_given_s1 + c_1_4_given_s1 * c_3_4_given_s1_s4
+        ) / root_c_s4_s4_given_s1
+    )
+    root_c_s4_s4_given_s2 = math.sqrt(c_s4_s4_given_s2)
+    quotient_5 = (
+        (
+            c23 * c_s4_4_given_s2 + c34 * c_s2_4_given_s4 + c_2_3_given_s2 * c_s4_4_given_s2
+            + c_2_4_given_s2 * c_3_4_given_s2_s4 + c_2_4_given_s2 * c_s4_3_given_s2
+        ) / root_c_s4_s4_given_s2
+    )
+    root_c_s2_s2_given_s1 = math.sqrt(c_s2_s2_given_s1)
+    inverse_root_c_s2_s2_given_s1 = 1.0 / root_c_s2_s2_given_s1
+    c_1_2_given_s1_s2_c_3_4_given_s1_s2 = c_1_2_given_s1_s2 * c_3_4_given_s1_s2
+    c_1_3_given_s1_s2_c_2_4_given_s1_s2 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2
+    c_1_4_given_s1_s2_c_2_3_given_s1_s2 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2
+    c_3_4_given_s1_s2_c_s1_2_given_s2 = c_3_4_given_s1_s2 * c_s1_2_given_s2
+    c_3_4_given_s1_s2_c_s2_1_given_s1 = c_3_4_given_s1_s2 * c_s2_1_given_s1
+    product_12 = (
+        inverse_root_c_s2_s2_given_s1
+        * (
+            c13 * c_s2_4_given_s1 + c23 * c_s1_4_given_s2 + c_1_2_given_s1_s2_c_3_4_given_s1_s2
+            + c_1_3_given_s1 * c_s2_4_given_s1 + c_1_3_given_s1_s2_c_2_4_given_s1_s2
+            + c_1_4_given_s1 * c_s2_3_given_s1 + c_1_4_given_s1_s2_c_2_3_given_s1_s2
+            + c_2_3_given_s2 * c_s1_4_given_s2 + c_2_4_given_s2 * c_s1_3_given_s2
+            + c_3_4_given_s1_s2_c_s1_2_given_s2 + c_3_4_given_s1_s2_c_s2_1_given_s1
+        )
+    )
+    root_c_s3_s3_given_s1_s2 = math.sqrt(c_s3_s3_given_s1_s2)
+    inverse_root_c_s3_s3_given_s1_s2 = 1.0 / root_c_s3_s3_given_s1_s2
+    product_13 = c_s3_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_14 = c_1_3_given_s1_s2 * c_s4_4_given_s1_s2_s3
+    product_15 = c_1_3_given_s1_s2 * c_2_4_given_s1_s2_s3
+    product_16 = c_1_4_given_s1_s2 * c_2_3_given_s1_s2_s4
+    product_17 = c_1_4_given_s1_s2 * c_s3_3_given_s1_s2_s4
+    return (
+        0.0625 * c34
+        * sign_mean4(product_10, product_11, product_8, product_9, product_6, product_7)
+        + (0.125 / math.pi) * c34 * math.asin(product_10)
+        + (0.125 / math.pi) * c34 * math.asin(product_11)
+        + (0.125 / math.pi) * c34 * math.asin(product_6)
+        + (0.125 / math.pi) * c34 * math.asin(product_7)
+        + (0.125 / math.pi) * c34 * math.asin(product_8)
+        + (0.125 / math.pi) * c34 * math.asin(product_9)
+        + 0.0625 * c34
+        + (0.25 / math.pi**2) * inverse_root_one_plus_c11 * product_12
+        * math.asin(
+            c_3_4_given_s1_s2 * inverse_root_c_s3_s3_given_s1_s2 * inverse_root(c_s4_s4_given_s1_s2)
+        )
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * product_12
+        + (0.25 / math.pi**2) * inverse_root_one_plus_c11 * quotient_2
+        * math.asin(c_s2_4_given_s1_s3 * inverse_root(c_s2_s2_given_s1_s3 * c_s4_s4_given_s1_s3))
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_2
+        + (0.25 / math.pi**2) * inverse_root_one_plus_c11 * quotient_4
+        * math.asin(c_s2_3_given_s1_s4 * inverse_root(c_s2_s2_given_s1_s4 * c_s3_s3_given_s1_s4))
+        + (0.125 / math.pi) * inverse_root_one_plus_c11 * quotient_4
+        + (0.25 / math.pi**2) * inverse_root_one_plus_c22 * quotient_3
+        * math.asin(c_s1_4_given_s2_s3 * inverse_root(c_s1_s1_given_s2_s3 * c_s4_s4_given_s2_s3))
+        + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_3
+        + (0.25 / math.pi**2) * inverse_root_one_plus_c22 * quotient_5
+        * math.asin(c_s1_3_given_s2_s4 * inverse_root(c_s1_s1_given_s2_s4 * c_s3_s3_given_s2_s4))
+        + (0.125 / math.pi) * inverse_root_one_plus_c22 * quotient_5
+        + (0.25 / math.pi**2) * quotient
+        * math.asin(c_s1_s2_given_s3_s4 * inverse_root(c_s1_s1_given_s3_s4 * c_s2_s2_given_s3_s4))
+        + (0.125 / math.pi) * quotient
+        + (0.25 / math.pi**2)
+        * inverse_root_c_s2_s2_given_s1 * inverse_root_c_s3_s3_given_s1_s2
+        * inverse_root_one_plus_c11
+        * (
+            c_1_2_given_s1_s2 * product_13
+            + c_1_2_given_s1_s2_c_3_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
+            + c_1_3_given_s1 * c_s2_3_given_s1_s3 * c_s4_4_given_s1_s2_s3
+            + c_1_3_given_s1_c_s4_3_given_s1_s3 * c_s2_4_given_s1_s3_s4
+            + c_1_3_given_s1_s2_c_2_4_given_s1_s2 * c_s3_4_given_s1_s2_s4
+            + c_1_4_given_s1 * c_s2_3_given_s1_s4 * c_s3_4_given_s1_s2_s4
+            + c_1_4_given_s1 * c_s2_4_given_s1_s3_s4 * c_s3_3_given_s1_s4
+            + c_1_4_given_s1_s2_c_2_3_given_s1_s2 * c_s4_3_given_s1_s2_s3
+            + c_2_3_given_s1_s2 * product_14
+            + c_2_3_given_s1_s2_s3 * product_14
+            + c_2_3_given_s2 * c_s1_3_given_s2_s3 * c_s4_4_given_s1_s2_s3
+            + c_2_3_given_s2_c_s4_3_given_s2_s3 * c_s1_4_given_s2_s3_s4
+            + c_2_4_given_s1_s2 * product_17
+            + c_2_4_given_s1_s2_s4 * product_17
+            + c_2_4_given_s2 * c_s1_3_given_s2_s4 * c_s3_4_given_s1_s2_s4
+            + c_2_4_given_s2 * c_s1_4_given_s2_s3_s4 * c_s3_3_given_s2_s4
+            + c_3_4_given_s1_s2_c_s1_2_given_s2 * c_s3_4_given_s1_s2_s4
+            + c_3_4_given_s1_s2_c_s2_1_given_s1 * c_s3_4_given_s1_s2_s4
+            + c_3_4_given_s1_s2_s3_s4 * product_15
+            + c_3_4_given_s1_s2_s3_s4 * product_16
+            + c_s1_2_given_s2 * product_13
+            + c_s2_1_given_s1 * product_13
+            + c_s3_4_given_s1_s2_s4 * product_16
+            + c_s4_3_given_s1_s2_s3 * product_15
+        ) * inverse_root(c_s4_s4_given_s1_s2_s3)
+    )
+
+
+@_compiled_sums
+def order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R):
+    """Covariances of the fields from the overlaps per eigenvalue.
+
+    Inputs: student_overlap (K, K, L), cross_overlap (K, M, L), eigenvalue (L), weight (L).
+    Outputs, in place: Q (K, K), R (K, M).
+    """
+    K = student_overlap.shape[0]
+    M = cross_overlap.shape[1]
+    L = eigenvalue.shape[0]
+    for i in range(K):
+        for j in range(i + 1):
+            sum_over_k = 0.0
+            for k in range(L):
+                sum_over_k += eigenvalue[k] * student_overlap[i, j, k] * weight[k]
+            Q[i, j] = sum_over_k
+            Q[j, i] = Q[i, j]
+        for n in range(M):
+            sum_over_k_2 = 0.0
+            for k in range(L):
+                sum_over_k_2 += cross_overlap[i, n, k] * weight[k]
+            R[i, n] = sum_over_k_2
+
+
+def specialised(K, M):
+    """flat_right_hand_side for one set of sizes, compiled for them, with the signature that time
+    steppers expect.
+
+    sizes = [K, M, L]
+
+    state = student_overlap (K, K, L), cross_overlap (K, M, L), v (K)
+
+    parameters = eigenvalue (L), weight (L), teacher_overlap (M, M, L), T (M, M), v_teacher (M),
+    learning_rate, second_layer_learning_rate, weight_decay, second_layer_weight_decay, label_noise,
+    full_order
+
+    Every number stands for 8 runs, whose numbers are neighbours.
+
+    derivative is packed like state and must not overlap with any other. alpha is the time.
+    """
+    if (K, M) in _SPECIALISED:
+        return _SPECIALISED[K, M]
+    parts = -(-(K + M) // 10)
+    width_K = -(-K // parts)
+    padded_K = parts * width_K
+    width_M = -(-M // parts)
+    padded_M = parts * width_M
+    most = max(1, 56 // (width_K + width_M))
+    groups_K = -(-K // most)
+    rows_K = -(-K // groups_K)
+    room_Q = K * K
+    room_R = K * M
+    room_A = K * K
+    room_B = K * M
+    room_dv = K
+    room_Gamma = K * K
+    room_inverse_roots = (K + M + 7) // 8 * 8
+    room_scaled_B = K * padded_M
+    room_scaled_A = K * padded_K
+    room = (
+        room_Q + room_R + room_A + room_B + room_dv + room_Gamma + room_inverse_roots
+        + room_scaled_B + room_scaled_A
+    )
+    if room > 32768:
+        raise ValueError("the arrays of so many units do not fit on the stack")
+    digest = DIGEST
+
+    @njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )
+    def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
+        digest  # compiled code is kept by what the function mentions
+        number_K = min(K, sizes[0])
+        number_M = min(M, sizes[1])
+        L = sizes[2]
+        start = 0
+        student_overlap = view(state, start, (K, K, L))
+        start += K * K * L
+        cross_overlap = view(state, start, (K, M, L))
+        start += K * M * L
+        v = view(state, start, (K,))
+        start += K
+        if 8 * start != state.size:
+            raise ValueError("state: its length does not agree with sizes")
+        start = 0
+        eigenvalue = view(parameters, start, (L,))
+        start += L
+        weight = view(parameters, start, (L,))
+        start += L
+        teacher_overlap = view(parameters, start, (M, M, L))
+        start += M * M * L
+        T = view(parameters, start, (M, M))
+        start += M * M
+        v_teacher = view(parameters, start, (M,))
+        start += M
+        learning_rate = lanes_at(parameters, start)
+        start += 1
+        second_layer_learning_rate = lanes_at(parameters, start)
+        start += 1
+        weight_decay = lanes_at(parameters, start)
+        start += 1
+        second_layer_weight_decay = lanes_at(parameters, start)
+        start += 1
+        label_noise = lanes_at(parameters, start)
+        start += 1
+        full_order = lanes_at(parameters, start)
+        start += 1
+        if 8 * start != parameters.size:
+            raise ValueError("parameters: its length does not agree with sizes")
+        derivative_apart()
+        start = 0
+        d_student_overlap = view(derivative, start, (K, K, L))
+        start += K * K * L
+        d_cross_overlap = view(derivative, start, (K, M, L))
+        start += K * M * L
+        d_v = view(derivative, start, (K,))
+        start += K
+        if 8 * start != derivative.size:
+            raise ValueError("derivative: its length does not agree with sizes")
+        Q = stack_array(room_Q, (K, K))
+        R = stack_array(room_R, (K, M))
+        A = stack_array(room_A, (K, K))
+        B = stack_array(room_B, (K, M))
+        dv = stack_array(room_dv, (room_dv,))
+        Gamma = stack_array(room_Gamma, (K, K))
+        inverse_roots = stack_array(room_inverse_roots, (room_inverse_roots,))
+        scaled_B = stack_array(room_scaled_B, (K, padded_M))
+        scaled_A = stack_array(room_scaled_A, (K, padded_K))
+        order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+        # first_layer_gradients: derivatives of the generalisation error by Q (one variable for Q_ij
+        # and Q_ji) and R
+        for i in range(K):
+            Q_ii = Q[i, i]
+            v_i = v[i]
+            sum_over_p = 0.0
+            inverse_one_plus_Q_ii = 1.0 / (Q_ii + 1.0)
+            power = 1.0 / (Q_ii + 1.0)**2
+            inverse_one_plus_Q_ii_Q_ii = Q_ii / (Q_ii + 1.0)
+            for p in range(K):
+                inverse_roots[p] = Q[p, p] - inverse_one_plus_Q_ii * Q[i, p] * Q[i, p] + 1.0
+            for m in range(M):
+                inverse_roots[K + m] = T[m, m] - inverse_one_plus_Q_ii * R[i, m] * R[i, m] + 1.0
+            to_inverse_roots(inverse_roots, K + M)
+            for p in range(K):
+                Q_pp = Q[p, p]
+                Q_ip = Q[i, p]
+                inverse_roots_p = inverse_roots[p]
+                sum_over_p += (
+                    inverse_roots_p * v[p]
+                    * (
+                        2.0 * Q_pp
+                        - 2.0 * inverse_one_plus_Q_ii * Q_ip * Q_ip
+                        - power * Q_ip * Q_ip * inverse_roots_p * inverse_roots_p
+                        - power * Q_ip * Q_ip
+                        - inverse_one_plus_Q_ii_Q_ii * (Q_pp - inverse_one_plus_Q_ii * Q_ip * Q_ip)
+                    )
+                )
+            sum_over_m = 0.0
+            for m in range(M):
+                T_mm = T[m, m]
+                R_im = R[i, m]
+                inverse_roots_element = inverse_roots[K + m]
+                sum_over_m += (
+                    inverse_roots_element * v_teacher[m]
+                    * (
+                        2.0 * T_mm
+                        - 2.0 * inverse_one_plus_Q_ii * R_im * R_im
+                        - power * R_im * R_im * inverse_roots_element * inverse_roots_element
+                        - power * R_im * R_im
+                        - inverse_one_plus_Q_ii_Q_ii * (T_mm - inverse_one_plus_Q_ii * R_im * R_im)
+                    )
+                )
+            curvature = (
+                (1.0 / math.pi) * v_i * (0.5 * sum_over_p - 0.5 * sum_over_m)
+                * inverse_root(Q_ii + 1.0)
+            )
+            inverse_root_one_plus_Q_ii = inverse_root(Q_ii + 1.0)
+            for j in range(i + 1):
+                Q_jj = Q[j, j]
+                Q_ij = Q[i, j]
+                inverse_roots_j = inverse_roots[j]
+                A[i, j] = (
+                    (1.0 if i == j else 0.0) * curvature
+                    + v_i * v[j]
+                    * (
+                        (0.5 / math.pi) * inverse_root_one_plus_Q_ii * inverse_roots_j
+                        * (
+                            Q_ij * inverse_one_plus_Q_ii * inverse_roots_j * inverse_roots_j
+                            + Q_ij * inverse_one_plus_Q_ii
+                            + Q_ij / (Q_jj + 1.0)
+                        )
+                        + (0.5 / math.pi)
+                        * math.asin(Q_ij * inverse_root_one_plus_Q_ii * inverse_root(Q_jj + 1.0))
+                        + 0.25
+                    )
+                )
+                A[j, i] = A[i, j]
+            for n in range(M):
+                T_nn = T[n, n]
+                R_in = R[i, n]
+                inverse_roots_element_2 = inverse_roots[K + n]
+                B[i, n] = (
+                    -v_i * v_teacher[n]
+                    * (
+                        (0.5 / math.pi) * inverse_root_one_plus_Q_ii * inverse_roots_element_2
+                        * (
+                            R_in * inverse_one_plus_Q_ii * inverse_roots_element_2
+                            * inverse_roots_element_2
+                            + R_in * inverse_one_plus_Q_ii
+                            + R_in / (T_nn + 1.0)
+                        )
+                        + (0.5 / math.pi)
+                        * math.asin(R_in * inverse_root_one_plus_Q_ii * inverse_root(T_nn + 1.0))
+                        + 0.25
+                    )
+                )
+        if any_lane(second_layer_learning_rate != 0.0):
+            # second_layer_gradient: derivatives of the generalisation error by v
+            for i in range(K):
+                Q_ii_2 = Q[i, i]
+                sum_over_m_2 = 0.0
+                for m in range(M):
+                    sum_over_m_2 += v_teacher[m] * i2(Q_ii_2, R[i, m], T[m, m])
+                sum_over_p_2 = 0.0
+                for p in range(K):
+                    sum_over_p_2 += v[p] * i2(Q_ii_2, Q[i, p], Q[p, p])
+                dv[i] = sum_over_p_2 - sum_over_m_2
+            for i0 in range(K):
+                dv[i0] = chosen(second_layer_learning_rate != 0.0, dv[i0], 0.0)
+        else:
+            for i0 in range(K):
+                dv[i0] = 0.0
+        if any_lane(full_order != 0.0):
+            # noise: mean of the product of two students' forces, with label noise
+            label_noise_squared = label_noise * label_noise
+            for i in range(K):
+                Q_ii_3 = Q[i, i]
+                inverse_root_one_plus_Q_ii_2 = inverse_root(Q_ii_3 + 1.0)
+                inverse_one_plus_Q_ii_2 = 1.0 / (Q_ii_3 + 1.0)
+                for j in range(i + 1):
+                    Q_ij_2 = Q[i, j]
+                    Q_jj_2 = Q[j, j]
+                    sum_over_p_3 = 0.0
+                    for p in range(K):
+                        Q_ip_2 = Q[i, p]
+                        Q_jp = Q[j, p]
+                        Q_pp_2 = Q[p, p]
+                        sum_over_q = 0.0
+                        for q in range(p + 1):
+                            sum_over_q += (
+                                (1.0 if p == q else 2.0) * v[q]
+                                * i4(
+                                    Q_ii_3, Q_ij_2, Q_ip_2, Q[i, q], Q_jj_2, Q_jp, Q[j, q], Q_pp_2,
+                                    Q[p, q], Q[q, q],
+                                )
+                            )
+                        sum_over_m_3 = 0.0
+                        for m in range(M):
+                            sum_over_m_3 += (
+                                v_teacher[m]
+                                * i4(
+                                    Q_ii_3, Q_ij_2, Q_ip_2, R[i, m], Q_jj_2, Q_jp, R[j, m], Q_pp_2,
+                                    R[p, m], T[m, m],
+                                )
+                            )
+                        sum_over_p_3 += v[p] * (sum_over_m_3 - 0.5 * sum_over_q)
+                    sum_over_m_4 = 0.0
+                    for m in range(M):
+                        sum_over_n = 0.0
+                        for n in range(m + 1):
+                            sum_over_n += (
+                                (1.0 if m == n else 2.0) * v_teacher[n]
+                                * i4(
+                                    Q_ii_3, Q_ij_2, R[i, m], R[i, n], Q_jj_2, R[j, m], R[j, n],
+                                    T[m, m], T[m, n], T[n, n],
+                                )
+                            )
+                        sum_over_m_4 += v_teacher[m] * sum_over_n
+                    Gamma[i, j] = (
+                        v[i] * v[j]
+                        * (
+                            label_noise_squared
+                            * (
+                                (0.5 / math.pi)
+                                * inverse_root_one_plus_Q_ii_2
+                                * (
+                                    Q_ij_2 * inverse_one_plus_Q_ii_2
+                                    + Q_ij_2 * inverse_one_plus_Q_ii_2
+                                    / (Q_jj_2 - inverse_one_plus_Q_ii_2 * Q_ij_2 * Q_ij_2 + 1.0)
+                                    + Q_ij_2 / (Q_jj_2 + 1.0)
+                                )
+                                * inverse_root(
+                                    Q_jj_2 - inverse_one_plus_Q_ii_2 * Q_ij_2 * Q_ij_2 + 1.0
+                                )
+                                + (0.5 / math.pi)
+                                * math.asin(
+                                    Q_ij_2 * inverse_root_one_plus_Q_ii_2
+                                    * inverse_root(Q_jj_2 + 1.0)
+                                )
+                                + 0.25
+                            )
+                            + sum_over_m_4
+                            - 2.0 * sum_over_p_3
+                        )
+                    )
+                    Gamma[j, i] = Gamma[i, j]
+            for i0 in range(K):
+                for i1 in range(K):
+                    Gamma[i0, i1] = chosen(full_order != 0.0, Gamma[i0, i1], 0.0)
+        else:
+            for i0 in range(K):
+                for i1 in range(K):
+                    Gamma[i0, i1] = 0.0
+        for i in range(K):
+            d_v[i] = -second_layer_learning_rate * dv[i] - second_layer_weight_decay * v[i]
+        for i in range(K):
+            for m in range(M):
+                scaled_B[i, m] = -learning_rate * B[i, m]
+            for m in range(M, padded_M):
+                scaled_B[i, m] = 0.0
+            for p in range(K):
+                scaled_A[i, p] = -learning_rate * A[i, p]
+            for p in range(K, padded_K):
+                scaled_A[i, p] = 0.0
+        for first in range(np.uint64(0), np.uint64(L), np.uint64(1024)):
+            last = min(first + np.uint64(1024), np.uint64(L))
+            for j in range(K):
+                for group in range(groups_K):
+                    begin = min(group * rows_K, K - rows_K)
+                    for part in range(parts):
+                        for k in range(first, last):
+                            for row in range(rows_K):
+                                if part == 0:
+                                    before = 0.0
+                                else:
+                                    before = d_student_overlap[begin + row, j, k]
+                                sum_over_p_4 = 0.0
+                                for p in range(width_K):
+                                    sum_over_p_4 += (
+                                        scaled_A[begin + row, p + part * width_K]
+                                        * student_overlap[j, min(K - 1, p + part * width_K), k]
+                                    )
+                                sum_over_m_5 = 0.0
+                                for m in range(width_M):
+                                    sum_over_m_5 += (
+                                        cross_overlap[j, min(M - 1, m + part * width_M), k]
+                                        * scaled_B[begin + row, m + part * width_M]
+                                    )
+                                d_student_overlap[begin + row, j, k] = (
+                                    before + sum_over_m_5 + eigenvalue[k] * sum_over_p_4
+                                )
+            learning_rate_squared = learning_rate * learning_rate
+            for i in range(K):
+                for j in range(i + 1):
+                    learning_rate_squared_Gamma_ij = learning_rate_squared * Gamma[i, j]
+                    for k in range(first, last):
+                        d_student_overlap[i, j, k] = (
+                            learning_rate_squared_Gamma_ij * eigenvalue[k]
+                            + d_student_overlap[i, j, k]
+                            + d_student_overlap[j, i, k]
+                        )
+                        d_student_overlap[j, i, k] = d_student_overlap[i, j, k]
+            if any_lane(weight_decay != 0.0):
+                for i in range(number_K):
+                    for j in range(number_K):
+                        for k in range(first, last):
+                            d_student_overlap[i, j, k] = (
+                                d_student_overlap[i, j, k]
+                                - 2.0 * weight_decay * student_overlap[i, j, k]
+                            )
+            for n in range(M):
+                for group in range(groups_K):
+                    begin = min(group * rows_K, K - rows_K)
+                    for part in range(parts):
+                        for k in range(first, last):
+                            for row in range(rows_K):
+                                if part == 0:
+                                    before = 0.0
+                                else:
+                                    before = d_cross_overlap[begin + row, n, k]
+                                sum_over_p_5 = 0.0
+                                for p in range(width_K):
+                                    sum_over_p_5 += (
+                                        cross_overlap[min(K - 1, p + part * width_K), n, k]
+                                        * scaled_A[begin + row, p + part * width_K]
+                                    )
+                                sum_over_m_6 = 0.0
+                                for m in range(width_M):
+                                    sum_over_m_6 += (
+                                        scaled_B[begin + row, m + part * width_M]
+                                        * teacher_overlap[n, min(M - 1, m + part * width_M), k]
+                                    )
+                                d_cross_overlap[begin + row, n, k] = (
+                                    before + sum_over_m_6 + eigenvalue[k] * sum_over_p_5
+                                )
+            if any_lane(weight_decay != 0.0):
+                for i in range(number_K):
+                    for n in range(number_M):
+                        for k in range(first, last):
+                            d_cross_overlap[i, n, k] = (
+                                d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
+                            )
+
+    _SPECIALISED[K, M] = flat_right_hand_side
+    return flat_right_hand_side
+
+
+def specialised_observables(K, M):
+    """flat_observables for one set of sizes: the generalisation error, for each run, in ``found``.
+    """
+    if (K, M) in _OBSERVABLES:
+        return _OBSERVABLES[K, M]
+    room_Q = K * K
+    room_R = K * M
+    room = room_Q + room_R
+    if room > 32768:
+        raise ValueError("the arrays of so many units do not fit on the stack")
+    digest = DIGEST
+
+    @njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )
+    def flat_observables(state, sizes, parameters, found):
+        digest  # compiled code is kept by what the function mentions
+        L = sizes[2]
+        start = 0
+        student_overlap = view(state, start, (K, K, L))
+        start += K * K * L
+        cross_overlap = view(state, start, (K, M, L))
+        start += K * M * L
+        v = view(state, start, (K,))
+        start += K
+        if 8 * start != state.size:
+            raise ValueError("state: its length does not agree with sizes")
+        start = 0
+        eigenvalue = view(parameters, start, (L,))
+        start += L
+        weight = view(parameters, start, (L,))
+        start += L
+        start += M * M * L
+        T = view(parameters, start, (M, M))
+        start += M * M
+        v_teacher = view(parameters, start, (M,))
+        start += M
+        start += 6
+        if 8 * start != parameters.size:
+            raise ValueError("parameters: its length does not agree with sizes")
+        Q = stack_array(room_Q, (K, K))
+        R = stack_array(room_R, (K, M))
+        order_parameters(student_overlap, cross_overlap, eigenvalue, weight, Q, R)
+        # generalization_error: mean of (student - teacher)**2 / 2 over the inputs, without label
+        # noise
+        sum_over_m = 0.0
+        for m in range(M):
+            sum_over_n = 0.0
+            for n in range(m + 1):
+                sum_over_n += (
+                    (1.0 if m == n else 2.0) * v_teacher[n] * i2(T[m, m], T[m, n], T[n, n])
+                )
+            sum_over_m += v_teacher[m] * sum_over_n
+        sum_over_p = 0.0
+        for p in range(K):
+            Q_pp = Q[p, p]
+            sum_over_q = 0.0
+            for q in range(p + 1):
+                sum_over_q += (1.0 if p == q else 2.0) * v[q] * i2(Q_pp, Q[p, q], Q[q, q])
+            sum_over_m_2 = 0.0
+            for m in range(M):
+                sum_over_m_2 += v_teacher[m] * i2(Q_pp, R[p, m], T[m, m])
+            sum_over_p += v[p] * (sum_over_m_2 - 0.5 * sum_over_q)
+        error = 0.5 * sum_over_m - sum_over_p
+        put_lanes(found, 0, error)
+
+    _OBSERVABLES[K, M] = flat_observables
+    return flat_observables

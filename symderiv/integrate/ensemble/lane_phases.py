@@ -1,0 +1,88 @@
+"""Runs in phases, integrated together phase by phase."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from symderiv.integrate.ensemble.lane_run import Given
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.lanes import LaneResults, flat_result
+from symderiv.integrate.rules.phases import PhasedFlow, Piece
+
+_Pieces = Generator[Piece, FlatResult, FlatResult]
+
+
+def run_phases(flows: Sequence[PhasedFlow], given: Given) -> LaneResults:
+    """Integrate flows whose phases have constant rates, those together whose phases agree.
+
+    Args:
+        flows, given: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
+    """
+    walks: dict[int, tuple[_Pieces, Piece]] = {}
+    for number, flow in enumerate(flows):
+        pieces = flow.pieces()
+        walks[number] = pieces, next(pieces)
+    whole: dict[int, FlatResult] = {}
+    seconds, ended = 0.0, given.progress
+    while walks:
+        groups: dict[tuple[int, bytes], list[int]] = {}
+        for number, (_, piece) in walks.items():
+            groups.setdefault((piece.begin.size, piece.asked.tobytes()), []).append(number)
+        for numbers in groups.values():
+            found = _integrated(flows, walks, numbers, replace(given, progress=None))
+            seconds += found.seconds
+            for place, number in enumerate(numbers):
+                pieces = walks.pop(number)[0]
+                try:
+                    piece = pieces.send(flat_result(found, place, int(found.reached[place])))
+                    walks[number] = pieces, piece
+                except StopIteration as end:
+                    whole[number] = end.value
+            if ended is not None:
+                ended(len(whole))
+    return _together(flows, [whole[number] for number in range(len(flows))], seconds, given)
+
+
+def _integrated(
+    flows: Sequence[PhasedFlow],
+    walks: dict[int, tuple[_Pieces, Piece]],
+    numbers: Sequence[int],
+    given: Given,
+) -> LaneResults:
+    """Return one phase of some of the flows."""
+    pieces = [walks[number][1] for number in numbers]
+    return given.integrate(
+        [flows[number] for number in numbers],
+        np.array([piece.begin for piece in pieces]),
+        np.array([piece.parameters for piece in pieces]),
+        np.ascontiguousarray(pieces[0].asked),
+    )
+
+
+def _together(
+    flows: Sequence[PhasedFlow], runs: Sequence[FlatResult], seconds: float, given: Given
+) -> LaneResults:
+    """Return runs as those of lanes."""
+    times, size = flows[0].study.alpha.size, flows[0].begin.size
+    states = np.zeros((len(runs), times, size))
+    errors = np.full((len(runs), times), np.nan)
+    for number, (flow, run) in enumerate(zip(flows, runs, strict=True)):
+        states[number, : run.reached] = run.results
+        if run.reached:
+            errors[number, : run.reached] = flow.errors(run)
+    return LaneResults(
+        states=states,
+        reached=np.array([run.reached for run in runs]),
+        last_states=np.array([run.last_state for run in runs]),
+        errors=errors,
+        codes=np.array([run.code for run in runs]),
+        alpha_end=np.array([run.last_alpha for run in runs]),
+        error_sum=np.array([run.error_sum for run in runs]),
+        steps=np.array([run.steps for run in runs]),
+        rejected=np.array([run.rejected for run in runs]),
+        evaluations=np.array([run.rhs_evaluations for run in runs]),
+        seconds=seconds,
+    )
