@@ -300,7 +300,7 @@ class _Choices(ast.NodeTransformer):
         if not differs:
             return ast.BoolOp(node.op, values)
         sign = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
-        found = values[0]
+        found: ast.expr = values[0]
         for each in values[1:]:
             found = ast.BinOp(found, sign, each)
         return found

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from symderiv.integrate.ensemble.lane_run import run_in_lanes, step_tolerance
+from symderiv.integrate.ensemble.lane_pieces import step_tolerance
+from symderiv.integrate.ensemble.lane_run import run_in_lanes
 from symderiv.integrate.flows.lanes import LaneResults, flat_result
 from symderiv.integrate.flows.run_errors import Worse
 from symderiv.integrate.flows.study_flow import Flow

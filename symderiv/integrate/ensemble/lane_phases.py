@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from symderiv.integrate.ensemble.lane_run import Given
+from symderiv.integrate.ensemble.lane_pieces import Given
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LaneResults, flat_result
 from symderiv.integrate.rules.phases import PhasedFlow, Piece

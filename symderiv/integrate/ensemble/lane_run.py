@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
+from symderiv.integrate.ensemble.lane_phases import run_phases
+from symderiv.integrate.ensemble.lane_pieces import Given
 from symderiv.integrate.flows.lanes import (
     LARGEST_STATE,
     LaneResults,
-    LaneTask,
     Told,
     flat_result,
-    integrate_lanes,
 )
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.phases import PhasedFlow
 from symderiv.integrate.rules.rule_run import Observed, RuleFlow
-
-# Errors of steps add up, and the largest is above the mean that is controlled.
-_TIGHTER = 10.0
-
 
 LEAST_RUNS = 256
 """Fewer runs are made one on each thread: they are done before code for eight is compiled."""
@@ -78,8 +74,6 @@ def run_in_lanes(
     first = flows[0]
     given = Given(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     if isinstance(first, PhasedFlow):
-        from symderiv.integrate.ensemble.lane_phases import run_phases
-
         return run_phases([flow for flow in flows if isinstance(flow, PhasedFlow)], given)
     found = given.integrate(
         flows,
@@ -89,35 +83,6 @@ def run_in_lanes(
     )
     first.keep_code()
     return replace(found, errors=_errors(flows, found, width))
-
-
-@dataclass(frozen=True)
-class Given:
-    """How flows of one module are integrated; see :func:`run_in_lanes`."""
-
-    width: int
-    right_hand_side: Callable[..., None]
-    threads: int
-    max_steps: int
-    progress: Told | None
-    looser: float
-
-    def integrate(
-        self, flows: Sequence[Flow], begins: np.ndarray, constants: np.ndarray, asked: np.ndarray
-    ) -> LaneResults:
-        """Integrate flows from states, shape (n, S), with constants, shape (n, P), over times."""
-        task = LaneTask(
-            self.right_hand_side,
-            begins,
-            constants,
-            np.array([_tolerances(flow, self.looser) for flow in flows]),
-            flows[0].sizes,
-            asked,
-            self.width,
-        )
-        return integrate_lanes(
-            task, threads=self.threads, max_steps=self.max_steps, progress=self.progress
-        )
 
 
 def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
@@ -163,19 +128,6 @@ def observed_by(flow: Flow, width: int) -> Observed | None:
         return found
 
     return observed
-
-
-def step_tolerance(flow: Flow) -> float:
-    """Return the relative tolerance of each step: a tenth of what is asked."""
-    return max(flow.study.time.relative_tolerance / _TIGHTER, 1e-14)
-
-
-def _tolerances(flow: Flow, looser: float) -> tuple[float, float, float]:
-    """Relative, absolute and of the cone test, as for single runs."""
-    asked = flow.study.time
-    relative = looser * step_tolerance(flow)
-    absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
-    return relative, absolute, min(1e-2, 1e-10 + 1e3 * relative)
 
 
 def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
