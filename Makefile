@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures exports rules biases losses hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures exports rules biases losses finite-size hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -91,6 +91,10 @@ enclosures: $(VENV)/.installed
 # Learning rules: equations against SGD at N = 1000 and 2000; goes on where it was stopped.
 rules: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.rules
+
+# Fluctuations at finite N against simulated SGD: variances, the law in N, escape times; 6 CPU minutes.
+finite-size: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.finite_size
 
 # What biases of error functions cost, beside plain descent.
 biases: $(VENV)/.installed

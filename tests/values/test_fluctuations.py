@@ -211,7 +211,7 @@ def test_simulated_runs_have_the_spread_and_the_times_of_the_law() -> None:
     N, runs, times = 1000, 200, np.linspace(0.5, 25.0, 50)
     problem, start = escaping(N)
     event = "abs(R[1,1]) > 0.5"
-    with pytest.warns(RunWarning, match="not Gaussian there"):
+    with pytest.warns(RunWarning, match="not Gaussian"):
         found = problem.fluctuations(alpha=times, initial=start, events=[event])
     simulated = problem.simulate(
         alpha=times, initial=start, runs=runs, method="gram", progress=False

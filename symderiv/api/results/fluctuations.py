@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EventTimes", "Fluctuations", "fluctuations_at"]
 
-_GAUSSIAN, _SMALL = 0.5, 0.1
-"""What the shift of a mean may be, in standard deviations: for bands, and where laws begin."""
+_GAUSSIAN, _SMALL = 0.2, 0.1
+"""What the expansion may be: for bands, and where laws begin."""
 _AWAY = 4.0
 """Standard deviations that an event is away from where its law begins."""
 _POINTS = 512
@@ -52,8 +52,10 @@ class Fluctuations(Answer):
         covariance: Σ, of √N times the quantities, shape (P, n, n); independent of N.
         shift: N times what finite N adds to the means, shape (P, n).
         dimension: N, of the bands and laws.
-        expansion: the largest shift of an order parameter in units of its standard deviation, at
-            N, shape (P,). The Gaussian picture needs it to be small.
+        expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
+            of an order parameter in units of its standard deviation, or, if that is larger, the
+            relative change of the Jacobian within one standard deviation along the direction in
+            which order parameters vary most.
         error: of the covariance, relative to its largest entry: the largest found.
         events: the laws of the times of events, as dictionaries; see :meth:`law`.
         warnings: where the Gaussian picture fails.
@@ -135,7 +137,7 @@ class Fluctuations(Answer):
         rows: list[tuple[str, object]] = [
             ("dimension", record["dimension"]),
             ("times", len(record["alpha"])),
-            ("largest shift in standard deviations", f"{max(record['expansion']):.2g}"),
+            ("largest expansion", f"{max(record['expansion']):.2g}"),
             ("relative error of the covariance", f"{record['error']:.1g}, the largest found"),
         ]
         for each in record["events"]:
@@ -335,8 +337,20 @@ class _Seen:
         shift = run.shift @ slopes.T
         known = variance > 1e-9 * variance.max(axis=1, keepdims=True)
         ratio = np.abs(shift) / np.sqrt(np.where(known, variance, 1.0) * dimension)
-        #: The largest shift in standard deviations, at every time.
-        self.expansion = np.where(known, ratio, 0.0).max(axis=1)
+        #: What the Gaussian law needs to be small, at every time.
+        self.expansion = np.maximum(np.where(known, ratio, 0.0).max(axis=1), self._bent())
+
+    def _bent(self) -> np.ndarray:
+        """Return the relative change of the Jacobian within one standard deviation."""
+        motion, found = self.fluctuating.motion, []
+        for state, sigma in zip(self.run.states, self.run.covariance, strict=True):
+            values, axes = np.linalg.eigh(sigma / self.dimension)
+            step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
+            ahead, behind = motion.jacobian(state + step), motion.jacobian(state - step)
+            change = np.linalg.norm(ahead - behind, 2) / np.linalg.norm(ahead + behind, 2)
+            # beyond the overlaps of any vectors there may be no Jacobian
+            found.append(change if np.isfinite(change) else np.inf)
+        return np.array(found)
 
     def record(self, rows: np.ndarray) -> dict[str, Any]:
         """Return means, covariances and shifts at some times, the error's behind the others."""
@@ -358,9 +372,10 @@ class _Seen:
         if not bad.size:
             return []
         return [
-            f"from alpha = {self.run.alpha[rows[bad[0]]]:.6g} on the mean is shifted by "
-            f"{self.expansion[rows].max():.2g} standard deviations, more than {_GAUSSIAN}: "
-            f"fluctuations at N = {self.dimension} are not Gaussian there, and bands are a guess"
+            f"from alpha = {self.run.alpha[rows[bad[0]]]:.6g} on the rates bend within one "
+            f"standard deviation (expansion up to {self.expansion[rows].max():.2g}, more than "
+            f"{_GAUSSIAN}): order parameters at N = {self.dimension} are not Gaussian there, and "
+            "bands are a guess"
         ]
 
 
