@@ -243,12 +243,8 @@ def map_of(
     swept = SweptStudy(study) if isinstance(study, Study) else study
     places = tuple(_places(swept, key, over[key], lattice.resolution) for key in over)
     lattice = replace(lattice, cells=(places[0].size - 1, places[1].size - 1))
-    runs = MapRuns(
-        swept,
-        quantity,
-        {key: p.tolist() for key, p in zip(over, places, strict=True)},
-        checkpoint,
-    )
+    values = {key: each.tolist() for key, each in zip(over, places, strict=True)}
+    runs = MapRuns(swept, quantity, values, checkpoint)
     with runs.keeping():
         tree = refined(runs.values, lattice, _counting(tell, lattice))
         result = StudyMap(

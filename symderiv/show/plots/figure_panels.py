@@ -106,8 +106,6 @@ def _columns(panel: Panel, width: float) -> int:
 
 
 def _draw(axis: Axes, panel: Panel, columns: int) -> None:
-    from matplotlib.transforms import ScaledTranslation
-
     numbers = [line.colour for line in panel.lines if line.colour is not None]
     shades = max(7, len(panel.lines) - len(numbers), *(number + 1 for number in numbers))
     free = 0
@@ -147,6 +145,13 @@ def _draw(axis: Axes, panel: Panel, columns: int) -> None:
     axis.set_title(panel.title, fontsize=11)
     axis.set_xlabel(panel.xlabel, fontsize=12)
     axis.set_ylabel(panel.ylabel, fontsize=12)
+    _draw_legend(axis, panel, columns)
+
+
+def _draw_legend(axis: Axes, panel: Panel, columns: int) -> None:
+    """Put the names of lines, and what styles mean, below a panel."""
+    from matplotlib.transforms import ScaledTranslation
+
     handles: list[Any] = list(axis.get_legend_handles_labels()[0])
     handles += [
         axis.plot([], [], style, color="#666666", linewidth=1.3, label=words)[0]
