@@ -12,6 +12,9 @@ import pytest
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
 
+# each compiles equations of its own
+pytestmark = pytest.mark.turns(3)
+
 
 def general(**others: Any) -> sd.Problem:
     """Return a problem with K ≠ M, T ≠ 1 and noise; two eigenvalues unless inputs are given."""
@@ -69,7 +72,6 @@ def test_entries_are_those_of_differences() -> None:
         np.testing.assert_allclose(found.parameters[key], expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     "others",
     [{"momentum": 0.3}, {"input_noise": 0.2}],
