@@ -17,7 +17,7 @@ from symderiv.foundation.errors import InputError, RunWarning
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
-from symderiv.problem.key_names import STATED, by_key, study_key
+from symderiv.problem.key_names import STATED, by_key, key_of, study_key
 from symderiv.problem.key_records import saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 from symderiv.problem.study_tables import TABLES, Time
@@ -257,7 +257,7 @@ class Problem(Shown):
         """
         if not lists:
             return tuple(self._of(study) for _, study in expand_sweep(self._study))
-        combinations = itertools.product(*lists.values())
+        combinations = itertools.product(*_lists_of(None, lists).values())
         return tuple(self.replace(**dict(zip(lists, c, strict=True))) for c in combinations)
 
     @property
@@ -1228,6 +1228,12 @@ def _python(value: Any, key: str = "") -> Any:
             (symbol,) = symbols  # any one is x
             value = value.subs(symbol, type(symbol)("x"))
         return str(value)
+    if callable(value) and "activation" in key:
+        raise InputError(
+            "is a function, of which equations cannot be derived; give a name such as 'tanh', or a "
+            "formula in x such as 'x*tanh(x)'",
+            argument=key.rpartition(".")[2],
+        )
     return fspath(value) if isinstance(value, PathLike) else plain(value)
 
 
@@ -1243,7 +1249,7 @@ def _lists_of(
     for name, values in named.items():
         if not hasattr(values, "__iter__") or isinstance(values, Mapping):
             raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
-        if study_key(name) in {study_key(key) for key in lists}:
+        if key_of(name) in {key_of(key) for key in lists}:
             raise InputError("is given twice, also in over; remove one", argument=name)
         lists[name] = values
     return lists

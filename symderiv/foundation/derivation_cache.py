@@ -141,7 +141,7 @@ def _shipped(path: Path, sources: str) -> Mapping[str, object]:
 
 
 def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
-    """Return what tells arguments apart."""
+    """Return a text that is another one for other arguments of a call."""
     return repr((args, sorted(kwargs.items())))
 
 

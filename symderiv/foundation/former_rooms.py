@@ -61,7 +61,7 @@ class _Former(MetaPathFinder, Loader):
 def install() -> None:
     """Let imports of former rooms succeed, with a ``DeprecationWarning``.
 
-    The finder stands first: what an older version left of a room's folder is no package.
+    The finder stands first, because a folder that an older version left behind is not a package.
     """
     if not any(isinstance(each, _Former) for each in sys.meta_path):
         sys.meta_path.insert(0, _Former())

@@ -73,7 +73,7 @@ class Kept(Shown):
             force: replace an existing file. A table carries no mark of who wrote it.
 
         Returns:
-            The text, numbers with all their digits.
+            The text, in which numbers have all their digits.
         """
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""The name that was meant by one that is unknown."""
+"""Find the known name that somebody meant by an unknown one."""
 
 from __future__ import annotations
 

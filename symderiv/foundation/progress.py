@@ -113,8 +113,9 @@ def _nothing(task: str, fraction: float) -> None:
 def lines(task: str) -> Iterator[Tell]:
     """Yield lines on standard error that say what is going on, as long as it goes on.
 
-    For logs: the first after two seconds, then one in ten, fewer in runs of many minutes. They
-    come from a thread, so that they come also while something is derived or compiled.
+    They are meant for logs: the first comes after two seconds, then one every ten seconds, and
+    fewer in runs of many minutes. A thread writes them, so that they also come while something is
+    derived or compiled.
     """
     written = _Lines(task)
     thread = threading.Thread(target=written.write, daemon=True)

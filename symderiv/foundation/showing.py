@@ -1,8 +1,8 @@
 """The ways in which results show themselves: a short text, a table in a notebook, a JSON object.
 
 A result says what there is to see once, as a :class:`Summary`, and as a whole as a document; the
-writers make texts and tables of them. Standard library only, so that importing a result costs
-nothing.
+writers make texts and tables of them. The module uses the standard library only, so that importing
+a result costs nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class PrintedResult(Shown):
         show_document(console, self._document())
 
     def to_text(self) -> str:
-        """Return the same as text of 100 columns."""
+        """Return what :meth:`print` prints, as text of 100 columns."""
         from symderiv.foundation.documents.text_writer import text
 
         return text(self._document(), 100)

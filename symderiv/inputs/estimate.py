@@ -216,7 +216,7 @@ def _fit(x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Sums:
-    """Sums over samples of x - mean - slope c and c, and of the squares of what they average."""
+    """Sums over samples: of products of x - mean - slope c with c, and of their squares."""
 
     def __init__(self, mean: np.ndarray, slope: np.ndarray) -> None:
         N, D = slope.shape

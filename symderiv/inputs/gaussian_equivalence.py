@@ -78,11 +78,11 @@ class Gaussianity:
         return np.asarray(self.correlation_error / size)
 
     def excess(self) -> dict[str, float]:
-        """Return by how much each kind of deviation passes its allowance; positive values do.
+        """Return how far each kind of deviation lies above its allowance, or below it if negative.
 
         The largest |deviation| less 4 standard errors and the allowance: c/√N for correlations,
         twice and four times that for third and fourth moments, whose scales are √6 and √24; joint
-        kurtosis is relative to its Gaussian value and has a third of kurtosis'.
+        kurtosis is relative to its Gaussian value, and has a third of the allowance of kurtosis.
         """
         beyond = _STANDARD_ERRORS
 

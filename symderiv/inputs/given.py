@@ -42,7 +42,7 @@ class Given:
 
     @property
     def name(self) -> str:
-        """In place of the name of a file, in messages."""
+        """The words that stand in messages where the name of a file would stand."""
         return "the array given" if "" in self.arrays else "the arrays given"
 
     def value(self) -> Any:
@@ -51,7 +51,7 @@ class Given:
         return lists.get("", lists)
 
     def save(self, path: Path | Output) -> None:
-        """Write them as an .npz or, without names, an .npy file, whole or not at all."""
+        """Write the arrays as an .npz file or, without names, an .npy file, whole or not at all."""
         from io import BytesIO
 
         target = as_output(path, self.ending[1:])

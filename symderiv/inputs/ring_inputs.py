@@ -132,7 +132,7 @@ class NonlinearProcess:
 
     @property
     def _variance(self) -> float:
-        """Of the argument of the error function in units in which it is erf(u/√2)."""
+        """The variance of u, where the error function is written as erf(u/√2)."""
         return CONVENTIONS[self.convention] * self.gain**2
 
     def row(self, label: int) -> Floats:

@@ -77,10 +77,10 @@ def start_of_weights(study: Study, given: Mapping[str, Any]) -> Initial:
 
 
 def real_array(name: str, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Finite real numbers, of one shape where it is known.
+    """Return finite real numbers as an array, of one shape where it is known.
 
     Raises:
-        InputError: They are something else.
+        InputError: The weights are neither arrays nor tensors of numbers.
     """
     if hasattr(values, "detach"):  # a tensor of PyTorch, which may ask for gradients
         values = values.detach().cpu()

@@ -42,7 +42,7 @@ class RingModel(InputModel):
 
     @cached_property
     def law(self) -> NonlinearProcess | Pulses:
-        """The two laws."""
+        """The laws of the two classes of inputs."""
         raise NotImplementedError
 
     @model_validator(mode="after")

@@ -55,7 +55,7 @@ def check_pairs(study: Stated) -> None:
     """Refuse a study whose keys are not derived together.
 
     Raises:
-        InputError: with the full names of the keys.
+        InputError: two keys cannot be combined; the message has their full names.
         DivergentError: the mean forces of its loss do not exist.
     """
     for key, other in _refused(study):

@@ -502,7 +502,7 @@ def expand_sweep(study: Study) -> list[tuple[str, Study]]:
 def _combined(
     tables: Mapping[str, Any], sweep: Mapping[str, list[Any]], base: Path, *, timed: bool
 ) -> Iterator[tuple[str, Study]]:
-    """Label and study of every combination, checked; it is told where they are so many."""
+    """Yield label and study of every combination, checked; progress is told where they are many."""
     count = math.prod(len(values) for values in sweep.values())
     with progress_bar("lines") as tell:
         for done, combination in enumerate(_combinations(sweep)):

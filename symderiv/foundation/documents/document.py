@@ -170,7 +170,7 @@ class Part:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts of the part."""
+        """The nodes of the part that are parts themselves, in reading order."""
         return tuple(node for node in self.nodes if isinstance(node, Part))
 
 

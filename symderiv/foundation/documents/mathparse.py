@@ -185,9 +185,7 @@ class _FormulaReader:
         return token
 
     def _product_space(self, before: list[str]) -> str:
-        """Return a space between factors survives as one space; TeX ignores it but readers need
-        it.
-        """
+        """Return one space for spaces between factors, which TeX ignores but readers need."""
         return " " if before and not before[-1].endswith((" ", "(")) else ""
 
     def _command(self, token: str) -> str:

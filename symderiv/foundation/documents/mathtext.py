@@ -141,8 +141,8 @@ _DEFAULTS: Iterable[tuple[re.Pattern[str], str]] = (
 def without_defaults(fragment: str) -> str:
     """HTML with the same formulas in fewer characters: what browsers assume is left out.
 
-    In HTML the namespace is known, a row of one letter or number is that, and brackets at the ends
-    of a row are stretchy fences.
+    In HTML the namespace is known, a row of one letter or number means the same as the letter or
+    number alone, and brackets at the ends of a row are stretchy fences.
     """
     for pattern, replacement in _DEFAULTS:
         fragment = pattern.sub(replacement, fragment)

@@ -108,7 +108,7 @@ def _wrapped(sentence: str, width: int) -> list[str]:
 
 
 def _part(part: Part, width: int, number: str) -> Iterator[Line]:
-    """Title and nodes; a part with parts, and these, are underlined."""
+    """Yield title and nodes; titles of a part that has parts, and of these, are underlined."""
     title = f"{number}{text_prose(part.title)}"
     if title:
         yield [(title, "bold")]

@@ -191,7 +191,7 @@ def _integrals(problem: LearningProblem, found: Mixtures) -> list[Section]:
 
 
 def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, ...]]]:
-    """Name, kind, key, and for every slot whether the teacher's activation stands there."""
+    """Return name, kind and key of each integral, and which of its factors are the teacher's."""
     if problem.same_activation:
         return [
             ("I2", "i2", "i2", (False,) * 2),

@@ -464,7 +464,7 @@ class _Report:
     def write(
         self, cases: Sequence[StudyCase], *, simulated: bool
     ) -> tuple[list[Findings], list[Path]]:
-        """Write it, saying so if SGD is under way, and return what was found, and the figures."""
+        """Write the report, which says whether SGD is under way; return findings and figures."""
         from symderiv.show.pages.page import study_page, svg_bytes
         from symderiv.show.plots import plots
 

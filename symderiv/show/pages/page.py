@@ -131,7 +131,7 @@ def claims_summary(found: Sequence[Findings]) -> Summary:
 
 
 def feature_table(found: Sequence[Findings]) -> Tabular:
-    """Plateau and decay, one row per case."""
+    """Return the table of plateaus and final decay, one row per case."""
     heads = [
         "Case",
         "height",
@@ -284,7 +284,7 @@ def study_page(
 
 
 def _warnings(found: Sequence[Findings]) -> list[Paragraph]:
-    """Return those of equations and simulations, each once."""
+    """Return the warnings of equations and simulations, each once."""
     warnings = dict.fromkeys(
         f"{one.case.label}: {warning}" if one.case.label else warning
         for one in found

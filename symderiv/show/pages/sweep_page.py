@@ -91,7 +91,7 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
 
 
 def _statement(text: str) -> str:
-    """Return what is swept as it is read; JSON in lines."""
+    """Return the text of what is swept; JSON is broken into lines."""
     if text.startswith("{"):
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     return text

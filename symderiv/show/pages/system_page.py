@@ -31,7 +31,7 @@ __all__ = ["page_text", "write_page"]
 
 
 def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Output) -> Path:
-    """Write the page; returns its path."""
+    """Write the page and return its path."""
     output.write_text(page_text(run, simulation))
     return output.path
 

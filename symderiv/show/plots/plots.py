@@ -107,7 +107,7 @@ def _positive(alpha: Floats, *columns: Floats) -> tuple[Floats, ...]:
 
 
 def error_figure(cases: Sequence[StudyCase]) -> Figure:
-    """ε_g(α) over log α and over α: equations as lines, simulations as points, plateaus marked."""
+    """Draw ε_g over log α and α: equations as lines, simulations as points, plateaus marked."""
     with _styled():
         figure, axes = _new(1, 2, (9.2, 4.6), sharey=True)
         drawable = any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases)

@@ -20,7 +20,7 @@ __all__ = ["QUANTITIES", "Features", "Quantity", "measured", "quantity_of", "tol
 
 
 class Features(Shown):
-    """What is read off the error curve of one run; what there is none of is not a number.
+    """Features of the error curve of one run; those that a curve does not have are not numbers.
 
     Attributes:
         final_error: the last error that was reached.

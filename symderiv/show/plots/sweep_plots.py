@@ -92,7 +92,7 @@ def observables(data: xarray.Dataset) -> list[str]:
     last.
 
     Raises:
-        InputError: there is none.
+        InputError: the data have no such variable.
     """
     if "generalization_error" in data:
         return ["generalization_error"]
@@ -154,7 +154,7 @@ def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a swept value as it is read."""
+    """Return a swept value as people read it."""
     if isinstance(value, np.generic):
         value = value.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -30,6 +30,8 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("batch size", lambda: problem(batch_size=10), "batch"),
     ("another library's name of the seed", lambda: problem(random_state=1), "seed"),
     ("an activation that is none", lambda: S.Problem("errf", students=2, teachers=2), "erf"),
+    ("an activation of NumPy", lambda: S.Problem(np.tanh, students=2, teachers=2), "'tanh'"),
+    ("a grid of a number", lambda: problem().grid(learning_rate=0.1), "learning_rate=[…]"),
     ("units by place", lambda: S.Problem("erf", 2, 2), "students="),
     ("no teachers", lambda: S.Problem("erf", students=2), "teachers="),
     ("no activation", lambda: S.Problem(students=2, teachers=2), "activation="),
