@@ -22,7 +22,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,10 @@ from symderiv.foundation import derivation_cache
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["CALLED", "UNUSED", "MachineCode", "code_path", "is_possible", "linked", "load", "write"]
+__all__ = [
+    *("CALLED", "FIRST_ERROR", "UNUSED", "MachineCode", "can_link", "code_path", "is_possible"),
+    *("linked", "load", "read", "write"),
+]
 
 #: Functions of the C library that compiled code may call.
 CALLED: Final = frozenset(
@@ -42,7 +45,7 @@ CALLED: Final = frozenset(
         *("memcpy", "memset", "memmove", "pow", "exp", "exp2", "expm1", "log", "log1p", "log2"),
         *("log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
         *("asinh", "acosh", "atanh", "erf", "erfc", "hypot", "sqrt", "cbrt", "fma", "fmod"),
-        *("floor", "ceil"),
+        *("floor", "ceil", "trunc", "frexp", "ldexp", "malloc", "free"),
     )
 )
 
@@ -55,6 +58,9 @@ UNUSED: Final = frozenset(
         "NRT_MemInfo_call_dtor",
     )
 )
+
+#: The status of the first error of translated functions; those of the others are below.
+FIRST_ERROR: Final = -10
 
 _numbers = itertools.count()
 _PRIVATE: Final = 0o700
@@ -69,10 +75,21 @@ class MachineCode:
             and its number of axes, as "<f8 2", or a list of such for a tuple.
         returns: "none", "double" or "int64".
         owner: what must live as long as the function.
+        messages: of the errors that it raises, by number.
+        for_c: where the form of it is that other compiled code calls as C does; 0 if there is none.
     """
 
-    def __init__(self, address: int, arguments: list[Any], returns: str, owner: object) -> None:
-        self.address = address
+    def __init__(
+        self,
+        address: int,
+        arguments: list[Any],
+        returns: str,
+        owner: object,
+        messages: Sequence[str] = (),
+        for_c: int = 0,
+    ) -> None:
+        self.address, self.for_c = address, for_c
+        self._messages = messages
         self._arguments = [_Argument(kind) for kind in arguments]
         results: dict[str, Any] = {"none": ctypes.c_void_p, "double": ctypes.c_double}
         self._returns = results.get(returns, ctypes.c_int64)
@@ -88,6 +105,7 @@ class MachineCode:
 
         Raises:
             TypeError: an argument is not what the code was compiled for.
+            ValueError: an error that the function raises.
             RuntimeError: the code gave up.
         """
         flat: list[Any] = []
@@ -96,6 +114,8 @@ class MachineCode:
         result, raised = self._returns(), ctypes.c_void_p()
         code = self._call(ctypes.addressof(result), ctypes.addressof(raised), *flat)
         if code not in (0, -2):  # -2 is numba's None
+            if code <= FIRST_ERROR and FIRST_ERROR - code < len(self._messages):
+                raise ValueError(self._messages[FIRST_ERROR - code])
             raise RuntimeError(f"compiled code ended with status {code}")
         return result.value if self._has_result else None
 
@@ -141,7 +161,12 @@ class _Argument:
 
 def is_possible() -> bool:
     """Return whether code is kept and read on this system, as things are set."""
-    return sys.platform == "linux" and sys.maxsize > 2**32 and derivation_cache.is_on()
+    return can_link() and derivation_cache.is_on()
+
+
+def can_link() -> bool:
+    """Return whether code runs without numba on this system."""
+    return sys.platform == "linux" and sys.maxsize > 2**32
 
 
 def code_path(name: str, sources: Iterable[str]) -> Path:
@@ -188,8 +213,13 @@ def load(path: Path) -> dict[str, MachineCode] | None:
     """Return the functions kept in a file by their names; None if there are none that can be
     trusted.
     """
+    return read(path) if is_possible() else None
+
+
+def read(path: Path) -> dict[str, MachineCode] | None:
+    """Return the same, whether derivations are kept or not."""
     try:
-        if not is_possible() or not _is_own(path):
+        if not _is_own(path):
             return None
         content = path.read_bytes()
         if not is_sealed(content):
@@ -246,11 +276,16 @@ def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
     from llvmlite import binding
 
     library = ctypes.CDLL(None)
-    builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(entry["symbol"])
+    builder = binding.JITLibraryBuilder().add_object_img(code)
+    symbols = [entry["symbol"], *([entry["for_c"]] if "for_c" in entry else [])]
+    for symbol in symbols:
+        builder.export_symbol(symbol)
     for name in entry["imports"]:
         # what wrappers need is never called
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
         builder.import_symbol(name, address)
     made = builder.link(_linker(), f"symderiv_{next(_numbers)}")
-    return MachineCode(made[entry["symbol"]], entry["arguments"], entry["returns"], made)
+    addresses = [made[symbol] for symbol in symbols]
+    how = entry["arguments"], entry["returns"], made, entry.get("messages", ())
+    return MachineCode(addresses[0], *how, *addresses[1:])

@@ -8,19 +8,17 @@ call.
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from numba import types
 
-from symderiv.compiled_code.machine_code import CALLED, UNUSED, MachineCode, is_possible, write
+from symderiv.compiled_code.elf_symbols import imports_of
+from symderiv.compiled_code.machine_code import MachineCode, is_possible, write
 
-__all__ = ["entry_of_first", "imports_of", "in_memory", "keep"]
-
-_SYMBOLS = 2  # the type of a section of ELF
+__all__ = ["entry_of_first", "in_memory", "keep"]
 
 
 def keep(path: Path, functions: Mapping[str, Any]) -> bool:
@@ -77,17 +75,6 @@ def _entry_of(function: Any, compiled: Any) -> tuple[dict[str, Any], bytes] | No
     return {**entry, "imports": imports}, code
 
 
-def imports_of(code: bytes) -> list[str] | None:
-    """Return the names that object code leaves open; None if they are more than it may call."""
-    imports = sorted(set(_undefined(code)))
-    allowed = all(name in CALLED or name in UNUSED or _is_python(name) for name in imports)
-    return imports if allowed else None
-
-
-def _is_python(name: str) -> bool:
-    return name.startswith(("Py", "_Py"))
-
-
 def _kind(argument: Any) -> Any:
     """Return the kind of an argument of machine code, or ``""`` if it cannot be one."""
     if isinstance(argument, types.BaseTuple):
@@ -129,25 +116,3 @@ def _object_code(function: Any, symbol: str) -> bytes | None:
                 _, how, parts = found[0]
                 return bytes(parts[0]) if how == "object" else None
     return None
-
-
-def _undefined(code: bytes) -> Iterator[str]:
-    """Yield the names that an object file of 64-bit ELF leaves open.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    if code[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("not an object file of 64-bit ELF")
-    (table,) = struct.unpack_from("<Q", code, 0x28)
-    size, count = struct.unpack_from("<HH", code, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", code, table + n * size) for n in range(count)]
-    for _, kind, _, _, offset, length, names, _, _, each in sections:
-        if kind != _SYMBOLS:
-            continue
-        texts = sections[names][4]
-        for place in range(offset, offset + length, each):
-            name, _, _, section = struct.unpack_from("<IBBH", code, place)
-            begin = texts + name
-            if name and section == 0:
-                yield code[begin : code.index(b"\0", begin)].decode()

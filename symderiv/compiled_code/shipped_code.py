@@ -20,7 +20,9 @@ import llvmlite
 import numba
 from llvmlite import binding
 
-from symderiv.compiled_code.object_code import entry_of_first, imports_of
+from symderiv.compiled_code.elf_symbols import imports_of
+from symderiv.compiled_code.object_code import entry_of_first
+from symderiv.compiled_code.target import machine
 
 __all__ = ["ship", "shipped"]
 
@@ -48,7 +50,7 @@ def ship(path: Path, function: Any, sources: str) -> None:
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_strip_symbols_pass()
-    passes.run(module, binding.create_pass_builder(_machine(), _options()))
+    passes.run(module, binding.create_pass_builder(machine(), _options()))
     if "@llvm.x86" in str(module):
         raise ValueError("the code is for one kind of processor alone")
     head = {**_made_by(sources), "arguments": entry["arguments"], "returns": entry["returns"]}
@@ -68,7 +70,7 @@ def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
         if {**entry, **_made_by(sources)} != entry:
             return None
         module = binding.parse_bitcode(lzma.decompress(packed))
-        code = _machine().emit_object(module)
+        code = machine().emit_object(module)
     except (OSError, ValueError, RuntimeError, lzma.LZMAError):
         return None
     imports = imports_of(code)
@@ -82,19 +84,6 @@ def _made_by(sources: str) -> dict[str, str]:
     triple: str = binding.get_process_triple()
     versions = {"numba": numba.__version__, "llvmlite": llvmlite.__version__}
     return {"sources": sources, **versions, "system": triple}
-
-
-def _machine() -> Any:
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="default",
-        codemodel="jitdefault",
-        jit=True,
-    )
 
 
 def _options() -> Any:

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any, cast
 from symderiv_kernels.layout import LAYOUT
 
 from symderiv import __version__
+from symderiv.compiled_code.translated_functions import TranslatedModule
+from symderiv.compiled_code.translation.ir_values import UntranslatableError
 from symderiv.formula import activation
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.errors import SymderivError
@@ -31,6 +33,7 @@ from symderiv.foundation.files import replace_file, write_whole
 from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
 
 if TYPE_CHECKING:
+    from symderiv.compiled_code.machine_code import MachineCode
     from symderiv.learning.rule.learning_rule import LearningRule
 
 FORMAT = 3
@@ -81,10 +84,14 @@ class Kernel:
         """Return the right-hand side on flat vectors, compiled for K students and M teachers."""
         if self.fast is None:
             return cast(Callable[..., None], self.module.flat_right_hand_side)
-        from symderiv.compiled_code.code_cache import kept_code
+        return cast(Callable[..., None], self.fast.specialised(K, M))
 
-        with kept_code():
-            return cast(Callable[..., None], self.fast.specialised(K, M))
+    @cached_property
+    def generalization_error(self) -> Callable[..., float]:
+        """The error as a function of Q, R, T, v and the teacher's weights."""
+        if isinstance(self.module, WaitingModule):
+            return cast(Callable[..., float], self.module.function("generalization_error"))
+        return cast(Callable[..., float], self.module.generalization_error)
 
     @cached_property
     def lanes(self) -> ModuleType | None:
@@ -245,8 +252,7 @@ def _load(
         for place, text in zip((path, fast_path(path)), texts, strict=True)
     )
     if derived:
-        for made in (module, fast):  # what was made just now is tried at once
-            made.run()
+        module.check_version()
     for_many = partial(_text_for_many, path.stem, wanted, tolerance, texts[0])
     return Kernel(
         module, path, sha256, student_text, teacher_text, False, fast, fast_sha256, for_many
@@ -418,16 +424,25 @@ def _read_sealed(path: Path) -> str | None:
 class WaitingModule(ModuleType):
     """A solver module that is run when one of its functions is asked for, which imports numba.
 
-    What it says in capital letters on one line is known from its text.
+    What it says in capital letters on one line is known from its text. Right-hand sides for given
+    sizes, and what :meth:`function` gives, are translated where that is possible, without numba.
 
     Args:
         name: of the module.
         text: its source.
         path: its file.
         run: makes the module.
+        stated: whether it states its format and layout, which are looked at.
     """
 
-    def __init__(self, name: str, text: str, path: Path, run: Callable[[], ModuleType]) -> None:
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        path: Path,
+        run: Callable[[], ModuleType],
+        stated: bool = True,
+    ) -> None:
         super().__init__(name)
         self.__file__ = str(path)
         known = {}
@@ -439,6 +454,27 @@ class WaitingModule(ModuleType):
         self.__dict__.update(known)
         self.__dict__["_run"] = run
         self.__dict__["_text"] = text
+        self.__dict__["_stated"] = stated
+        self.__dict__["translation"] = TranslatedModule(text)
+
+    def specialised(self, *sizes: int) -> Callable[..., None]:
+        """Return the compiled right-hand side for some sizes."""
+        found: MachineCode | None = self.translation.specialised(*sizes)
+        return self.by_numba(*sizes) if found is None else found
+
+    def by_numba(self, *sizes: int) -> Callable[..., None]:
+        """Return what numba makes of it."""
+        from symderiv.compiled_code.code_cache import kept_code
+
+        self.run()
+        with kept_code():
+            return cast(Callable[..., None], self.__dict__["_specialised"](*sizes))
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a function that is translated for what it is called with."""
+        return cast(
+            Callable[..., Any], self.translation.function(name, lambda: getattr(self, name))
+        )
 
     def run(self) -> None:
         """Run the module, unless it was.
@@ -448,20 +484,45 @@ class WaitingModule(ModuleType):
         """
         if self._run is not None:
             module = self._run()
-            if "STUDENT_ACTIVATION" in self.__dict__:
+            if self._stated and "STUDENT_ACTIVATION" in self.__dict__:
                 _checked_format(module, Path(str(self.__file__)))
-            self.__dict__.update({**vars(module), "_run": None})
+            names = {**vars(module), "_run": None, "_specialised": vars(module).get("specialised")}
+            # that of the class is asked first
+            names.pop("specialised", None)
+            self.__dict__.update(names)
+
+    def check_version(self) -> None:
+        """Look at the format and the layout that a module states.
+
+        Raises:
+            SymderivError: It is of another version.
+        """
+        if self._run is not None:
+            self._state()
+            _checked_format(self, Path(str(self.__file__)))
+
+    def _state(self) -> None:
+        """Know what the module says in capital letters; numba is not needed for it."""
+        try:
+            said = self.translation.names
+        except UntranslatableError:
+            self.run()
+            return
+        self.__dict__.update((name, value) for name, value in said.items() if name.isupper())
 
     def __getattr__(self, name: str) -> Any:
         # what a module does not say in capital letters, such as an error, it does not have
-        if not name.startswith("__") and (not name.isupper() or name in self._text):
+        if name.isupper():
+            if name in self._text and self._run is not None:
+                self._state()
+        elif not name.startswith("__"):
             self.run()
         if name not in self.__dict__:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return self.__dict__[name]
 
 
-def kept_module(text: str, package: str = _FAST) -> ModuleType:
+def kept_module(text: str, package: str = _FAST) -> Any:
     """Return the module of a printed text, kept in the cache under its digest.
 
     Args:
@@ -470,6 +531,14 @@ def kept_module(text: str, package: str = _FAST) -> ModuleType:
     """
     digest = hashlib.sha256(f"{package}\0{text}".encode()).hexdigest()
     path = cache_folder() / f"system_{digest[:24]}.py"
+    if package != _FAST:
+        return _run_kept(path, text, package)
+    run = partial(_run_kept, path, text)
+    return WaitingModule(_cached_name(path), text, path, run, stated=False)
+
+
+def _run_kept(path: Path, text: str, package: str = _FAST) -> ModuleType:
+    """Return the module, which is run, with its file in the cache."""
     if _read_sealed(path) != text:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -15,7 +15,7 @@ from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readab
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits, integrate_flat
 from symderiv.statement.register import LearningTime
-from symderiv.storage.kernels import LANES, kept_module
+from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
@@ -128,20 +128,19 @@ class Solver:
         return print_readable(self.closed.program)
 
     @cached_property
-    def _fast(self) -> ModuleType:
-        return kept_module(print_fast(self.closed.program))
+    def _fast(self) -> WaitingModule:
+        found: WaitingModule = kept_module(print_fast(self.closed.program))
+        return found
 
     @cached_property
-    def _observing(self) -> ModuleType:
-        return kept_module(self.readable)
+    def _observing(self) -> WaitingModule:
+        found: WaitingModule = kept_module(self.readable)
+        return found
 
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        from symderiv.compiled_code.code_cache import kept_code
-
-        with kept_code():
-            found: Callable[..., None] = self._fast.specialised(1)
+        found: Callable[..., None] = self._fast.specialised(1)
         return found
 
     def rates(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> SystemRates:
@@ -181,12 +180,12 @@ class Solver:
         packings = self.layout.packing("state"), self.layout.packing("parameters")
         found = {}
         for name in self.closed.observables if names is None else names:
-            function = getattr(self._observing, f"observe_{name}")
+            function = self._observing.function(f"observe_{name}")
             procedure = self.closed.program.procedure(f"observe_{name}")
             assert procedure is not None
             values = []
             for state, row, time in zip(states, rows, times, strict=True):
-                fixed = packings[1].views(row)
+                fixed = packings[1].views(row.copy())
                 constant = {k: float(v) if not v.shape else v for k, v in fixed.items()}
                 fields = {**packings[0].views(state), **constant, "alpha": float(time)}
                 values.append(function(*(fields[array.name] for array in procedure.inputs)))

@@ -85,7 +85,7 @@ def rates_at(study: Study, start: Initial) -> Rates:
         d_students, d_cross, dv = (np.ascontiguousarray(a) for a in split_flat(slope, K, M, L))
         fields = state.Q, state.R, state.T.copy()
         weights = state.student_weights.copy(), state.teacher_weights.copy()
-        error = float(kernel.module.generalization_error(*fields, *weights))
+        error = float(kernel.generalization_error(*fields, *weights))
     variance = state.weight * state.eigenvalue
     return Rates(
         dQ=np.einsum("k,kij->ij", variance, d_students),

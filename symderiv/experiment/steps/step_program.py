@@ -233,9 +233,7 @@ class StepProgram:
     @cached_property
     def changes(self) -> Any:
         """The compiled function, as an argument of the loop."""
-        from symderiv.compiled_code.code_cache import kept_code
         from symderiv.compiled_code.compiled import as_argument
+        from symderiv.compiled_code.for_numba import for_numba
 
-        module = kept_module(self.form.text)
-        with kept_code():
-            return as_argument(module.specialised(*self.lengths))
+        return as_argument(for_numba(kept_module(self.form.text).specialised(*self.lengths)))

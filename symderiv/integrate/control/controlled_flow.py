@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
+from symderiv.compiled_code.for_numba import for_numba
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import VariedFlow
@@ -208,6 +209,7 @@ class ControlledFlow:
 @lru_cache(maxsize=64)
 def _forward(rhs: Callable[..., None]) -> Callable[..., None]:
     """Return the steps of a right-hand side."""
+    rhs = for_numba(rhs)
 
     @numba.njit(_FORWARD, error_model="numpy", nogil=True)
     def forward(begin, sizes, table, values, lengths, pieces, stages):  # type: ignore[no-untyped-def]
@@ -234,6 +236,7 @@ def _forward(rhs: Callable[..., None]) -> Callable[..., None]:
 @lru_cache(maxsize=64)
 def _backward(tangent: Callable[..., None]) -> Callable[..., None]:
     """Return the discrete adjoint of these steps, from the rates along a direction."""
+    tangent = for_numba(tangent)
 
     @numba.njit(_BACKWARD, error_model="numpy", nogil=True)
     def backward(  # type: ignore[no-untyped-def]

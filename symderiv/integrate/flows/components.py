@@ -217,9 +217,7 @@ class ComponentsFlow(Flow):
         Q, cross, v = self.split(flat)
         s, total = _divided(cross, self.mean), 0.0
         for c, probability in enumerate(self.probabilities):
-            found = self.kernel.module.generalization_error(
-                *self.fields(c, Q, s), v, self.teacher_weights
-            )
+            found = self.kernel.generalization_error(*self.fields(c, Q, s), v, self.teacher_weights)
             total += float(probability * found)
         return total
 

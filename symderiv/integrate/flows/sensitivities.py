@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
+from symderiv.compiled_code.for_numba import for_numba
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, integrate_flat
@@ -196,6 +197,8 @@ def _varied(
         count: of the directions.
         moving: how many numbers behind the parameters belong to each direction.
     """
+
+    rhs, tangent = for_numba(rhs), for_numba(tangent)
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]

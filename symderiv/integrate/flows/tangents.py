@@ -72,7 +72,7 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
     from symderiv.storage.kernels import kept_module
 
     text, names = tangent_observables_text(*equations_asked(flow))
-    return kept_module(text).observables_tangent, names
+    return kept_module(text).function("observables_tangent"), names
 
 
 def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:

@@ -17,6 +17,7 @@ import numba
 import numpy as np
 
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
+from symderiv.compiled_code.for_numba import for_numba
 from symderiv.formula import parse_formula
 from symderiv.formula.as_function import as_function
 
@@ -43,6 +44,7 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
     factor = numba.njit("float64(float64)", error_model="numpy")(
         as_function(alpha_symbol, expression, "floats")
     )
+    rhs = for_numba(rhs)
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
@@ -98,6 +100,7 @@ def mixed(rhs: RightHandSide, mixing: Mixing) -> RightHandSide:
     first, K = mixing.weights[0], mixing.weights[1] - mixing.weights[0]
     begin_teacher, end_teacher = mixing.teacher_weights
     count = mixing.parameters
+    rhs = for_numba(rhs)
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]

@@ -50,18 +50,23 @@ def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
     found = path and _read(path)
     if found and _stepper_code(EXPLICIT):
         return RunCode(**found)
-    return RunCode(kernel.right_hand_side_for(K, M), kernel.module.generalization_error)
+    right_hand_side = kernel.right_hand_side_for(K, M)
+    if isinstance(right_hand_side, MachineCode):
+        return RunCode(right_hand_side, kernel.generalization_error)
+    return RunCode(right_hand_side, kernel.module.generalization_error)
 
 
 def keep_code(kernel: Kernel, K: int, M: int, code: RunCode) -> None:
     """Keep the code of a run that was made, for the next process; once in each."""
     path = _path(kernel, K, M)
-    if path is None or path in _known or isinstance(code.right_hand_side, MachineCode):
+    if path is None or path in _known:
         return
     _known[path] = None
     if _stepper_code(EXPLICIT) is None:
         _keep_stepper(EXPLICIT)
-    _keep(path, vars(code))
+    # what was translated is kept already
+    if not isinstance(code.right_hand_side, MachineCode):
+        _keep(path, vars(code))
 
 
 def stepper_for(
@@ -69,14 +74,14 @@ def stepper_for(
 ) -> tuple[Callable[..., None] | None, Any]:
     """Return the stepper of a method for a right-hand side of numba's or of the kept code.
 
-    A right-hand side that came without its compiler can be called by such code only; where the
-    stepper is not kept numba makes it.
+    A right-hand side that came without its compiler can be called by such code only, unless it was
+    translated; where the stepper is not kept numba makes it.
 
     Returns:
         The stepper, None where it cannot be kept; and the right-hand side as an argument for it.
     """
     code = _stepper_code(method)
-    if isinstance(right_hand_side, MachineCode):
+    if isinstance(right_hand_side, MachineCode) and not (right_hand_side.for_c and code is None):
         path = _stepper_path(method)
         if code is None and path not in _known:
             _known[path] = None
@@ -92,9 +97,10 @@ def stepper_for(
         called = in_memory(right_hand_side, RIGHT_HAND_SIDE.signature)
         if called is not None:
             return code[_ADVANCE], called
+    from symderiv.compiled_code.for_numba import for_numba
     from symderiv.integrate.steppers.stepper import stepper
 
-    return stepper(1, method), as_argument(right_hand_side)
+    return stepper(1, method), as_argument(for_numba(right_hand_side))
 
 
 def _stepper_code(method: str) -> dict[str, MachineCode] | None:

@@ -14,7 +14,7 @@ import pytest
 
 import symderiv.foundation.derivation_cache
 from symderiv.api.problem import Problem
-from symderiv.compiled_code import machine_code, object_code, shipped_code
+from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.seals import sealed
@@ -24,7 +24,7 @@ from symderiv.integrate.steppers.stepper import stepper
 from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.input_models import Isotropic
-from symderiv.storage.kernels import load_kernel
+from symderiv.storage.kernels import Kernel, load_kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
 
@@ -41,7 +41,7 @@ def kept(tmp_path_factory) -> Path:
     """The code of a run, as one leaves it."""
     path = tmp_path_factory.mktemp("code") / "run.bin"
     kernel = load_kernel("erf")
-    code = run_code.RunCode(kernel.right_hand_side_for(2, 2), kernel.module.generalization_error)
+    code = run_code.RunCode(kernel.fast.by_numba(2, 2), kernel.module.generalization_error)
     one = np.eye(2)
     # what was called in another way before is compiled twice; the one that can be kept is
     code.generalization_error(one, one, one, one[:, 0], one[1].copy())
@@ -61,6 +61,9 @@ def kept(tmp_path_factory) -> Path:
 def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     tables = {"students": 2, "teachers": 2, "learning_rate": 0.7, "label_noise": 0.1}
     problem = Problem("erf", **tables, student_std=0.3, inputs=Isotropic(100))
+    # what numba made, not what is translated
+    numbas = lambda kernel, K, M: kernel.fast.by_numba(K, M)  # noqa: E731
+    monkeypatch.setattr(Kernel, "right_hand_side_for", numbas)
     trajectories = []
     for path in (kept, kept.with_name("none")):
         monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
@@ -128,7 +131,7 @@ def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, 
     assert shipped_code.shipped(path, digest) is None
     monkeypatch.undo()
     # code that needs more than it may call
-    monkeypatch.setattr(object_code, "UNUSED", frozenset())
+    monkeypatch.setattr(elf_symbols, "UNUSED", frozenset())
     assert shipped_code.shipped(path, digest) is None
 
 
@@ -178,9 +181,9 @@ def test_arguments_are_checked(kept):
 
 def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypatch):
     kernel = load_kernel("erf")
-    functions = {"right_hand_side": kernel.right_hand_side_for(2, 2)}
+    functions = {"right_hand_side": kernel.fast.by_numba(2, 2)}
     path = tmp_path / "code.bin"
-    monkeypatch.setattr(object_code, "CALLED", frozenset())
+    monkeypatch.setattr(elf_symbols, "CALLED", frozenset())
     assert not object_code.keep(path, functions)
     monkeypatch.undo()
     monkeypatch.setenv("SYMDERIV_CACHE", "off")

@@ -1,0 +1,45 @@
+"""What object code calls that is not in it: the names that a file of 64-bit ELF leaves open."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from symderiv.compiled_code.machine_code import CALLED, UNUSED
+
+__all__ = ["imports_of"]
+
+_SYMBOLS = 2  # the type of a section of ELF
+
+
+def imports_of(code: bytes) -> list[str] | None:
+    """Return the names that object code leaves open; None if they are more than it may call."""
+    imports = sorted(set(_undefined(code)))
+    allowed = all(name in CALLED or name in UNUSED or _is_python(name) for name in imports)
+    return imports if allowed else None
+
+
+def _is_python(name: str) -> bool:
+    return name.startswith(("Py", "_Py"))
+
+
+def _undefined(code: bytes) -> Iterator[str]:
+    """Yield the names that an object file of 64-bit ELF leaves open.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if code[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("not an object file of 64-bit ELF")
+    (table,) = struct.unpack_from("<Q", code, 0x28)
+    size, count = struct.unpack_from("<HH", code, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", code, table + n * size) for n in range(count)]
+    for _, kind, _, _, offset, length, names, _, _, each in sections:
+        if kind != _SYMBOLS:
+            continue
+        texts = sections[names][4]
+        for place in range(offset, offset + length, each):
+            name, _, _, section = struct.unpack_from("<IBBH", code, place)
+            begin = texts + name
+            if name and section == 0:
+                yield code[begin : code.index(b"\0", begin)].decode()

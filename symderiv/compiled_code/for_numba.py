@@ -1,0 +1,23 @@
+"""Translated functions as values for code that numba compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, _RightHandSide
+from symderiv.compiled_code.machine_code import MachineCode
+
+__all__ = ["for_numba"]
+
+
+def for_numba(function: Callable[..., Any], kind: Any = RIGHT_HAND_SIDE) -> Any:
+    """Return a function that code of numba's can call; what numba compiled as it is.
+
+    Args:
+        function: Of numba's, or translated.
+        kind: Its type, as numba's ``FunctionType``.
+    """
+    if isinstance(function, MachineCode) and function.for_c:
+        return _RightHandSide(function.for_c, kind)
+    return function

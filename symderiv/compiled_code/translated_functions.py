@@ -1,0 +1,172 @@
+"""The functions of a solver module without numba: translated, kept on disk, called from Python.
+
+See :mod:`symderiv.compiled_code.translation.translated` for what can be translated. The file of a
+function is named by all that its code depends on: the module's text, the translator's, LLVM's
+version and the processor. Where a function cannot be translated, or on a system where code does not
+run without numba, numba compiles it; :attr:`TranslatedModule.untranslated` says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symderiv.compiled_code.machine_code import (
+    MachineCode,
+    can_link,
+    code_path,
+    linked,
+    read,
+    write,
+)
+from symderiv.compiled_code.translation.ir_values import UntranslatableError
+
+__all__ = ["RIGHT_HAND_SIDE_KINDS", "TranslatedFunction", "TranslatedModule"]
+
+#: What right-hand sides on vectors are called with.
+RIGHT_HAND_SIDE_KINDS = ("double", "<f8 1", "<i8 1", "<f8 1", "<f8 1")
+
+_ITEMS = ("<f8", "<i8")
+
+
+class TranslatedModule:
+    """The functions of a module's text, each translated when it is first asked for.
+
+    Args:
+        text: Of the module.
+
+    Attributes:
+        untranslated: Why functions were left to numba, by name.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: dict[str, MachineCode | None] = {}
+        self.untranslated: dict[str, str] = {}
+
+    def specialised(self, *sizes: int) -> MachineCode | None:
+        """Return the right-hand side for some sizes; None where numba has to compile it.
+
+        Raises:
+            ValueError: The module does not have it for so many units.
+        """
+        return self.code("specialised", RIGHT_HAND_SIDE_KINDS, sizes)
+
+    def code(
+        self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None = None
+    ) -> MachineCode | None:
+        """Return a function for kinds of arguments; None where numba has to compile it.
+
+        Args:
+            name: Of the function, or of what makes it for ``sizes``.
+            arguments: As in :class:`~symderiv.compiled_code.machine_code.MachineCode`.
+            sizes: What the function is made for.
+        """
+        key = f"{name} {sizes} {arguments}"
+        if key not in self._found:
+            self._found[key] = self._made(name, arguments, sizes) if can_link() else None
+        return self._found[key]
+
+    def function(self, name: str, otherwise: Callable[[], Callable[..., Any]]) -> Any:
+        """Return a function that is translated for what it is called with.
+
+        Args:
+            name: Of the function.
+            otherwise: Gives numba's, for what cannot be translated.
+        """
+        return TranslatedFunction(self, name, otherwise)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What the names of the module stand for, without numba.
+
+        Raises:
+            UntranslatableError: It imports something that solver modules do not.
+        """
+        return self._names
+
+    def _made(
+        self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
+    ) -> MachineCode | None:
+        what = f"translated {name} {sizes} {arguments}"
+        path = code_path(what, (self._text, translator_digest())) if _keeps() else None
+        kept = (read(path) if path is not None else None) or {}
+        if name in kept:
+            return kept[name]
+        from symderiv.compiled_code.translation.translated import translated
+
+        try:
+            source = self._names[name]
+            source = source if sizes is None else source(*sizes)
+            entry, code = translated(source, arguments)
+        except UntranslatableError as error:
+            self.untranslated[name] = str(error)
+            return None
+        if path is not None:
+            write(path, {name: (entry, code)})
+        return linked(entry, code)
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        from symderiv.compiled_code.translation.module_source import module_names
+
+        return module_names(self._text)
+
+
+class TranslatedFunction:
+    """A function of a module, called from Python with numbers, arrays and tuples of them."""
+
+    def __init__(
+        self, module: TranslatedModule, name: str, otherwise: Callable[[], Callable[..., Any]]
+    ) -> None:
+        self._module, self._name, self._otherwise = module, name, otherwise
+        self._codes: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        kinds = tuple(_kind(each) for each in arguments)
+        code = self._codes.get(kinds)
+        if code is None:
+            known = None not in kinds
+            found = self._module.code(self._name, _as_lists(kinds)) if known else None
+            code = self._codes[kinds] = found or self._otherwise()
+        return code(*arguments)
+
+
+def _kind(value: Any) -> Any:
+    """Return what an argument is, as a key; None for what no translated function takes."""
+    if isinstance(value, np.ndarray):
+        known = value.dtype.str in _ITEMS and value.flags.c_contiguous and value.flags.writeable
+        return f"{value.dtype.str} {value.ndim}" if known else None
+    if isinstance(value, tuple):
+        kinds = tuple(_kind(each) for each in value)
+        return None if None in kinds else kinds
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    if isinstance(value, (int, np.integer)):
+        return "int64"
+    return "double" if isinstance(value, (float, np.floating)) else None
+
+
+def _as_lists(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(list(_as_lists(each)) if isinstance(each, tuple) else each for each in kinds)
+
+
+def _keeps() -> bool:
+    """Return whether translated code is kept on disk.
+
+    It is named by its text, and so is kept where derivations are not: as numba keeps its code.
+    """
+    return os.environ.get("SYMDERIV_CACHE") != "off"
+
+
+@cache
+def translator_digest() -> str:
+    """Return the texts of what translates."""
+    here = Path(__file__)
+    files = [here, here.with_name("target.py"), *sorted((here.parent / "translation").glob("*.py"))]
+    return "\0".join(path.read_text(encoding="utf-8") for path in files)

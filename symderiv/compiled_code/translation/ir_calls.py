@@ -1,0 +1,291 @@
+"""Calls that are not of the module's own functions: Python's, those of math, NumPy and runtime."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from symderiv.compiled_code.translation.ir_body import Body
+from symderiv.compiled_code.translation.ir_values import (
+    LLVM,
+    Array,
+    Number,
+    UntranslatableError,
+    Value,
+    double_text,
+    known,
+)
+from symderiv.compiled_code.translation.module_source import FromRuntime
+
+__all__ = ["called_known", "copied", "filled", "new_array"]
+
+_LLVM = {
+    math.sqrt: "sqrt",
+    math.exp: "exp",
+    math.log: "log",
+    math.sin: "sin",
+    math.cos: "cos",
+    math.fabs: "fabs",
+    math.log2: "log2",
+    math.log10: "log10",
+}
+_LIBRARY = {
+    getattr(math, name): name
+    for name in (
+        *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+        *("erf", "erfc", "expm1", "log1p", "atan2", "hypot", "fmod"),
+    )
+}
+_ROUNDED = {math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc"}
+_LINE = 64
+_LARGEST_ON_STACK = 8192
+_EIGHT = "<8 x double>"
+
+
+def called_known(at: Body, function: Any, values: Sequence[Value], dtype: Any) -> Value:
+    """Return what a function gives that is not of the module.
+
+    Raises:
+        UntranslatableError: It is not one of those below.
+    """
+    if isinstance(function, FromRuntime):
+        return _of_runtime(at, function.name, values)
+    if function in (np.empty, np.zeros, np.ones):
+        return _filled_anew(at, function, values, dtype)
+    if function is len and len(values) == 1:
+        found = values[0]
+        return found.shape[0] if isinstance(found, Array) else known(len(_tuple(found)))
+    numbers = [_number(value) for value in values]
+    if function in _LLVM:
+        name = at.module.declared(f"llvm.{_LLVM[function]}.f64")
+        return at.writer.called(name, numbers)
+    if function in _LIBRARY:
+        return at.writer.called(at.module.declared(_LIBRARY[function], len(numbers)), numbers)
+    if function in _ROUNDED:
+        name = at.module.declared(f"llvm.{_ROUNDED[function]}.f64")
+        return at.writer.number(at.writer.called(name, numbers), "i")
+    special = _SPECIAL.get(function) if callable(function) else None
+    if special is None:
+        raise UntranslatableError(f"a call of {getattr(function, '__name__', function)}")
+    return special(at, numbers)
+
+
+def _number(value: Value) -> Number:
+    if not isinstance(value, Number):
+        raise UntranslatableError("an array or a tuple where a number is expected")
+    return value
+
+
+def _tuple(value: Value) -> tuple[Value, ...]:
+    if not isinstance(value, tuple):
+        raise UntranslatableError("something else where a tuple is expected")
+    return value
+
+
+def _least(sign: str) -> Callable[[Body, Sequence[Number]], Number]:
+    """Return Python's min or max: of equal numbers the first one."""
+
+    def chosen(at: Body, numbers: Sequence[Number]) -> Number:
+        writer, found = at.writer, numbers[0]
+        for number in numbers[1:]:
+            number, found = writer.alike(number, found)
+            condition = writer.compared(sign, number, found)
+            if condition.constant is not None:
+                found = number if condition.constant else found
+            else:
+                found = writer.selected(condition, number, found)
+        return found
+
+    return chosen
+
+
+def _absolute(at: Body, numbers: Sequence[Number]) -> Number:
+    (number,) = numbers
+    if number.kind == "f":
+        return at.writer.called(at.module.declared("llvm.fabs.f64"), numbers)
+    less = at.writer.compared("<", number, known(0))
+    return at.writer.selected(less, at.writer.negative(number), number)
+
+
+def _as(kind: str) -> Callable[[Body, Sequence[Number]], Number]:
+    return lambda at, numbers: at.writer.number(numbers[0], kind)
+
+
+def _copysign(at: Body, numbers: Sequence[Number]) -> Number:
+    return at.writer.called(at.module.declared("llvm.copysign.f64", 2), numbers)
+
+
+def _power(at: Body, numbers: Sequence[Number]) -> Number:
+    at.module.declared("llvm.pow.f64", 2)
+    return at.writer.power(*numbers)
+
+
+def _is_nan(at: Body, numbers: Sequence[Number]) -> Number:
+    return at.writer.compared("!=", numbers[0], numbers[0])
+
+
+def _is_infinite(at: Body, numbers: Sequence[Number]) -> Number:
+    return at.writer.compared("==", _absolute(at, numbers), known(math.inf))
+
+
+def _is_finite(at: Body, numbers: Sequence[Number]) -> Number:
+    return at.writer.compared("<", _absolute(at, numbers), known(math.inf))
+
+
+def _frexp(at: Body, numbers: Sequence[Number]) -> tuple[Number, Number]:
+    writer = at.writer
+    place = writer.reserved("i32")
+    value = writer.number(numbers[0], "f").text
+    part = writer.made(f"call double @frexp(double {value}, ptr {place})")
+    short = writer.made(f"load i32, ptr {place}")
+    return Number("f", part), Number("i", writer.made(f"sext i32 {short} to i64"))
+
+
+def _ldexp(at: Body, numbers: Sequence[Number]) -> Number:
+    writer = at.writer
+    short = writer.made(f"trunc i64 {writer.number(numbers[1], 'i').text} to i32")
+    value = writer.number(numbers[0], "f").text
+    return Number("f", writer.made(f"call double @ldexp(double {value}, i32 {short})"))
+
+
+_SPECIAL: dict[Any, Callable[[Body, Sequence[Number]], Value]] = {
+    min: _least("<"),
+    max: _least(">"),
+    abs: _absolute,
+    float: _as("f"),
+    int: _as("i"),
+    bool: _as("b"),
+    np.uint64: _as("u"),
+    np.int64: _as("i"),
+    np.float64: _as("f"),
+    math.copysign: _copysign,
+    math.pow: _power,
+    math.isnan: _is_nan,
+    math.isinf: _is_infinite,
+    math.isfinite: _is_finite,
+    math.frexp: _frexp,
+    math.ldexp: _ldexp,
+}
+
+
+# arrays
+
+
+def new_array(at: Body, shape: tuple[Number, ...], item: str = "f") -> Array:
+    """Return a new array: on the stack where its size is known and small."""
+    writer, size = at.writer, known(1)
+    for length in shape:
+        size = writer.arithmetic("*", size, length)
+    if size.constant is not None and size.constant <= _LARGEST_ON_STACK and not at.gives_arrays:
+        return _on_stack(at, max(1, size.constant), shape, item)
+    at.takes_memory = True
+    number = writer.arithmetic("*", size, known(8)).text
+    data = writer.made(f"call noalias ptr @taken(ptr %memory, i64 {number})")
+    return Array(item, data, shape)
+
+
+def _on_stack(at: Body, count: int, shape: tuple[Number, ...], item: str = "f") -> Array:
+    """Return an array on the stack.
+
+    It holds zeros: functions of many numbers at once also read what lies behind the last one, and
+    processors take a hundred times longer for the tiny numbers that may have been left there.
+    """
+    writer = at.writer
+    data = writer.reserved(f"[{count} x {LLVM[item]}], align {_LINE}")
+    writer.line(f"call void @llvm.memset.p0.i64(ptr {data}, i8 0, i64 {8 * count}, i1 false)")
+    return Array(item, data, shape)
+
+
+def _filled_anew(at: Body, function: Any, values: Sequence[Value], dtype: Any) -> Array:
+    shape = values[0] if isinstance(values[0], tuple) else (values[0],)
+    lengths = tuple(at.writer.number(_number(each), "i") for each in shape)
+    item = {None: "f", np.float64: "f", float: "f", np.int64: "i", int: "i"}.get(dtype)
+    if item is None:
+        raise UntranslatableError(f"an array of {dtype}")
+    array = new_array(at, lengths, item)
+    if function is np.zeros:
+        filled(at, array, known(0.0) if item == "f" else known(0))
+    elif function is np.ones:
+        filled(at, array, known(1.0) if item == "f" else known(1))
+    return array
+
+
+def filled(at: Body, array: Array, value: Number) -> None:
+    """Write one number to all places of an array."""
+    if array.steps is not None:
+        raise UntranslatableError("numbers that are written to a part of an array's columns")
+    writer = at.writer
+    value, size = writer.number(value, array.item), writer.size_of(array)
+    if value.constant == 0 and value.text in ("0", double_text(0.0)):
+        count = writer.arithmetic("*", size, known(8)).text
+        writer.line(f"call void @llvm.memset.p0.i64(ptr {array.data}, i8 0, i64 {count}, i1 false)")
+        return
+
+    def write(place: Number) -> None:
+        where = writer.moved(array, place)
+        writer.line(f"store {LLVM[array.item]} {value.text}, ptr {where}")
+
+    at.repeated(size, write)
+
+
+def copied(at: Body, array: Array) -> Array:
+    """Return a copy of an array."""
+    writer = at.writer
+    made = new_array(at, array.shape, array.item)
+    if array.steps is None:
+        count = writer.arithmetic("*", writer.size_of(array), known(8)).text
+        both = f"ptr {made.data}, ptr {array.data}"
+        writer.line(f"call void @llvm.memcpy.p0.p0.i64({both}, i64 {count}, i1 false)")
+        return made
+    if len(array.shape) != 1:
+        raise UntranslatableError("a copy of a part of an array's columns")
+    word = LLVM[array.item]
+
+    def write(place: Number) -> None:
+        found = writer.made(f"load {word}, ptr {writer.place(array, [place])}")
+        writer.line(f"store {word} {found}, ptr {writer.moved(made, place)}")
+
+    at.repeated(array.shape[0], write)
+    return made
+
+
+# what runtime.py has
+
+
+def _of_runtime(at: Body, name: str, values: Sequence[Value]) -> Value:
+    if name == "view":
+        vector, start, shape = values
+        assert isinstance(vector, Array)
+        place = at.writer.moved(vector, _number(start))
+        return Array(vector.item, place, tuple(_number(each) for each in _tuple(shape)))
+    if name == "stack_array":
+        lengths = tuple(_number(each) for each in _tuple(values[1]))
+        return _on_stack(at, max(1, int(_number(values[0]).constant)), lengths)
+    if name == "derivative_apart":
+        at.apart = True
+        return ()
+    if name == "to_inverse_roots":
+        _inverse_roots(at, values)
+        return ()
+    raise UntranslatableError(f"{name} of the runtime")
+
+
+def _inverse_roots(at: Body, values: Sequence[Value]) -> None:
+    """Replace numbers, in eights, by their inverse square roots."""
+    array, count = values
+    assert isinstance(array, Array)
+    writer = at.writer
+    eights = writer.arithmetic("//", writer.arithmetic("+", _number(count), known(7)), known(8))
+    ones = ", ".join([f"double {double_text(1.0)}"] * 8)
+
+    def write(place: Number) -> None:
+        where = writer.moved(array, writer.arithmetic("*", place, known(8)))
+        numbers = writer.made(f"load {_EIGHT}, ptr {where}, align 8")
+        roots = writer.made(f"call contract {_EIGHT} @llvm.sqrt.v8f64({_EIGHT} {numbers})")
+        inverse = writer.made(f"fdiv contract {_EIGHT} <{ones}>, {roots}")
+        writer.line(f"store {_EIGHT} {inverse}, ptr {where}, align 8")
+
+    at.repeated(eights, write)

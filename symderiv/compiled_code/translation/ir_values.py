@@ -1,0 +1,142 @@
+"""Values of the translated language: numbers, arrays and tuples of both, as LLVM has them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "LLVM",
+    "Array",
+    "Number",
+    "UntranslatableError",
+    "Value",
+    "built",
+    "double_text",
+    "joined",
+    "kind_of",
+    "known",
+    "leaves",
+    "texts",
+]
+
+LLVM = {"f": "double", "i": "i64", "u": "i64", "b": "i1"}
+"""Kinds of numbers: doubles, integers with and without sign, truth values."""
+
+
+class UntranslatableError(Exception):
+    """A text has something that is not translated; numba compiles it instead."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number: its kind, what LLVM calls it, and its value where that is known beforehand."""
+
+    kind: str
+    text: str
+    constant: Any = None
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of doubles or integers.
+
+    Attributes:
+        item: Kind of its numbers.
+        data: What LLVM calls the address of the first one.
+        shape: Lengths.
+        steps: From one number to the next along each axis; None where rows follow each other.
+    """
+
+    item: str
+    data: str
+    shape: tuple[Number, ...]
+    steps: tuple[Number, ...] | None = None
+
+
+Value = Number | Array | tuple["Value", ...]
+"""Tuples are Python's."""
+
+Kind = Any
+"""A letter for numbers, ("array", item, axes, contiguous), or ("tuple", kinds)."""
+
+
+def double_text(value: float) -> str:
+    """Return a double as LLVM writes it."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def known(value: float | int | bool) -> Number:
+    """Return a number that is known beforehand."""
+    if isinstance(value, bool):
+        return Number("b", "true" if value else "false", value)
+    if isinstance(value, int):
+        return Number("i", str(value), value)
+    return Number("f", double_text(value), float(value))
+
+
+def kind_of(value: Value) -> Kind:
+    """Return the kind of a value."""
+    if isinstance(value, Number):
+        return value.kind
+    if isinstance(value, Array):
+        return ("array", value.item, len(value.shape), value.steps is None)
+    return ("tuple", tuple(kind_of(each) for each in value))
+
+
+def leaves(kind: Kind) -> list[str]:
+    """Return the types of the words that a value consists of."""
+    if isinstance(kind, str):
+        return [LLVM[kind]]
+    if kind[0] == "array":
+        return ["ptr"] + ["i64"] * (kind[2] if kind[3] else 2 * kind[2])
+    return [word for each in kind[1] for word in leaves(each)]
+
+
+def texts(value: Value) -> list[str]:
+    """Return the words of a value, in the order of :func:`leaves`."""
+    if isinstance(value, Number):
+        return [value.text]
+    if isinstance(value, Array):
+        return [value.data, *(n.text for n in (*value.shape, *(value.steps or ())))]
+    return [word for each in value for word in texts(each)]
+
+
+def built(kind: Kind, words: Sequence[str]) -> Value:
+    """Return the value of a kind that consists of some words."""
+    return _built(kind, iter(words))
+
+
+def _built(kind: Kind, words: Iterator[str]) -> Value:
+    if isinstance(kind, str):
+        return Number(kind, next(words))
+    if kind[0] == "array":
+        _, item, axes, contiguous = kind
+        data = next(words)
+        shape = tuple(Number("i", next(words)) for _ in range(axes))
+        steps = None if contiguous else tuple(Number("i", next(words)) for _ in range(axes))
+        return Array(item, data, shape, steps)
+    return tuple(_built(each, words) for each in kind[1])
+
+
+def joined(one: Kind, other: Kind) -> Kind:
+    """Return the kind that has the values of two.
+
+    Raises:
+        UntranslatableError: There is none.
+    """
+    if one == other:
+        return one
+    if isinstance(one, str) and isinstance(other, str):
+        both = {one, other}
+        if both == {"i", "f"}:
+            return "f"
+    elif isinstance(one, tuple) and isinstance(other, tuple) and one[0] == other[0]:
+        if one[0] == "tuple" and len(one[1]) == len(other[1]):
+            pairs = zip(one[1], other[1], strict=True)
+            return ("tuple", tuple(joined(mine, its) for mine, its in pairs))
+        if one[0] == "array" and one[1:3] == other[1:3]:
+            return (*one[:3], False)
+    raise UntranslatableError(f"a name stands for {one} and for {other}")

@@ -1,0 +1,116 @@
+"""The functions of a solver module as syntax trees, with what their names stand for.
+
+The text is run with a stand-in for numba's decorator, so that constants are computed and
+``specialised`` makes its function; nothing is compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from symderiv.compiled_code.translation.ir_values import UntranslatableError
+
+__all__ = ["FromRuntime", "Source", "module_names"]
+
+_ORDER = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
+
+
+@dataclass(frozen=True)
+class FromRuntime:
+    """A function that modules take from ``runtime.py``."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A function that is to be compiled.
+
+    Attributes:
+        function: As Python has it.
+        node: Its syntax tree.
+        flags: What may be done to arithmetic with doubles, in LLVM's words.
+    """
+
+    function: FunctionType
+    node: ast.FunctionDef
+    flags: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function as Python does: constants of modules may be computed with it."""
+        return self.function(*arguments)
+
+    def named(self, name: str) -> Any:
+        """Return what a name stands for that is not one of its own variables.
+
+        Raises:
+            UntranslatableError: There is no such thing.
+        """
+        code, cells = self.function.__code__, self.function.__closure__ or ()
+        if name in code.co_freevars:
+            return cells[code.co_freevars.index(name)].cell_contents
+        for scope in (self.function.__globals__, vars(builtins)):
+            if name in scope:
+                return scope[name]
+        raise UntranslatableError(f"the name {name!r}")
+
+
+def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
+    """Return what the names of a module stand for, functions as :class:`Source`.
+
+    Args:
+        text: Of the module, printed by this engine.
+        has_runtime: Whether it may import from a ``runtime.py``.
+    """
+    nodes = {
+        (node.name, min((each.lineno for each in node.decorator_list), default=node.lineno)): node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+    }
+
+    def njit(*_: Any, **options: Any) -> Callable[[FunctionType], Source]:
+        def decorate(function: FunctionType) -> Source:
+            code: CodeType = function.__code__
+            node = nodes[code.co_name, code.co_firstlineno]
+            return Source(function, node, _flags(options.get("fastmath", False)))
+
+        return decorate
+
+    def imported(
+        name: str, _: object = None, __: object = None, wanted: Any = (), level: int = 0
+    ) -> Any:
+        if level and has_runtime and name == "runtime":
+            own = {each: FromRuntime(each) for each in wanted or () if each != "DIGEST"}
+            return SimpleNamespace(**own, DIGEST=0)
+        known = {"math": math, "numpy": np, "numba": SimpleNamespace(njit=njit)}
+        if level or name not in known:
+            raise UntranslatableError(f"the import of {name}")
+        return known[name]
+
+    scope = {
+        "__name__": "translated",
+        "__builtins__": {**vars(builtins), "__import__": imported},
+    }
+    exec(compile(text, "<solver module>", "exec"), scope)  # printed here, nothing from outside
+    return scope
+
+
+def _flags(fastmath: Any) -> str:
+    """Return numba's option in LLVM's words."""
+    chosen = {"fast"} if fastmath is True else set(fastmath or ())
+    return "".join(f"{word} " for word in _ORDER if word in chosen)
+
+
+def assigned_names(node: ast.FunctionDef) -> Iterator[str]:
+    """Yield the variables of a function, as often as they are assigned."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id

@@ -1,0 +1,80 @@
+"""Functions of a module's text as object code, made by LLVM alone.
+
+numba spends most of its time on finding out what a text means. Solver modules say little that is
+not plain arithmetic: numbers, arrays of doubles, tuples of both, loops, conditions, the functions
+of ``math``. That part of Python is translated here, with the results that numba's code has, and
+then optimised as numba does it. What a text has beyond that raises
+:class:`~symderiv.compiled_code.translation.ir_values.UntranslatableError`; numba compiles it then.
+
+Differences from Python: an index that is not a literal is never negative, slices end within their
+arrays, and integers have 64 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from symderiv.compiled_code.translation.ir_entry import add_entry
+from symderiv.compiled_code.translation.ir_function import function_text
+from symderiv.compiled_code.translation.ir_module import IrModule
+from symderiv.compiled_code.translation.ir_values import UntranslatableError
+from symderiv.compiled_code.translation.module_source import Source
+
+__all__ = ["assembly", "object_code_of", "translated"]
+
+
+def translated(source: Source, arguments: Sequence[Any]) -> tuple[dict[str, Any], bytes]:
+    """Return a function as :func:`symderiv.compiled_code.machine_code.linked` takes it.
+
+    Args:
+        source: Of :func:`~symderiv.compiled_code.translation.module_source.module_names`.
+        arguments: What it is called with, as in
+            :class:`~symderiv.compiled_code.machine_code.MachineCode`.
+
+    Raises:
+        UntranslatableError: It is not of the language.
+    """
+    from symderiv.compiled_code.elf_symbols import imports_of
+
+    text, how = assembly(source, arguments)
+    code = object_code_of(text)
+    imports = imports_of(code)
+    if imports is None:
+        raise UntranslatableError("a call of what compiled code may not call")
+    return {**how, "imports": imports}, code
+
+
+def assembly(source: Source, arguments: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the LLVM module of a function as text, not yet optimised, and how it is called."""
+    module = IrModule(function_text)
+    entry = add_entry(module, source, "entry", arguments)
+    how = {name: value for name, value in vars(entry).items() if value or name == "arguments"}
+    return module.text(), how
+
+
+def object_code_of(text: str) -> bytes:
+    """Return an LLVM module as instructions of this processor."""
+    from llvmlite import binding
+
+    from symderiv.compiled_code.target import machine
+
+    target = machine()
+    module = binding.parse_assembly(text)
+    module.data_layout = str(target.target_data)
+    module.triple = binding.get_process_triple()
+    builder = binding.create_pass_builder(target, optimised())
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = target.emit_object(module)
+    return code
+
+
+def optimised() -> Any:
+    """Return what numba asks of LLVM's passes."""
+    from llvmlite import binding
+
+    options = binding.create_pipeline_tuning_options()
+    options.speed_level = 3
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    return options

@@ -1,0 +1,162 @@
+"""Translated functions have the values that the same text has as plain Python."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.kernel_states import state
+
+from symderiv.checking.recipes import RECIPES
+from symderiv.compiled_code.machine_code import can_link
+from symderiv.compiled_code.translated_functions import TranslatedModule
+from symderiv.compiled_code.translation.module_source import module_names
+from symderiv.lowering.means.uncompiled import uncompiled
+
+pytestmark = pytest.mark.skipif(not can_link(), reason="code needs numba on this system")
+
+KERNELS = Path(__file__).parents[3] / "generated" / "symderiv_kernels"
+SIZES = ((2, 2, 1), (3, 1, 2), (1, 3, 5))
+
+LANGUAGE = '''
+import math
+
+import numpy as np
+from numba import njit
+
+TABLE = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+PLACES = (3, 1, 2)
+NUMBERS = (0.5, -1.5, 2.5)
+SWITCH = 0
+_compiled = njit(cache=True, error_model="numpy", fastmath=False)
+
+
+@_compiled
+def pair(x, n):
+    """Return a tuple of a tuple and an integer."""
+    part, power = math.frexp(x)
+    return (part, x - n), power
+
+
+@_compiled
+def twice(values):
+    """Return an array that is made here, and a part of another one."""
+    made = np.empty(values.size)
+    for n in range(values.size):
+        made[n] = 2.0 * values[n]
+    return made, TABLE[1]
+
+
+@_compiled
+def numbers(x, y, n):
+    total = 0
+    if x > y and n > 0 or x == 0.5:
+        total = 1.5
+    for k in range(n):
+        if k == 2:
+            continue
+        for j in range(5, 0, -2):
+            if j < k:
+                break
+            total += k * j / 4
+    (part, rest), power = pair(x, n)
+    (a, b), c = (part, rest), power
+    a, b = b, a
+    total += a + 10.0 * b + c * 100 + -7 // 2 + (n - 9) // 4 + (n - 9) % 4 + x**3 + y**-2
+    while total > 20.0:
+        total -= 7
+    swap = x, y
+    if x < y:
+        swap = y, x
+    least = min(swap[0], 3, y) + max(1, n) - abs(-x) + abs(n - 4)
+    chosen = swap[0] if n % 2 == 0 else n
+    kept = NUMBERS[n % 3] + PLACES[n % 3] + swap[n % 2]
+    signs = math.copysign(1.0, -x) + math.floor(y) + math.ceil(y) + int(-y) + float(n)
+    high = math.erf(x) + math.atan2(y, x) + math.hypot(x, y) + math.expm1(x) + math.log1p(x)
+    bits = ((n << 3) >> 1) & 6
+    order = 1.0 if 0 < n <= 3 else 0.0
+    none = 5.0 if SWITCH else 0.25
+    not_one = not (n == 1)
+    return total + least + chosen + kept + signs + high + bits + order + none + (2.0 * not_one)
+
+
+@_compiled
+def arrays(values, matrix, n):
+    made, row = twice(values)
+    square = np.zeros((2, 3))
+    square[0] = 1.5
+    square[1, :] = 0.0
+    square[1, 1] += row[2]
+    square[0, -1] *= 2
+    column = matrix[:, 1].copy()
+    copied = matrix.copy()
+    copied[0, 0] = matrix[1, 1] = 4.0
+    part = made[1:3]
+    scaled = 2.0 * part
+    places = np.zeros(3, np.int64)
+    places[1] = n
+    ones = np.ones(n + 1)
+    K, M = matrix.shape
+    total = 0.0
+    for i in range(K):
+        for j in range(M):
+            total += copied[i, j] * (i + 1) + matrix[i, j]
+    for i in range(square.shape[0]):
+        for j in range(square.shape[1]):
+            total += square[i, j] * (j + 1)
+    values[:] = 0.0
+    values[places[1]] = total
+    return total + column[1] + scaled[1] + part[0] + ones[n] + places[1] + len(made) + len(PLACES)
+'''
+
+
+def names_of(text: str) -> tuple[TranslatedModule, dict[str, object]]:
+    return TranslatedModule(text), module_names(text)
+
+
+def test_every_construct_of_the_language_does_what_it_does_in_python():
+    module, plain = names_of(LANGUAGE)
+    function = module.function("numbers", lambda: pytest.fail("not translated"))
+    rng = np.random.default_rng(3)
+    for n in range(7):
+        for x, y in [*rng.uniform(0.1, 3.0, (8, 2)), (0.5, 2.0)]:
+            assert function(x, y, n) == pytest.approx(plain["numbers"](x, y, n), rel=1e-14)
+    function = module.function("arrays", lambda: pytest.fail("not translated"))
+    for n in range(3):
+        values, matrix = rng.normal(size=4), rng.normal(size=(2, 3))
+        others = values.copy(), matrix.copy()
+        assert function(values, matrix, n) == pytest.approx(plain["arrays"](*others, n), rel=1e-14)
+        np.testing.assert_allclose(values, others[0], rtol=1e-14)
+        np.testing.assert_array_equal(matrix, others[1])
+    assert module.untranslated == {}
+
+
+@pytest.mark.parametrize("line", ["return [x]", "return x if x else None", "return sum((x, x))"])
+def test_what_is_not_of_the_language_is_left_to_numba(line):
+    text = f"from numba import njit\n\n@njit(cache=True)\ndef f(x):\n    {line}\n"
+    module = TranslatedModule(text)
+    assert module.function("f", lambda: math.sqrt)(4.0) == 2.0
+    assert "f" in module.untranslated
+
+
+def agrees(text: str, sizes: tuple[tuple[int, int, int], ...] = SIZES, seeds: int = 3) -> None:
+    """The right-hand side, translated, and as plain Python, at random states."""
+    module, plain = TranslatedModule(text), uncompiled(text)
+    for K, M, L in sizes:
+        code = module.specialised(K, M)
+        assert code is not None, module.untranslated
+        for seed in range(seeds):
+            unknown, parameters = state(K, M, L, 1.0, seed)
+            lengths = np.array([K, M, L])
+            found, expected = np.full(unknown.size, np.nan), np.full(unknown.size, np.nan)
+            code(0.0, unknown, lengths, parameters, found)
+            plain.flat_right_hand_side(0.0, unknown, lengths, parameters, expected)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(found, expected, rtol=0, atol=2e-14 * scale)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_right_hand_sides_of_the_package_agree_with_plain_python(name: str) -> None:
+    agrees((KERNELS / "fast" / f"{name}.py").read_text(encoding="utf-8"))
