@@ -162,10 +162,11 @@ def _stepper_for(task: LaneTask) -> tuple[Callable[..., None], Any]:
         if single is not None:
             return single, right_hand_side
     from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, as_argument
+    from symderiv.compiled_code.for_numba import for_numba
     from symderiv.integrate.steppers.stepper import LANE_RIGHT_HAND_SIDE, stepper
 
     kind = RIGHT_HAND_SIDE if task.width == 1 else LANE_RIGHT_HAND_SIDE
-    return stepper(task.width), as_argument(task.right_hand_side, kind)
+    return stepper(task.width), as_argument(for_numba(task.right_hand_side), kind)
 
 
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:
