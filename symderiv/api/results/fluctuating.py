@@ -19,6 +19,7 @@ from symderiv.integrate.fluctuations.gaussian_run import Motion
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
+from symderiv.problem.initial import require_linear_teacher
 from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["StudyFluctuations"]
 
 _MOST_OVERLAPS = 200
+_AGREE = 2e-2
+_FAMILIES = {"J", "B", "U", "A"}
 _SINGLE = {"v", "b", "v_velocity", "b_velocity"}
 
 
@@ -59,6 +62,13 @@ class StudyFluctuations:
                     f"example; use {name} = {off!r}",
                     argument=name,
                 )
+        state = self.start.state
+        require_linear_teacher(state)
+        if np.any(state.eigenvalue <= 0.0):
+            raise NotYetError(
+                "have an eigenvalue of 0, along which fluctuations are not known yet; leave it out",
+                argument="inputs",
+            )
         object.__setattr__(self, "flow", flow_at(self.study, self.start))
 
     @cached_property
@@ -68,6 +78,12 @@ class StudyFluctuations:
 
         statement = stated_in(StatedSystem(self.study.training.order), self.study).statement
         check_varies(statement)
+        if not set(statement.families) <= _FAMILIES:
+            raise NotYetError(
+                "show the teacher through a latent space, for which fluctuations are not known "
+                "yet; use inputs that the teacher sees itself",
+                argument="inputs",
+            )
         return Reading(statement)
 
     @property
@@ -93,11 +109,21 @@ class StudyFluctuations:
             step = StepVariation(self._reading, self.slow_state(flat))
             return self._held(step, rule.moments(step, coarse))
 
-        places = [(place, row) for place, row, _ in self._coordinates]
-        spread = np.array([row for _, row in places]).T
-        return Motion(
-            flow.begin, slope_at(flow), product, noise, [place for place, _ in places], spread
-        )
+        kept = [place for place, _, _ in self._coordinates]
+        spread = np.array([row for _, row, _ in self._coordinates]).T
+        rates = slope_at(flow)
+        self._check(noise(flow.begin, False).mean, rates(flow.begin)[kept])
+        return Motion(flow.begin, rates, product, noise, kept, spread)
+
+    @staticmethod
+    def _check(mean: np.ndarray, rates: np.ndarray) -> None:
+        """Refuse a rule whose steps, as they are read here, are not those of its equations."""
+        if np.abs(mean - rates).max() > _AGREE * (1e-2 + np.abs(rates).max()):
+            raise NotYetError(
+                "has steps whose means are not the rates of its equations; fluctuations of this "
+                "rule are not known yet",
+                argument="rule",
+            )
 
     @cached_property
     def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
