@@ -83,6 +83,7 @@ house: $(VENV)/.installed
 # Ten thousand runs in lanes, one by one and by heyoka (if it is installed), about three CPU minutes.
 ensembles: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.ensemble
+	$(BIN)/python -m benchmarks.lane_rows
 
 # Proved runs: times, radii, random problems, planted errors; about ten CPU minutes.
 enclosures: $(VENV)/.installed
