@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import xarray
 
+    from symderiv.api.results.best_constants import BestConstant
     from symderiv.api.results.biased_plateau import BiasedPlateau
     from symderiv.api.results.citations import Citation
     from symderiv.api.results.derived import LearningDerivation, Module
@@ -1148,6 +1149,38 @@ class Problem(Shown):
                 complete=complete,
                 follow=follow or {},
             )
+
+    @following("looking for the best constant")
+    def best(
+        self,
+        name: str = "learning_rate",
+        *,
+        between: Sequence[float],
+        goal: str = "error",
+        end: float | None = None,
+        point: int = 1,
+    ) -> BestConstant:
+        """Return the best constant value of a number, to about nine digits.
+
+        Args:
+            name: of the number, such as ``learning_rate`` or ``weight_decay``.
+            between: the least and the largest value that are allowed.
+            goal: "error": the least generalisation error at the end of a run, where its derivative
+                by the number vanishes (of several such places that near the best of twelve values);
+                "stable": the largest value up to which a fixed point stays stable; "escape": the
+                value at which a fixed point is left fastest per unit of α. Points are followed from
+                the value of the problem.
+            end: α at which the error counts; that of the problem when left out.
+            point: of the fixed points of :meth:`fixed_points`, the number, from 1.
+
+        Raises:
+            InputError: an argument is not acceptable.
+            ToleranceError: the point is stable everywhere.
+        """
+        from symderiv.api.results.best_constants import best_constant
+
+        with naming_arguments():
+            return best_constant(self, name, between, goal, end, point)
 
     @following("linearising around perfect learning")
     def late(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["Bifurcation", "FixedPointBranch", "followed"]
+__all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "followed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -124,6 +124,61 @@ class _Problem:
     def unstable(self, u: Floats) -> int:
         rates = np.linalg.eigvals(self.slopes(u)[:, :-1])
         return int(np.sum(rates.real > _NEUTRAL * np.max(np.abs(rates))))
+
+
+class LargestRate:
+    """The largest rate of a fixed point as a function of the parameter, per unit of α.
+
+    The point is followed by Newton's method at one value of the parameter after the other.
+
+    Args:
+        flow, at: As in :func:`followed`.
+        start: A fixed point.
+        begin: The value of the parameter there.
+        ends: Least and largest value.
+    """
+
+    _SHARE = 1 / 48
+
+    def __init__(
+        self,
+        flow: UnitFlow,
+        at: Callable[[float], tuple[Floats, float]],
+        start: Floats,
+        begin: float,
+        ends: tuple[float, float],
+    ) -> None:
+        self._problem = _Problem(flow, at, *ends)
+        self._begin = (begin - ends[0]) / (ends[1] - ends[0])
+        self._known = {self._begin: start}
+
+    def point(self, value: float) -> Floats | None:
+        """Return the fixed point at a value; None where the branch has ended before."""
+        problem, known = self._problem, self._known
+        goal = (value - problem.low) / (problem.high - problem.low)
+        while True:
+            level = min(known, key=lambda each: abs(each - goal))
+            if level == goal:
+                return known[level]
+            step = float(np.clip(goal - level, -self._SHARE, self._SHARE))
+            there = goal if abs(goal - level) <= self._SHARE else level + step
+            found = problem.corrected(
+                np.append(known[level], there), _last(known[level].size + 1), there
+            )
+            apart = np.inf if found is None else np.max(np.abs(found[:-1] - known[level]))
+            if found is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
+                return None
+            known[there] = found[:-1]
+
+    def __call__(self, value: float) -> float:
+        """Return the largest real part of the eigenvalues, not a number behind an end."""
+        point = self.point(value)
+        if point is None:
+            return float("nan")
+        level = (value - self._problem.low) / (self._problem.high - self._problem.low)
+        slopes = self._problem.slopes(np.append(point, level))[:, :-1]
+        unit = self._problem.at(value)[1]
+        return float(np.max(np.linalg.eigvals(slopes).real)) * unit
 
 
 @dataclass

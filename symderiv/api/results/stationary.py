@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 from symderiv.analysis.fixed_points.connections import connections
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
 
     Start = State | str | PathLike[str] | Mapping[str, Any]
 
-__all__ = ["FixedPoints", "fixed_points_of"]
+__all__ = [
+    "FixedPoints",
+    "StationaryFlow",
+    "constants_along",
+    "fixed_points_of",
+    "points_of",
+    "value_of",
+]
 
 _STEP = 4e-3
 _MOST_DIGITS = 1000
@@ -45,6 +53,7 @@ _DOUBLE = 15
 _LARGE_FLOW = 400
 _LARGEST_BOX = 100.0
 _RATE, _LEAST_RATE = "training.learning_rate", 1e-4
+_DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
 
 
 class FixedPoints(Answer):
@@ -291,7 +300,7 @@ def fixed_points_of(
         )
     stated = StationaryFlow.of(study, initial)
     flow = stated.flow
-    numbered, spaces = _points_of(stated, starts, complete)
+    numbered, spaces = points_of(stated, starts, complete)
     points, order = [each for each, _ in numbered], [n for _, n in numbered]
     proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
@@ -359,7 +368,7 @@ def _exchangeable(units: Sequence[int]) -> str:
     return " ~ ".join(str(n + 1) for n in units)
 
 
-def _points_of(
+def points_of(
     stated: StationaryFlow, starts: int, complete: float | None
 ) -> tuple[list[tuple[Found, int]], list[ProvedSpace]]:
     """Return the points that are found, one of each family: physical ones first, by their index;
@@ -416,8 +425,8 @@ def _followed(
     if len(ends) != 2 or not ends[0] < ends[1]:
         raise InputError(f"{key} must have two ends, the smaller one first", argument="follow")
     key = study_key(key)
-    at = _constants_along(stated, key, float(ends[0]), float(ends[1]))
-    begin = float(stated.study.tables()[key.partition(".")[0]][key.partition(".")[2]])
+    at = constants_along(stated, key, float(ends[0]), float(ends[1]))
+    begin = value_of(stated.study, key)
     if not ends[0] <= begin <= ends[1]:
         raise InputError(f"{key} = {begin} of the study is not within its ends", argument="follow")
     # rates per unit of a learning rate have no value where it is zero
@@ -444,6 +453,19 @@ def _followed(
     }
 
 
+def value_of(study: Study, key: str) -> float:
+    """Return the number that a study has for a key.
+
+    Raises:
+        InputError: it is no number.
+    """
+    table, _, name = key.partition(".")
+    found = study.tables().get(table, {}).get(name)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise InputError(f"{key} = {found!r} is no number to follow", argument="follow")
+    return float(found)
+
+
 def _branch_record(
     stated: StationaryFlow,
     at: Callable[[float], tuple[np.ndarray, float]],
@@ -465,35 +487,45 @@ def _branch_record(
     }
 
 
-def _constants_along(
+def constants_along(
     stated: StationaryFlow, key: str, low: float, high: float
 ) -> Callable[[float], tuple[np.ndarray, float]]:
     """Return the constants of a run, and its learning rate, as functions of a key's value.
 
+    They are polynomials through Chebyshev's points between the ends, exact for what is linear.
+
     Raises:
-        InputError: they are not linear in it, or the state has other entries.
+        InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
+            other values.
     """
-    values = [low + share * (high - low) for share in (0.25, 0.5, 1.0)]
-    constants_at_ends = []
-    for value in values:
-        study = stated.study.changed({key: value})
-        flow = StationaryFlow.of(study, stated.start).flow
-        if flow.begin.shape != stated.flow.begin.shape or not np.allclose(
-            flow.begin, stated.flow.begin
+    flow = stated.flow
+    still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
+
+    def packed(value: float) -> np.ndarray:
+        there = StationaryFlow.of(stated.study.changed({key: value}), stated.start).flow
+        if there.begin.shape != flow.begin.shape or not np.allclose(
+            there.begin[still], flow.begin[still]
         ):
             raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
-        constants_at_ends.append(np.append(flow.constants, flow.unit))
-    slope = (constants_at_ends[2] - constants_at_ends[0]) / (values[2] - values[0])
-    if not np.allclose(
-        constants_at_ends[0] + slope * (values[1] - values[0]), constants_at_ends[1], rtol=1e-9
-    ):
+        return np.append(there.constants, there.unit)
+
+    middle, half = (low + high) / 2, (high - low) / 2
+    tried = np.array([packed(middle + half * x) for x in _TRIED])
+    for degree in _DEGREES:
+        nodes = chebyshev.chebpts1(degree + 1)
+        given = np.array([packed(middle + half * x) for x in nodes])
+        found = chebyshev.chebfit(nodes, given, degree)
+        apart = np.abs(chebyshev.chebval(_TRIED, found).T - tried)
+        if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
+            break
+    else:
         raise InputError(
-            f"{key} does not enter the equations as a number of its own; it cannot be followed",
+            f"{key} does not enter the equations smoothly; it cannot be followed",
             argument="follow",
         )
 
     def at(value: float) -> tuple[np.ndarray, float]:
-        whole = constants_at_ends[0] + slope * (value - values[0])
+        whole = chebyshev.chebval((value - middle) / half, found)
         return whole[:-1].copy(), float(whole[-1])
 
     return at
