@@ -32,11 +32,11 @@ def test_the_largest_stable_learning_rate_of_one_student_has_a_closed_form() -> 
 @pytest.mark.days(4)
 def test_the_final_error_is_least_where_other_learning_rates_say() -> None:
     problem = alone()
-    start = {"end": 12.0}
-    found = problem.best(between=(0.3, 3.9), **start)
+    end = 12.0
+    found = problem.best(between=(0.3, 3.9), end=end)
 
     def error(eta: float) -> float:
-        run = problem.replace(learning_rate=float(eta)).solve(relative_tolerance=1e-11, **start)
+        run = problem.replace(learning_rate=float(eta)).solve(end=end, relative_tolerance=1e-11)
         return float(np.log(run.generalization_error[-1]))
 
     other = minimize_scalar(error, bracket=(found.value - 0.2, found.value + 0.3), tol=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -14,9 +14,6 @@ from symderiv.api.results.stationary import StationaryFlow, constants_along, poi
 from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.problem.key_names import study_key
-
-if TYPE_CHECKING:
-    from symderiv.api.problem import Problem
 
 __all__ = ["GOALS", "BestConstant", "best_constant"]
 
@@ -47,7 +44,7 @@ class BestConstant(Answer):
 
 
 def best_constant(
-    problem: Problem,
+    problem: Any,
     name: str,
     between: Sequence[float],
     goal: str,
@@ -68,7 +65,7 @@ def best_constant(
 
 
 def _of_error(
-    problem: Problem, name: str, ends: tuple[float, float], end: float | None
+    problem: Any, name: str, ends: tuple[float, float], end: float | None
 ) -> BestConstant:
     """Return where the derivative of the final error by the number vanishes, or the best end."""
     known: dict[float, tuple[float, float]] = {}
@@ -76,8 +73,7 @@ def _of_error(
     def reached(value: float) -> tuple[float, float]:
         """Return the logarithm of the final error, and its derivative."""
         if value not in known:
-            times = {} if end is None else {"end": end}
-            run = problem.replace(**{name: value}).solve(sensitivities=[name], **times)
+            run = problem.replace(**{name: value}).solve(end=end, sensitivities=[name])
             slopes = run.sensitivity("generalization_error", name)
             error = float(run.generalization_error[-1])
             known[value] = float(np.log(error)), float(slopes[-1]) / error
@@ -97,7 +93,7 @@ def _of_error(
 
 
 def _of_point(
-    problem: Problem, name: str, ends: tuple[float, float], goal: str, number: int
+    problem: Any, name: str, ends: tuple[float, float], goal: str, number: int
 ) -> BestConstant:
     """Return the largest value with a stable fixed point, or that at which it is left fastest."""
     from scipy.optimize import minimize_scalar

@@ -514,8 +514,8 @@ def constants_along(
     for degree in _DEGREES:
         nodes = chebyshev.chebpts1(degree + 1)
         given = np.array([packed(middle + half * x) for x in nodes])
-        found = chebyshev.chebfit(nodes, given, degree)
-        apart = np.abs(chebyshev.chebval(_TRIED, found).T - tried)
+        polynomials = chebyshev.chebfit(nodes, given, degree)
+        apart = np.abs(chebyshev.chebval(_TRIED, polynomials).T - tried)
         if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
             break
     else:
@@ -525,7 +525,7 @@ def constants_along(
         )
 
     def at(value: float) -> tuple[np.ndarray, float]:
-        whole = chebyshev.chebval((value - middle) / half, found)
+        whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
         return whole[:-1].copy(), float(whole[-1])
 
     return at
