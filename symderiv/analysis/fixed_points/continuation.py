@@ -265,7 +265,7 @@ def _walked(
             return curve
         _add(problem, curve, reached, tangent)
         u, tangent = reached, bent
-        if problem.flow.least_gram(u[:-1]) < _OUTSIDE:
+        if problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
             curve.end = "no vectors"
             return curve
         size = 1 + float(np.max(np.abs(u)))

@@ -124,16 +124,17 @@ class UnitFlow(ExchangedFlow):
                     each += 0.1 * random.standard_normal(each.shape)
             yield self._whole(state)
 
-    def physical(self, values: Floats) -> bool:
+    def physical(self, values: Floats, constants: Floats | None = None) -> bool:
         """Return whether vectors with these overlaps exist."""
-        return self.least_gram(values) >= -1e-8
+        return self.least_gram(values, constants) >= -1e-8
 
-    def least_gram(self, values: Floats) -> float:
+    def least_gram(self, values: Floats, constants: Floats | None = None) -> float:
         """Return the least eigenvalue of all overlaps of students and teachers, in units of the
         largest.
         """
         views = self.packing(0).views(self.state(values))
-        teachers = self.packing(1).views(self.constants)["teacher_overlap"]
+        used = self.constants if constants is None else constants
+        teachers = self.packing(1).views(used)["teacher_overlap"]
         least = []
         for k in range(self.sizes["L"]):
             R = views["cross_overlap"][..., k]

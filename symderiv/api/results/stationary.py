@@ -480,7 +480,10 @@ def _branch_record(
             for values, value in zip(branch.values, branch.parameter, strict=True)
         ],
         "index": branch.index.tolist(),
-        "physical": [flow.physical(values) for values in branch.values],
+        "physical": [
+            flow.physical(values, at(value)[0])
+            for values, value in zip(branch.values, branch.parameter, strict=True)
+        ],
         "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
         "R": (views["cross_overlap"] @ state.weight).tolist(),
         "ends": list(branch.ends),
