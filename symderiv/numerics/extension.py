@@ -19,11 +19,13 @@ from symderiv.numerics import (
     lane_signs,
     lattice_mean,
     nodes,
+    noise_mean,
     owens_t,
     plain,
     shifted_signs,
     sign_covariances,
     sign_mean4,
+    smooth_mean,
     templates,
     tensor_mean,
     waves,
@@ -40,7 +42,8 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
-    *(tensor_mean, kinked_mean, force_mean, lattice_mean, all_forces, joint_mean),
+    *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
+    *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)

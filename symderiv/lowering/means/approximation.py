@@ -21,7 +21,7 @@ QUADRATURE_TOLERANCE = 1e-6
 KINKED_TOLERANCE = 1e-4
 """The same for activations with kinks."""
 
-FINEST_QUADRATURE = 1e-7
+FINEST_QUADRATURE = 1e-9
 """The finest that runs ask of quadrature on their own."""
 
 FINEST_KINKED = 1e-6

@@ -14,7 +14,15 @@ from typing import Any
 
 import numpy as np
 
-_MEANS = ("_mean_of_2", "_mean_of_4", "_kinked_mean_of_2", "_kinked_mean_of_4")
+from symderiv.compiled_code.translated_functions import TranslatedModule
+
+_MEANS = (
+    "_mean_of_2",
+    "_mean_of_4",
+    "_kinked_mean_of_2",
+    "_kinked_mean_of_4",
+    "_means_of_pair",
+)
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,8 @@ class CompiledMeans:
     """Means of two and four factors by quadrature.
 
     Attributes:
-        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module.
+        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module, and
+            ``_means_of_pair``.
         factor: The factors by number.
         kinks: Their kinks by number; None for analytic factors.
         meaning: What every function, and every constant of the rules, says, by name.
@@ -35,7 +44,7 @@ class CompiledMeans:
 
     def of(self, size: int) -> Callable[..., float]:
         """Return the mean of so many factors."""
-        return next(each for name, each in self.functions.items() if name.endswith(f"_{size}"))
+        return next(each for name, each in self.functions.items() if name.endswith(f"_of_{size}"))
 
     def differing(self, text: str) -> list[str]:
         """Return the functions and constants of a module that are not the text that was
@@ -56,7 +65,13 @@ def compiled_means(text: str) -> CompiledMeans:
     """
     space: dict[str, Any] = {"__name__": "compiled means"}
     exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
-    functions = {name: space[name] for name in _MEANS if name in space}
+    translation = TranslatedModule(text)
+
+    def function(name: str) -> Callable[..., float]:
+        found: Callable[..., float] = translation.function(name, lambda: space[name])
+        return found
+
+    functions = {name: function(name) for name in _MEANS if name in space}
     kinks = space.get("quadrature_kinks")
     return CompiledMeans(functions, space["quadrature_factor"], kinks, dict(_meaning(text)))
 

@@ -48,6 +48,7 @@ from symderiv.lowering.means.patterns import (
 )
 from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.means.regularity import agrees, has_edge
+from symderiv.lowering.means.shared_means import shared_mean
 
 CLOSED_SIGN_FACTORS = 3
 """Centred means with at most this many sign factors are closed; more need an integral."""
@@ -161,7 +162,8 @@ class Integrals:
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
         if self._quadrature:
-            return self._by_quadrature(self._quadrature, general)
+            shared = shared_mean(factors) if self._quadrature.shared else None
+            return shared or self._by_quadrature(self._quadrature, general)
         if not self._needs_cases(general, options[:-1]):
             return self._applied(general)
         cases = [(self._applied(option), _condition(option)) for option in options]

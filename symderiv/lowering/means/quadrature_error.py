@@ -31,6 +31,7 @@ _SEED = 1995
 _SAMPLES = {2: 600, 4: 30}
 _AROUND = {2: 300, 4: 12}
 _FARTHEST = 30.0
+_UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 
 Kinds = tuple[int, ...]
 
@@ -59,6 +60,7 @@ class Search:
         self.kinked = compiled.kinks is not None
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
+        self._known: dict[tuple[MeanRule, int], float] = {}
 
     def mean(
         self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
@@ -66,7 +68,7 @@ class Search:
         """Return a mean as a module with this rule computes it."""
         shifts = np.zeros(len(kinds)) if biases is None else biases
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
-        upper = covariance[np.triu_indices(len(kinds))]
+        upper = covariance[_UPPER[len(kinds)]]
         moments = tuple(map(float, upper)), tuple(map(float, shifts))
         return float(self.compiled.of(len(kinds))(numbers, tuple(kinds), *moments))
 
@@ -94,12 +96,17 @@ class Search:
 
         The search ends when it is above ``enough``.
         """
-        reference = finer(rule, self.kinked)
         largest = 0.0
-        for error in self._errors(rule, reference, sizes):
-            largest = max(largest, error)
-            if not SAFETY * largest <= enough:
-                break
+        # means of four factors decide nearly always
+        for size in sorted(sizes, reverse=True):
+            if (rule, size) not in self._known:
+                found = 0.0
+                for error in self._errors(rule, finer(rule, self.kinked), (size,)):
+                    found = max(found, error)
+                    if not SAFETY * found <= enough:
+                        return SAFETY * found
+                self._known[rule, size] = found
+            largest = max(largest, self._known[rule, size])
         return SAFETY * largest
 
     def _errors(

@@ -1,6 +1,6 @@
 r"""Means without closed forms by quadrature, with the largest error that a search finds.
 
-The templates of ``symderiv.numerics.tensor_mean`` and ``kinked_mean`` compute E[∏ f_a(z_a)],
+The functions of ``symderiv.numerics.smooth_mean`` and ``kinked_mean`` compute E[∏ f_a(z_a)],
 whatever the covariance: with equal steps for analytic functions, in panels that grow out of the
 kinks of nearly aligned fields for others. Their error is searched for when a module is made (see
 ``quadrature_error``), and the coarsest rule that keeps the tolerance is taken.
@@ -42,6 +42,7 @@ from symderiv.lowering.means.quadrature_rules import (
     smooth_rule,
     stated_error,
 )
+from symderiv.lowering.means.shared_means import NOISE_MEANS
 from symderiv.numerics import GAUSSIAN
 
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
@@ -140,6 +141,11 @@ class Quadrature:
     def kinked(self) -> bool:
         """Whether the rules have to be split."""
         return bool(self.student.kinks or self.teacher.kinks)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the means of four factors are computed together (``shared_means``)."""
+        return not self.kinked and not self.problem.rule.stated
 
     @property
     def constants(self) -> dict[str, Constant]:
@@ -304,7 +310,17 @@ class Quadrature:
         means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
         functions = (*self.activation_functions(), *means)
         text = print_numba(
-            Program("means", "", {}, (), (), functions, (), constants=constants, extension=GAUSSIAN)
+            Program(
+                "means",
+                "",
+                {},
+                (),
+                ("K", "M"),
+                functions,
+                (NOISE_MEANS,) if self.shared else (),
+                constants=constants,
+                extension=GAUSSIAN,
+            )
         )
         return Search(compiled_means(text), self.means, self.biased, *self.within)
 

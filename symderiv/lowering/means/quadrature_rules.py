@@ -1,6 +1,6 @@
 """The rules of quadrature that a module can have, from coarse to fine.
 
-What the numbers mean is said in ``symderiv.numerics.tensor_mean`` and ``kinked_mean``.
+What the numbers mean is said in ``symderiv.numerics.smooth_mean`` and ``kinked_mean``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 
 AnyRule = TypeVar("AnyRule")
 
-SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.65, 0.55, 0.47, 0.4, 0.34, 0.28)
+SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 
 
@@ -87,12 +87,12 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
         tail: The t beyond which the largest integrand is negligible.
     """
     digits = math.log(100 / tolerance)
-    # nearly constant fields have a part in the error of the steps of the weight
-    width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)
-    reach = round(max(math.sqrt(2 * digits) + 0.5, tail), 1)
-    cell = round(step / 10, 4)
-    two = 0.6 * step, round(0.75 * width, 3), reach + 1, cell
-    return MeanRule(step, (step, width, reach, cell), two)
+    width = round(math.sqrt(2 * math.pi**2 / digits), 3)
+    reach = round(max(math.sqrt(2 * digits) + 0.3, tail), 1)
+    terms = round(0.4 * digits, 1)
+    four = step, width, reach, terms, float(f"{0.01 * tolerance:.1e}")
+    two = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, 1.3 * terms, 0.1 * four[4]
+    return MeanRule(step, four, two)
 
 
 def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) -> MeanRule:
@@ -121,8 +121,8 @@ def finer(rule: MeanRule, kinked: bool) -> MeanRule:
 
 
 def _finer_steps(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    step, width, reach, cell = numbers
-    return 0.7 * step, 0.75 * width, reach + 1.2, 0.6 * cell
+    step, width, reach, terms, negligible = numbers
+    return 0.75 * step, 0.85 * width, reach + 1.0, 1.5 * terms, 0.01 * negligible
 
 
 def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:

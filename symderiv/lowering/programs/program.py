@@ -19,6 +19,7 @@ from symderiv.learning.derivation.motion import GRADIENT_SIZE as GRADIENT_SIZE_S
 from symderiv.learning.derivation.motion import Motion
 from symderiv.learning.rule.learning_rule import PLAIN
 from symderiv.lowering.means.approximation import Approximation
+from symderiv.lowering.means.shared_means import NOISE_MEANS, before_shared
 from symderiv.lowering.programs.lowered_equations import (
     Lowered,
     activation_functions,
@@ -84,7 +85,10 @@ def error_procedures(
     """
     own = _gradients(lowered, arrays)
     error = lowered.generalization_error
+    noise = _noise(lowered, arrays)
+    shared = any(isinstance(step, Call) for step in noise.body)
     return (
+        *((NOISE_MEANS,) if shared else ()),
         Procedure(
             "generalization_error",
             "Mean of (student - teacher)**2 / 2 over the inputs, without label noise.",
@@ -96,7 +100,7 @@ def error_procedures(
         *((_mean_loss(lowered.mean_loss, arrays),) if with_loss else ()),
         *own,
         _all_gradients(own, "mean loss" if with_loss else "generalisation error"),
-        _noise(lowered, arrays),
+        noise,
         *_bias_gradient(lowered, arrays),
         *(_further(arrays, *each) for each in lowered.further),
     )
@@ -161,13 +165,14 @@ def _noise(lowered: Lowered, arrays: SolverArrays) -> Procedure:
         steps, held = (*kept, *steps), (KEPT_PAIR, KEPT, *held)
     total = Assignment(s.Gamma[s.i, s.j], lowered.noise + diagonal, symmetric=True)
     body = (*steps, total)
+    means, first = before_shared(body, arrays.fields)
     return Procedure(
         "noise",
         "Mean of the product of two students' forces, with label noise.",
         (*arrays.fields, LABEL_NOISE, *arrays.needed(*(step.value for step in body))),
         (GAMMA,),
-        held,
-        body,
+        (*held, *means),
+        (*first, *body),
     )
 
 

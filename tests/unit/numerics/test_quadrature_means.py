@@ -12,12 +12,14 @@ import pytest
 from scipy.integrate import quad
 
 import symderiv.numerics.kinked_mean as kinked
+import symderiv.numerics.smooth_mean as smooth
 import symderiv.numerics.tensor_mean as tensor
 from symderiv.numerics.shifted_signs import _mean_sign, _shifted_signs
 from symderiv.numerics.templates import templates
 
 FREQUENCIES = (0.5, 1.0, 0.7, 0.8, 0.6)
-SMOOTH_RULE = np.array([0.45, 0.9, 7.0, 0.05])
+SMOOTH_RULE = np.array([0.8, 0.85, 7.0, 10.0, 1e-12])
+QUICK_RULE = np.array([1.3, 1.1, 5.5, 6.0, 1e-7])
 KINKED_RULE = np.array([1.5, 2.0, 7.5, 0.05, 1e-5, 1.3, 0.1])
 COARSE_RULE = np.array([3.0, 3.0, 6.0, 0.2, 1e-2, 1.5, 0.2])
 PLACES = (0.3, -0.2, 0.0, 0.5, -0.4)
@@ -51,7 +53,7 @@ def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray) -> float:
 
 @pytest.fixture
 def waves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor, "quadrature_factor", wave, raising=False)
+    monkeypatch.setattr(smooth, "quadrature_factor", wave, raising=False)
 
 
 LOADS = np.array(
@@ -73,10 +75,10 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     for kinds in ((0, 1), (3, 2)):
         for places in ([0, 1], [2, 0], [1, 3]):
             part = c[np.ix_(places, places)]
-            found = tensor._mean_of_2(SMOOTH_RULE, kinds, *moments(part))
+            found = smooth._mean_of_2(SMOOTH_RULE, kinds, *moments(part))
             assert found == pytest.approx(mean_of_waves(kinds, part), abs=1e-9)
-    rule = np.array([0.9, 1.3, 5.5, 0.1]) if name == "generic" else SMOOTH_RULE
-    found = tensor._mean_of_4(rule, (1, 0, 3, 4), *moments(c))
+    rule = QUICK_RULE if name == "generic" else SMOOTH_RULE
+    found = smooth._mean_of_4(rule, (1, 0, 3, 4), *moments(c))
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
 
 
@@ -90,18 +92,55 @@ def test_interpolation_is_exact_for_polynomials_of_order_five() -> None:
 
 
 def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
-    rule = np.array([0.5, 1.0, 6.0, 0.1])
-    nodes, weights = tensor._equal_steps((0.0, 0.0, 0.0, 0.0), rule)
-    assert (nodes.tolist(), weights.tolist()) == ([0.0], [1.0])
+    rule = np.array([0.5, 0.9, 6.0, 10.0, 1e-10])
+    assert smooth._half_of((0.0, 0.0, 0.0, 0.0), rule) == (1.0, 0)
+    assert smooth._normal(0.0, 1.0, 0) == 1.0
     for fields in ((2.0, -0.1, 0.3, 0.0), (0.1, 0.0, 0.0, -0.2), (1.0, 1.0, -1.0, 1.0)):
-        nodes, weights = tensor._equal_steps(fields, rule)
-        step = nodes[1] - nodes[0]
-        assert step * max(map(abs, fields)) <= 0.5 + 1e-12
-        assert step <= 1 / math.sqrt(1 + sum(m * m for m in fields)) + 1e-12
-        assert nodes[-1] >= 6.0
-        assert nodes[-1] < 6.0 + step
-        np.testing.assert_allclose(nodes, -nodes[::-1])
-        assert weights.sum() == pytest.approx(1.0, abs=1e-8)
+        step, half = smooth._half_of(fields, rule)
+        assert step <= 0.9
+        assert 6.0 <= half * step < 6.0 + step
+        total = sum(smooth._normal(n * step, step, half) for n in range(-half, half + 1))
+        assert total == pytest.approx(1.0, abs=1e-8)
+        # the error of a pole at the distance d is that of the weight alone, or smaller
+        digits = 2 * math.pi**2 / 0.9**2
+        y = 0.5 * digits / (2 * math.pi) / max(map(abs, fields))
+        if y < 2 * math.pi / step:
+            assert 2 * math.pi * y / step - y * y / 2 >= digits - 1e-9
+    # aligned fields take finer steps than one of them alone
+    assert smooth._half_of((1.0, 1.0, 0.0, 0.0), rule)[0] < smooth._half_of((1.0, 0, 0, 0), rule)[0]
+
+
+def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None:
+    weights = np.empty(12)
+    points = np.arange(-5.0, 7.0)
+    for place in (0.0, 0.37, 0.999):
+        smooth._between_12(place, weights)
+        for degree in range(12):
+            assert weights @ points**degree == pytest.approx(place**degree, abs=1e-7)
+    smooth._between_12(0.0, weights)
+    np.testing.assert_allclose(weights, points == 0.0, atol=1e-15)
+
+
+@pytest.mark.usefixtures("waves")
+@pytest.mark.parametrize("parts", [(0.8, 0.3, 0.6), (0.8, -0.7, 1e-3), (0.01, 0.002, 0.9)])
+@pytest.mark.parametrize("half2", [0, 9])
+def test_rows_are_means_given_the_points_of_a_grid(
+    parts: tuple[float, float, float], half2: int
+) -> None:
+    """cos(k (y + s ξ) + a) times he_n has the mean of i^n (k s)^n exp(-(k s)²/2) / √n!."""
+    (first, second, rest), kind = parts, 1
+    grid = 0.7, 9, 0.6, half2
+    rows = np.zeros((6, 19 * (2 * half2 + 1)))
+    smooth._rows_of(SMOOTH_RULE, kind, (first, second * (half2 > 0), rest, 0.2), grid, 1, rows)
+    i, j = np.meshgrid(np.arange(-9, 10) * 0.7, np.arange(-half2, half2 + 1) * 0.6, indexing="ij")
+    y = 0.2 + first * i + second * j
+    k = FREQUENCIES[kind]
+    wanted = i**2 + j**2 <= SMOOTH_RULE[2] ** 2
+    for n in range(6):
+        size = (k * rest) ** n * math.exp(-((k * rest) ** 2) / 2) / math.sqrt(math.factorial(n))
+        expected = size * np.cos(k * y + 0.3 * kind + n * math.pi / 2)
+        found = rows[n].reshape(expected.shape)
+        np.testing.assert_allclose(found[wanted], expected[wanted], atol=1e-9)
 
 
 def test_rounding_is_no_variance_and_no_share_is_above_its_bound() -> None:
@@ -406,15 +445,14 @@ BIASES = np.array([0.7, -0.4, 0.0, 1.1])
 
 def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     c = COVARIANCES["generic"]
-    monkeypatch.setattr(tensor, "quadrature_factor", wave, raising=False)
+    monkeypatch.setattr(smooth, "quadrature_factor", wave, raising=False)
     kinds = (1, 0, 3, 4)
     total = 0.0
     for signs in product((1, -1), repeat=4):
         k = np.array([s * FREQUENCIES[n] for s, n in zip(signs, kinds, strict=True)])
         phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True)) + k @ BIASES
         total += math.cos(phase) * math.exp(-k @ c @ k / 2) / 16
-    rule = np.array([0.9, 1.3, 5.5, 0.1])
-    found = tensor._mean_of_4(rule, kinds, *moments(c, BIASES))
+    found = smooth._mean_of_4(QUICK_RULE, kinds, *moments(c, BIASES))
     assert found == pytest.approx(total, abs=3e-6)
     for places in ([0, 1], [3, 0]):
         part, shift = c[np.ix_(places, places)], BIASES[places]
@@ -423,7 +461,7 @@ def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) 
             * math.exp(-k @ part @ k / 2)
             for s in (1, -1)
         )
-        found = tensor._mean_of_2(SMOOTH_RULE, (0, 1), *moments(part, shift))
+        found = smooth._mean_of_2(SMOOTH_RULE, (0, 1), *moments(part, shift))
         assert found == pytest.approx(pair / 2, abs=1e-9)
 
 
