@@ -33,6 +33,7 @@ from symderiv.storage.study_kernel import kernel_for
 ACTIVATIONS = ("erf", "softplus", "silu", "mish", "softsign", "elu", "selu", "arctan", "tanh")
 K = M = 2
 
+_RULES = ("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE")
 _SAME = np.eye(4)
 STATES = {
     "early": _SAME + 0.05 * (np.ones((4, 4)) - _SAME) * (1 - np.kron(np.eye(2), np.ones((2, 2)))),
@@ -84,7 +85,7 @@ def error_of(kernel: Any, count: int = 20) -> float:
     numbers = {name: tuple(map(float, re.findall(r"[-+.e\d]+", row))) for name, row in found}
     rule = MeanRule(0.0, numbers["QUADRATURE_RULE"], numbers["QUADRATURE_PAIR_RULE"])
     better = finer(rule, len(rule.four) == 7)
-    for name, row in zip(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (better.four, better.two)):
+    for name, row in zip(_RULES, (better.four, better.two), strict=True):
         text = re.sub(
             rf"^{name} = np.array\(.*?\)$",
             f"{name} = np.array({row})",
@@ -117,9 +118,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.means", description=__doc__)
     parser.add_argument("--only", default="", help="activations with this in their names")
     options = parser.parse_args()
-    print(
-        f"| activation | {' | '.join(f'{each}, µs' for each in STATES)} | erf, µs | stated | found |"
-    )
+    heads = " | ".join(f"{each}, µs" for each in STATES)
+    print(f"| activation | {heads} | erf, µs | stated | found |")
     print("|---" * (4 + len(STATES)) + "|")
     baseline = None
     for name in ACTIVATIONS:
