@@ -12,7 +12,7 @@ import numpy as np
 import symderiv as sd
 from symderiv.api.results.protocols import controlled
 from symderiv.integrate.control.objectives import FinalError
-from symderiv.integrate.control.searches import Search
+from symderiv.integrate.control.searches import ControlSearch
 
 _PIECES, _END, _REPEATS, _LIMIT = 1000, 100.0, 5, 8.0
 
@@ -24,7 +24,7 @@ def rows() -> list[tuple[str, str, str, bool]]:
     )
     edges = np.linspace(0.0, _END, _PIECES + 1)
     flow = controlled(problem.timed(end=_END)._study, "learning_rate", (0.0, 3.0), None)
-    search = Search(flow, FinalError(), (0.0, 3.0), edges, lambda *_: None)
+    search = ControlSearch(flow, FinalError(), (0.0, 3.0), edges, lambda *_: None)
     values = 0.5 + 0.4 * np.sin(np.linspace(0.0, 9.0, _PIECES))
     path = search.run(values)
     search.objective.gradient(flow, path)

@@ -25,10 +25,13 @@ RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS,
 
 
 class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
-    """A right-hand side whose address is looked up once, not at every call."""
+    """A right-hand side whose address is looked up once, not at every call.
 
-    def __init__(self, address: int, kind: Any) -> None:
-        self._address, self._kind = address, kind
+    It holds the function whose address this is: without it, its code would be gone.
+    """
+
+    def __init__(self, address: int, kind: Any, function: object) -> None:
+        self._address, self._kind, self._function = address, kind, function
 
     def __wrapper_address__(self) -> int:
         return self._address
@@ -48,7 +51,8 @@ def as_argument(right_hand_side: Callable[..., None], kind: Any = RIGHT_HAND_SID
     """
     if not isinstance(right_hand_side, Dispatcher):
         return right_hand_side
-    return _RightHandSide(_get_wrapper_address(right_hand_side, kind.signature), kind)
+    address = _get_wrapper_address(right_hand_side, kind.signature)
+    return _RightHandSide(address, kind, right_hand_side)
 
 
 def records(fields: np.dtype) -> Any:

@@ -19,5 +19,5 @@ def for_numba(function: Callable[..., Any], kind: Any = RIGHT_HAND_SIDE) -> Any:
         kind: Its type, as numba's ``FunctionType``.
     """
     if isinstance(function, MachineCode) and function.for_c:
-        return _RightHandSide(function.for_c, kind)
+        return _RightHandSide(function.for_c, kind, function)
     return function

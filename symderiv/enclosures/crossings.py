@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import arb, arb_mat
 
 from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
-from symderiv.enclosures.proved_step import Region, Step, gradients
+from symderiv.enclosures.proved_step import ProvedStep, StateSet, gradients
 from symderiv.enclosures.tape import Tape
 from symderiv.precision.balls.working import working_bits
 
@@ -70,7 +70,7 @@ class _Gap:
     def __init__(self, rates: Tape, gap: Tape) -> None:
         self._rates, self._gap = _function(rates), _function(gap)
 
-    def at_start(self, region: Region) -> arb:
+    def at_start(self, region: StateSet) -> arb:
         return gradient_form(self._gap, region)[0]
 
     def over(self, box: Sequence[arb]) -> arb:
@@ -88,7 +88,7 @@ class _Gap:
         slopes = gradients(self._gap, box)
         return (slopes * arb_mat(len(box), 1, self._rates(box))).entries()[0]
 
-    def searched(self, step: Step, pieces: int) -> tuple[str, tuple[arb, arb] | None]:
+    def searched(self, step: ProvedStep, pieces: int) -> tuple[str, tuple[arb, arb] | None]:
         """Return whether a step crosses zero, and the piece of it where it does."""
         ends = [step.time * n / pieces for n in range(pieces + 1)]
         for begin, end in itertools.pairwise(ends):
@@ -104,7 +104,7 @@ class _Gap:
                 return "undecided", None
         return "never", None
 
-    def narrowed(self, step: Step, begin: arb, end: arb) -> tuple[arb, arb]:
+    def narrowed(self, step: ProvedStep, begin: arb, end: arb) -> tuple[arb, arb]:
         """Return times as close as can be told between which the function, which grows, is 0."""
         for _ in range(_BISECTIONS):
             middle = ((begin + end) / 2).mid()
@@ -117,7 +117,7 @@ class _Gap:
                 break
         return self._one_side(step, begin, middle, -1), self._one_side(step, end, middle, 1)
 
-    def _one_side(self, step: Step, far: arb, near: arb, sign: int) -> arb:
+    def _one_side(self, step: ProvedStep, far: arb, near: arb, sign: int) -> arb:
         """Return a time near another one at which the sign is proved."""
         for _ in range(_BISECTIONS):
             between = ((far + near) / 2).mid()

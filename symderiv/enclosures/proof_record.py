@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb
 
 from symderiv.enclosures.proved_run import EnclosedRun
-from symderiv.enclosures.proved_step import Region
+from symderiv.enclosures.proved_step import StateSet
 from symderiv.enclosures.tape import Tape
 from symderiv.precision.balls.working import working_bits
 
@@ -60,7 +60,7 @@ def _told(part: Any) -> Any:
     return str(part) if isinstance(part, Fraction) else part
 
 
-def _region(region: Region) -> dict[str, Any]:
+def _region(region: StateSet) -> dict[str, Any]:
     return {
         "centre": [_dyadic(x) for x in region.centre],
         "axes": [_dyadic(x) for x in region.axes.entries()],

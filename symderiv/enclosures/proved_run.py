@@ -15,7 +15,14 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 from scipy.linalg import expm
 
-from symderiv.enclosures.proved_step import Field, Region, Step, gradients, short, stepped
+from symderiv.enclosures.proved_step import (
+    ProvedStep,
+    StateSet,
+    VectorField,
+    gradients,
+    short,
+    stepped,
+)
 from symderiv.enclosures.tape import Tape
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
@@ -45,13 +52,13 @@ class EnclosedRun:
         tolerance: On the remainder of each step.
     """
 
-    steps: list[Step]
+    steps: list[ProvedStep]
     begins: list[arb]
     at: list[int]
     bits: int
     tolerance: arb
 
-    def region(self, place: int) -> Region:
+    def region(self, place: int) -> StateSet:
         """Return the set of states at the time asked for at a place."""
         step = self.at[place]
         return self.steps[0].begin if step < 0 else self.steps[step].end
@@ -125,9 +132,9 @@ def _followed(
 ) -> EnclosedRun:
     constants, rates = tape.compiled()
     given = constants()
-    field = Field(lambda state: rates(state, given), len(start))
-    region, now = Region.around([exactly(each) for each in start]), arb(0)
-    steps: list[Step] = []
+    field = VectorField(lambda state: rates(state, given), len(start))
+    region, now = StateSet.around([exactly(each) for each in start]), arb(0)
+    steps: list[ProvedStep] = []
     begins: list[arb] = []
     at: list[int] = []
     terms, longest = _TERMS_A_DIGIT * -math.log10(tolerance), arb("0.125")
@@ -149,7 +156,7 @@ def _followed(
     return EnclosedRun(steps, begins, at, bits, error)
 
 
-def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: Region) -> list[arb]:
+def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: StateSet) -> list[arb]:
     """Return functions over a set of states by their values at the centre and their gradients.
 
     Args:

@@ -23,7 +23,7 @@ from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["Field", "Region", "Step", "gradients", "short", "stepped"]
+__all__ = ["ProvedStep", "StateSet", "VectorField", "gradients", "short", "stepped"]
 
 _INFLATIONS, _HALVINGS = 12, 40
 _MOST_TERMS = 60
@@ -33,7 +33,7 @@ _TERMS_OF_EXPONENTIAL = 30
 
 
 @dataclass(frozen=True)
-class Field:
+class VectorField:
     """A vector field over balls.
 
     Attributes:
@@ -89,7 +89,7 @@ def _coefficient(series: arb_series | arb, place: int) -> arb:
 
 
 @dataclass(frozen=True)
-class Region:
+class StateSet:
     """All states ``c + A r`` with r in a box.
 
     Attributes:
@@ -103,7 +103,7 @@ class Region:
     box: list[arb]
 
     @classmethod
-    def around(cls, values: Sequence[arb]) -> Region:
+    def around(cls, values: Sequence[arb]) -> StateSet:
         """Return the box of some balls."""
         size = len(values)
         one = arb_mat(size, size, [int(n == m) for n in range(size) for m in range(size)])
@@ -121,7 +121,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProvedStep:
     """A proved step.
 
     Attributes:
@@ -134,8 +134,8 @@ class Step:
         slopes: The derivatives of the rates over the rough box.
     """
 
-    begin: Region
-    end: Region
+    begin: StateSet
+    end: StateSet
     time: arb
     outer: list[arb]
     rough: list[arb]
@@ -162,7 +162,7 @@ def short(time: arb) -> arb:
     return found
 
 
-def stepped(field: Field, begin: Region, longest: arb, tolerance: arb) -> Step:
+def stepped(field: VectorField, begin: StateSet, longest: arb, tolerance: arb) -> ProvedStep:
     """Return a proved step, as long as the error it adds stays below a tolerance.
 
     Args:
@@ -199,7 +199,9 @@ def _small(time: arb, tolerance: arb, order: int, last: list[arb]) -> bool:
     return order > 3 and bool(size * time**order < tolerance)
 
 
-def _rough_box(field: Field, hull: Sequence[arb], longest: arb) -> tuple[arb, list[arb], list[arb]]:
+def _rough_box(
+    field: VectorField, hull: Sequence[arb], longest: arb
+) -> tuple[arb, list[arb], list[arb]]:
     """Return a time, a box that Picard's operator over it maps into itself, and its image."""
     time = longest
     for _ in range(_HALVINGS):
@@ -226,13 +228,13 @@ def _moved(hull: Sequence[arb], time: arb, rates: Sequence[arb]) -> list[arb]:
 
 
 def _finished(
-    field: Field,
-    begin: Region,
+    field: VectorField,
+    begin: StateSet,
     time: arb,
     boxes: tuple[list[arb], list[arb]],
     columns: Columns,
     last: list[arb],
-) -> Step:
+) -> ProvedStep:
     outer, rough = boxes
     slopes = field.slopes(rough)
     moved = _exponential(slopes, time) * begin.axes
@@ -247,8 +249,8 @@ def _finished(
         one + other
         for one, other in zip(_applied(turned, begin.box), _applied(inverse, error), strict=True)
     ]
-    end = Region(centre, axes, [arb(0, (abs(x) * _SPARE).upper()) for x in box])
-    return Step(begin, end, time, outer, rough, columns, last, slopes)
+    end = StateSet(centre, axes, [arb(0, (abs(x) * _SPARE).upper()) for x in box])
+    return ProvedStep(begin, end, time, outer, rough, columns, last, slopes)
 
 
 def _orthogonal(moved: arb_mat, box: Sequence[arb]) -> arb_mat:

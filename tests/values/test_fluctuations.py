@@ -14,7 +14,7 @@ from scipy.special import erf
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError, RunWarning
 from symderiv.integrate.fluctuations.first_times import normal_points
-from symderiv.integrate.fluctuations.gaussian_run import Motion, gaussian_run
+from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion, gaussian_run
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation
@@ -148,10 +148,10 @@ def test_moments_of_a_linear_unit_are_those_by_hand() -> None:
         assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-14)
 
 
-def linear_motion(Q: float, R: float) -> Motion:
+def linear_motion(Q: float, R: float) -> GaussianMotion:
     """Return the flow of a linear unit by hand."""
     A = np.array([[-2 * ETA + ETA**2, 2 * ETA - 2 * ETA**2], [0.0, -ETA]])
-    return Motion(
+    return GaussianMotion(
         np.array([Q, R]),
         lambda s: linear_step(*s).mean,
         lambda s, direction: A @ direction,

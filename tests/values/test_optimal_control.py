@@ -13,7 +13,7 @@ from scipy.optimize import brentq, minimize
 import symderiv as sd
 from symderiv.api.results.protocols import controlled
 from symderiv.integrate.control.objectives import FinalError, IntegratedError, TimeToError
-from symderiv.integrate.control.searches import Search
+from symderiv.integrate.control.searches import ControlSearch
 
 NOISE, END = 0.5, 6.0
 
@@ -122,7 +122,7 @@ def test_gradients_are_those_of_differences_of_runs() -> None:
         near = brentq(lambda t: _cubic(times, errors, t) - level, crossed - 0.05, crossed + 0.05)
         return np.array([errors[-1], simpson(errors, x=times), near])
 
-    search = Search(flow, FinalError(), bounds, edges, lambda *_: None, halves=32)
+    search = ControlSearch(flow, FinalError(), bounds, edges, lambda *_: None, halves=32)
     path = search.run(values)
     errors = flow.errors(path.states)
     level = float(0.5 * (errors[-1] + errors[3 * 64]))

@@ -30,7 +30,7 @@ from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, con
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.contexts import numbers
 
-__all__ = ["Census", "Equations", "ProvedSpace", "census", "proved_spaces"]
+__all__ = ["BoxedEquations", "Census", "ProvedSpace", "census", "proved_spaces"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Census:
 
 
 @dataclass(frozen=True)
-class Equations:
+class BoxedEquations:
     """The rates of an invariant space, recorded, and what they need to know.
 
     Attributes:
@@ -76,7 +76,7 @@ class Equations:
     inverse: Floats
 
     @classmethod
-    def of(cls, states: SymmetricStates, exact: ExactFlow) -> Equations:
+    def of(cls, states: SymmetricStates, exact: ExactFlow) -> BoxedEquations:
         """Record the equations of a space.
 
         Raises:
@@ -88,7 +88,9 @@ class Equations:
             return cls._recorded(states, exact.module, {**constants, "v": state["v"]})
 
     @classmethod
-    def _recorded(cls, states: SymmetricStates, module: Any, known: Mapping[str, Any]) -> Equations:
+    def _recorded(
+        cls, states: SymmetricStates, module: Any, known: Mapping[str, Any]
+    ) -> BoxedEquations:
         recorder = Recorder()
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
         K, M, T = len(R), len(R[0]), known["T"]
@@ -199,7 +201,7 @@ def _sum(terms: Any) -> Any:
 
 
 def census(
-    equations: Equations, known: Sequence[Floats], largest: float, most: int = _MOST_BOXES
+    equations: BoxedEquations, known: Sequence[Floats], largest: float, most: int = _MOST_BOXES
 ) -> Census:
     """Return what is proved of the states of vectors with all Q_ii at most ``largest``.
 
@@ -328,7 +330,7 @@ def _contracted(
     return shift, around, solved
 
 
-def _around(equations: Equations, numbers: Floats) -> tuple[Floats, Floats] | None:
+def _around(equations: BoxedEquations, numbers: Floats) -> tuple[Floats, Floats] | None:
     """Return the largest box around a fixed point in which it is proved to be the only one."""
     for radius in _RADII:
         low, high = (numbers + sign * radius for sign in (-1, 1))
@@ -353,7 +355,7 @@ class ProvedSpace:
     points: list[int]
 
 
-def _holds(box: Floats, equations: Equations, values: Floats) -> bool:
+def _holds(box: Floats, equations: BoxedEquations, values: Floats) -> bool:
     found = equations.states.numbers(values, equations.inverse)
     return bool(np.all((found > box[:, 0] - 1e-9) & (found < box[:, 1] + 1e-9)))
 
@@ -386,7 +388,7 @@ def proved_spaces(
         ):
             continue
         states = SymmetricStates(flow, basis)
-        equations = Equations.of(states, exact)
+        equations = BoxedEquations.of(states, exact)
         inside = [v for each in points for v in flow.images(each.values) if states.holds(v)]
         known = [states.numbers(each, equations.inverse) for each in inside]
         apart = [

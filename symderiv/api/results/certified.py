@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.crossings import Crossing
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
-    from symderiv.enclosures.proved_step import Region
+    from symderiv.enclosures.proved_step import StateSet
     from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
@@ -268,7 +268,7 @@ def _record(
         }
 
 
-def _observed(tape: Any, regions: Sequence[Region]) -> list[list[arb]]:
+def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
     from symderiv.enclosures.proved_run import gradient_form
 
     constants, values = tape.compiled()

@@ -15,7 +15,7 @@ from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
 from symderiv.integrate.flows.tangents import tangent_function
-from symderiv.integrate.fluctuations.gaussian_run import Motion
+from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
@@ -92,7 +92,7 @@ class StudyFluctuations:
         return Packing.of(self.flow.layout, "state", K=state.K, M=state.M, L=state.L)
 
     @cached_property
-    def motion(self) -> Motion:
+    def motion(self) -> GaussianMotion:
         """The flow and the noise of its steps."""
         flow, rule = self.flow, PointRule(self._reading)
         evaluated, sizes = tangent_function(flow, ()), flow.sizes
@@ -113,7 +113,7 @@ class StudyFluctuations:
         spread = np.array([row for _, row, _ in self._coordinates]).T
         rates = slope_at(flow)
         self._check(noise(flow.begin, False).mean, rates(flow.begin)[kept])
-        return Motion(flow.begin, rates, product, noise, kept, spread)
+        return GaussianMotion(flow.begin, rates, product, noise, kept, spread)
 
     @staticmethod
     def _check(mean: np.ndarray, rates: np.ndarray) -> None:

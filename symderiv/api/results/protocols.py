@@ -24,7 +24,7 @@ from symderiv.integrate.control.objectives import (
     Objective,
     TimeToError,
 )
-from symderiv.integrate.control.searches import Found, Search
+from symderiv.integrate.control.searches import ControlFound, ControlSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +150,7 @@ def optimised(
     low, high = _bounds(bounds)
     flow = controlled(study, control, (low, high), initial)
     edges = np.linspace(0.0, float(study.alpha[-1]), pieces + 1)
-    search = Search(flow, asked, (low, high), edges, update).fine_enough()
+    search = ControlSearch(flow, asked, (low, high), edges, update).fine_enough()
     starts = search.starts(search.constant(), search.greedy())
     if not starts:
         raise InputError(
@@ -190,8 +190,8 @@ def _record(
     study: Study,
     control: str,
     objective: str,
-    search: Search,
-    found: tuple[Found, Found, Found],
+    search: ControlSearch,
+    found: tuple[ControlFound, ControlFound, ControlFound],
 ) -> dict[str, Any]:
     best, *others = found
     slopes = search.slopes(best)
@@ -221,7 +221,7 @@ def _record(
     return record
 
 
-def _listed(found: Found) -> dict[str, Any]:
+def _listed(found: ControlFound) -> dict[str, Any]:
     return {
         "values": found.values.tolist(),
         "objective": found.objective,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from symderiv.compiled_code.translation.ir_module import IrModule
-from symderiv.compiled_code.translation.ir_values import Number
+from symderiv.compiled_code.translation.ir_values import IrNumber
 from symderiv.compiled_code.translation.ir_writer import Writer
 from symderiv.compiled_code.translation.module_source import Source
 
@@ -31,7 +31,7 @@ class Body:
         self.writer = Writer(source.flags)
         self.gives_arrays = self.takes_memory = self.apart = False
 
-    def repeated(self, count: Number, body: Callable[[Number], None]) -> None:
+    def repeated(self, count: IrNumber, body: Callable[[IrNumber], None]) -> None:
         """Write a loop over 0, 1, ... below a count."""
         writer = self.writer
         before, head, inside, after = (
@@ -45,9 +45,9 @@ class Body:
         latch = writer.block("latch")
         writer.line(f"{index} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
         more = writer.made(f"icmp slt i64 {index}, {count.text}")
-        writer.branch(Number("b", more), inside, after)
+        writer.branch(IrNumber("b", more), inside, after)
         writer.go_to(inside)
-        body(Number("i", index))
+        body(IrNumber("i", index))
         writer.jump(latch)
         writer.go_to(latch)
         writer.line(f"{following} = add nsw i64 {index}, 1")

@@ -12,7 +12,7 @@ from symderiv.compiled_code.translation.ir_body import Body
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     Array,
-    Number,
+    IrNumber,
     UntranslatableError,
     Value,
     double_text,
@@ -73,8 +73,8 @@ def called_known(at: Body, function: Any, values: Sequence[Value], dtype: Any) -
     return special(at, numbers)
 
 
-def _number(value: Value) -> Number:
-    if not isinstance(value, Number):
+def _number(value: Value) -> IrNumber:
+    if not isinstance(value, IrNumber):
         raise UntranslatableError("an array or a tuple where a number is expected")
     return value
 
@@ -85,10 +85,10 @@ def _tuple(value: Value) -> tuple[Value, ...]:
     return value
 
 
-def _least(sign: str) -> Callable[[Body, Sequence[Number]], Number]:
+def _least(sign: str) -> Callable[[Body, Sequence[IrNumber]], IrNumber]:
     """Return Python's min or max: of equal numbers the first one."""
 
-    def chosen(at: Body, numbers: Sequence[Number]) -> Number:
+    def chosen(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
         writer, found = at.writer, numbers[0]
         for number in numbers[1:]:
             number, found = writer.alike(number, found)
@@ -102,7 +102,7 @@ def _least(sign: str) -> Callable[[Body, Sequence[Number]], Number]:
     return chosen
 
 
-def _absolute(at: Body, numbers: Sequence[Number]) -> Number:
+def _absolute(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     (number,) = numbers
     if number.kind == "f":
         return at.writer.called(at.module.declared("llvm.fabs.f64"), numbers)
@@ -110,48 +110,48 @@ def _absolute(at: Body, numbers: Sequence[Number]) -> Number:
     return at.writer.selected(less, at.writer.negative(number), number)
 
 
-def _as(kind: str) -> Callable[[Body, Sequence[Number]], Number]:
+def _as(kind: str) -> Callable[[Body, Sequence[IrNumber]], IrNumber]:
     return lambda at, numbers: at.writer.number(numbers[0], kind)
 
 
-def _copysign(at: Body, numbers: Sequence[Number]) -> Number:
+def _copysign(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.called(at.module.declared("llvm.copysign.f64", 2), numbers)
 
 
-def _power(at: Body, numbers: Sequence[Number]) -> Number:
+def _power(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     at.module.declared("llvm.pow.f64", 2)
     return at.writer.power(*numbers)
 
 
-def _is_nan(at: Body, numbers: Sequence[Number]) -> Number:
+def _is_nan(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("!=", numbers[0], numbers[0])
 
 
-def _is_infinite(at: Body, numbers: Sequence[Number]) -> Number:
+def _is_infinite(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("==", _absolute(at, numbers), known(math.inf))
 
 
-def _is_finite(at: Body, numbers: Sequence[Number]) -> Number:
+def _is_finite(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("<", _absolute(at, numbers), known(math.inf))
 
 
-def _frexp(at: Body, numbers: Sequence[Number]) -> tuple[Number, Number]:
+def _frexp(at: Body, numbers: Sequence[IrNumber]) -> tuple[IrNumber, IrNumber]:
     writer = at.writer
     place = writer.reserved("i32")
     value = writer.number(numbers[0], "f").text
     part = writer.made(f"call double @frexp(double {value}, ptr {place})")
     short = writer.made(f"load i32, ptr {place}")
-    return Number("f", part), Number("i", writer.made(f"sext i32 {short} to i64"))
+    return IrNumber("f", part), IrNumber("i", writer.made(f"sext i32 {short} to i64"))
 
 
-def _ldexp(at: Body, numbers: Sequence[Number]) -> Number:
+def _ldexp(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     writer = at.writer
     short = writer.made(f"trunc i64 {writer.number(numbers[1], 'i').text} to i32")
     value = writer.number(numbers[0], "f").text
-    return Number("f", writer.made(f"call double @ldexp(double {value}, i32 {short})"))
+    return IrNumber("f", writer.made(f"call double @ldexp(double {value}, i32 {short})"))
 
 
-_SPECIAL: dict[Any, Callable[[Body, Sequence[Number]], Value]] = {
+_SPECIAL: dict[Any, Callable[[Body, Sequence[IrNumber]], Value]] = {
     min: _least("<"),
     max: _least(">"),
     abs: _absolute,
@@ -174,7 +174,7 @@ _SPECIAL: dict[Any, Callable[[Body, Sequence[Number]], Value]] = {
 # arrays
 
 
-def new_array(at: Body, shape: tuple[Number, ...], item: str = "f") -> Array:
+def new_array(at: Body, shape: tuple[IrNumber, ...], item: str = "f") -> Array:
     """Return a new array: on the stack where its size is known and small."""
     writer, size = at.writer, known(1)
     for length in shape:
@@ -187,7 +187,7 @@ def new_array(at: Body, shape: tuple[Number, ...], item: str = "f") -> Array:
     return Array(item, data, shape)
 
 
-def _on_stack(at: Body, count: int, shape: tuple[Number, ...], item: str = "f") -> Array:
+def _on_stack(at: Body, count: int, shape: tuple[IrNumber, ...], item: str = "f") -> Array:
     """Return an array on the stack.
 
     It holds zeros: functions of many numbers at once also read what lies behind the last one, and
@@ -213,7 +213,7 @@ def _filled_anew(at: Body, function: Any, values: Sequence[Value], dtype: Any) -
     return array
 
 
-def filled(at: Body, array: Array, value: Number) -> None:
+def filled(at: Body, array: Array, value: IrNumber) -> None:
     """Write one number to all places of an array."""
     if array.steps is not None:
         raise UntranslatableError("numbers that are written to a part of an array's columns")
@@ -224,7 +224,7 @@ def filled(at: Body, array: Array, value: Number) -> None:
         writer.line(f"call void @llvm.memset.p0.i64(ptr {array.data}, i8 0, i64 {count}, i1 false)")
         return
 
-    def write(place: Number) -> None:
+    def write(place: IrNumber) -> None:
         where = writer.moved(array, place)
         writer.line(f"store {LLVM[array.item]} {value.text}, ptr {where}")
 
@@ -244,7 +244,7 @@ def copied(at: Body, array: Array) -> Array:
         raise UntranslatableError("a copy of a part of an array's columns")
     word = LLVM[array.item]
 
-    def write(place: Number) -> None:
+    def write(place: IrNumber) -> None:
         found = writer.made(f"load {word}, ptr {writer.place(array, [place])}")
         writer.line(f"store {word} {found}, ptr {writer.moved(made, place)}")
 
@@ -281,7 +281,7 @@ def _inverse_roots(at: Body, values: Sequence[Value]) -> None:
     eights = writer.arithmetic("//", writer.arithmetic("+", _number(count), known(7)), known(8))
     ones = ", ".join([f"double {double_text(1.0)}"] * 8)
 
-    def write(place: Number) -> None:
+    def write(place: IrNumber) -> None:
         where = writer.moved(array, writer.arithmetic("*", place, known(8)))
         numbers = writer.made(f"load {_EIGHT}, ptr {where}, align 8")
         roots = writer.made(f"call contract {_EIGHT} @llvm.sqrt.v8f64({_EIGHT} {numbers})")

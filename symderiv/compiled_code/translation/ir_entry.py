@@ -15,15 +15,15 @@ from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     Array,
+    IrNumber,
     Kind,
-    Number,
     UntranslatableError,
     Value,
     texts,
 )
 from symderiv.compiled_code.translation.module_source import Source
 
-__all__ = ["Entry", "add_entry"]
+__all__ = ["IrEntry", "add_entry"]
 
 _ITEMS = {"<f8": "f", "<i8": "i"}
 _NUMBERS = {"double": "f", "int64": "i"}
@@ -32,7 +32,7 @@ _DATA = 4  # the place of the address in it
 
 
 @dataclass(frozen=True)
-class Entry:
+class IrEntry:
     """How a translated function is called.
 
     Attributes:
@@ -50,13 +50,13 @@ class Entry:
     messages: list[str]
 
 
-def add_entry(module: IrModule, source: Source, symbol: str, arguments: Sequence[Any]) -> Entry:
+def add_entry(module: IrModule, source: Source, symbol: str, arguments: Sequence[Any]) -> IrEntry:
     """Add a function that others call from outside.
 
     Raises:
         UntranslatableError: The function is not of the language.
     """
-    found: list[Entry] = []
+    found: list[IrEntry] = []
 
     def write(statements: Statements) -> tuple[str, Kind | None]:
         statements.raises = True
@@ -87,7 +87,7 @@ def add_entry(module: IrModule, source: Source, symbol: str, arguments: Sequence
         text = writer.text().replace("start:\n", f"start:\n{begin}", 1)
         tuples = any(isinstance(each, list) for each in arguments)
         for_c = "" if tuples else f"{symbol}_c"
-        found[:] = [Entry(symbol, for_c, list(arguments), returns, statements.messages)]
+        found[:] = [IrEntry(symbol, for_c, list(arguments), returns, statements.messages)]
         return f"define i32 @{symbol}({head}) {{\n{text}\n}}", statements.returns
 
     text, _ = written(module, source, write)
@@ -107,11 +107,11 @@ def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Val
         first = len(words)
         if kind in _NUMBERS:
             words.append(LLVM[_NUMBERS[kind]])
-            return Number(_NUMBERS[kind], f"%a{first}")
+            return IrNumber(_NUMBERS[kind], f"%a{first}")
         item, _, axes = kind.partition(" ")
         words.extend([*_ARRAY_HEAD, *["i64"] * (2 * int(axes))])
         lengths = range(first + len(_ARRAY_HEAD), first + len(_ARRAY_HEAD) + int(axes))
-        shape = tuple(Number("i", f"%a{n}") for n in lengths)
+        shape = tuple(IrNumber("i", f"%a{n}") for n in lengths)
         return Array(_ITEMS[item], f"%a{first + _DATA}", shape)
 
     values = [value_of(kind) for kind in arguments]
@@ -129,7 +129,7 @@ def _apart(source: Source, arguments: Sequence[Any]) -> list[int]:
     return found
 
 
-def _for_c(entry: Entry) -> str:
+def _for_c(entry: IrEntry) -> str:
     """Return the same function as C calls it: arrays are structures, and nothing is returned."""
     heads: list[str] = []
     lines: list[str] = []

@@ -16,8 +16,8 @@ from symderiv.compiled_code.translation.ir_module import IrModule, result_type
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     Array,
+    IrNumber,
     Kind,
-    Number,
     UntranslatableError,
     Value,
     built,
@@ -29,7 +29,7 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FromRuntime, Source
 
-__all__ = ["Expressions", "Slot"]
+__all__ = ["Expressions", "IrSlot"]
 
 _SIGNS: dict[type, str] = {
     ast.Add: "+",
@@ -51,7 +51,7 @@ _SIGNS: dict[type, str] = {
 
 
 @dataclass(frozen=True)
-class Slot:
+class IrSlot:
     """A variable in memory: its kind, and the places of its words."""
 
     kind: Kind
@@ -68,7 +68,7 @@ class Expressions(Body):
 
     def __init__(self, module: IrModule, source: Source) -> None:
         super().__init__(module, source)
-        self.variables: dict[str, Value | Slot] = {}
+        self.variables: dict[str, Value | IrSlot] = {}
 
     def value(self, node: ast.expr) -> Value:
         """Return the value of an expression.
@@ -77,18 +77,18 @@ class Expressions(Body):
             UntranslatableError: It is not of the language.
         """
         found = self._any(node)
-        if isinstance(found, (Number, Array, tuple)):
+        if isinstance(found, (IrNumber, Array, tuple)):
             return found
         raise UntranslatableError(f"{ast.unparse(node)} as a value")
 
-    def number(self, node: ast.expr) -> Number:
+    def number(self, node: ast.expr) -> IrNumber:
         """Return the value of an expression that is a number."""
         found = self.value(node)
-        if not isinstance(found, Number):
+        if not isinstance(found, IrNumber):
             raise UntranslatableError(f"{ast.unparse(node)} where a number is expected")
         return found
 
-    def condition(self, node: ast.expr) -> Number:
+    def condition(self, node: ast.expr) -> IrNumber:
         """Return whether an expression is true."""
         return self.writer.number(self.number(node), "b")
 
@@ -98,14 +98,14 @@ class Expressions(Body):
             raise UntranslatableError(f"{ast.unparse(node)}, {type(node).__name__}")
         return how(node)
 
-    def _constant(self, node: ast.Constant) -> Number:
+    def _constant(self, node: ast.Constant) -> IrNumber:
         if not isinstance(node.value, (bool, int, float)):
             raise UntranslatableError(f"{node.value!r}")
         return known(node.value)
 
     def _name(self, node: ast.Name) -> Any:
         found = self.variables.get(node.id)
-        if isinstance(found, Slot):
+        if isinstance(found, IrSlot):
             return self.writer.loaded(found.kind, found.places)
         if found is not None:
             return found
@@ -153,56 +153,56 @@ class Expressions(Body):
 
     def _binop(self, node: ast.BinOp) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        if isinstance(node.op, ast.Pow) and isinstance(left, Number):
-            assert isinstance(right, Number)
+        if isinstance(node.op, ast.Pow) and isinstance(left, IrNumber):
+            assert isinstance(right, IrNumber)
             self.module.declared("llvm.pow.f64", 2)
             return self.writer.power(left, right)
         sign = _SIGNS.get(type(node.op))
         if sign is None:
             raise UntranslatableError(ast.unparse(node))
-        if isinstance(left, Number) and isinstance(right, Number):
+        if isinstance(left, IrNumber) and isinstance(right, IrNumber):
             return self.writer.arithmetic(sign, left, right)
-        if isinstance(left, Number) and isinstance(right, Array) and sign == "*":
+        if isinstance(left, IrNumber) and isinstance(right, Array) and sign == "*":
             return self._scaled(left, right)
         raise UntranslatableError(ast.unparse(node))
 
-    def _scaled(self, number: Number, array: Array) -> Array:
+    def _scaled(self, number: IrNumber, array: Array) -> Array:
         """Return a number times an array of one axis."""
         if len(array.shape) != 1 or array.item != "f":
             raise UntranslatableError("a number times an array of several axes")
         writer = self.writer
         made = new_array(self, array.shape)
 
-        def write(place: Number) -> None:
+        def write(place: IrNumber) -> None:
             found = writer.made(f"load double, ptr {writer.place(array, [place])}")
-            product = writer.arithmetic("*", number, Number("f", found))
+            product = writer.arithmetic("*", number, IrNumber("f", found))
             writer.line(f"store double {product.text}, ptr {writer.moved(made, place)}")
 
         self.repeated(array.shape[0], write)
         return made
 
-    def _unaryop(self, node: ast.UnaryOp) -> Number:
+    def _unaryop(self, node: ast.UnaryOp) -> IrNumber:
         if isinstance(node.op, ast.Not):
             return self.writer.inverted(self.number(node.operand))
         if isinstance(node.op, ast.USub):
             return self.writer.negative(self.number(node.operand))
         raise UntranslatableError(ast.unparse(node))
 
-    def _compare(self, node: ast.Compare) -> Number:
+    def _compare(self, node: ast.Compare) -> IrNumber:
         numbers = [self.number(each) for each in (node.left, *node.comparators)]
-        found: Number | None = None
+        found: IrNumber | None = None
         for operation, left, right in zip(node.ops, numbers[:-1], numbers[1:], strict=True):
             sign = _SIGNS.get(type(operation))
             if sign is None:
                 raise UntranslatableError(ast.unparse(node))
             here = self.writer.compared(sign, left, right)
             if found is not None:
-                here = Number("b", self.writer.made(f"and i1 {found.text}, {here.text}"))
+                here = IrNumber("b", self.writer.made(f"and i1 {found.text}, {here.text}"))
             found = here
         assert found is not None
         return found
 
-    def _boolop(self, node: ast.BoolOp) -> Number:
+    def _boolop(self, node: ast.BoolOp) -> IrNumber:
         """Return truth values only; later ones are looked at where earlier ones leave it open."""
         all_of = isinstance(node.op, ast.And)
         first = self.condition(node.values[0])
@@ -219,7 +219,7 @@ class Expressions(Body):
             self.writer.jump(done)
             self.writer.go_to(done)
             merged = self.writer.merged((known(not all_of), decided), (second, ended), "b")
-            assert isinstance(merged, Number)
+            assert isinstance(merged, IrNumber)
             first = merged
         return first
 
@@ -253,16 +253,16 @@ class Expressions(Body):
         place = self.place(base, node.slice)
         if isinstance(place, str):
             word = LLVM[base.item]
-            return Number(base.item, self.writer.made(f"load {word}, ptr {place}"))
+            return IrNumber(base.item, self.writer.made(f"load {word}, ptr {place}"))
         return place
 
-    def _entry(self, base: tuple[Value, ...], index: Number) -> Value:
+    def _entry(self, base: tuple[Value, ...], index: IrNumber) -> Value:
         """Return an entry of a tuple; where the index is not known all must be of one kind."""
         if index.constant is not None:
             return base[int(index.constant)]
         if not base or len({kind_of(each) for each in base}) != 1:
             raise UntranslatableError("an index of a tuple that is not known beforehand")
-        numbers = [each for each in base if isinstance(each, Number)]
+        numbers = [each for each in base if isinstance(each, IrNumber)]
         if len(numbers) != len(base):
             raise UntranslatableError("an index of a tuple of arrays")
         kind, constants = numbers[0].kind, [each.constant for each in numbers]
@@ -275,7 +275,7 @@ class Expressions(Body):
                 where = self.writer.moved(array, known(n))
                 self.writer.line(f"store {LLVM[kind]} {number.text}, ptr {where}")
         where = self.writer.place(array, [index])
-        return Number(kind, self.writer.made(f"load {LLVM[kind]}, ptr {where}"))
+        return IrNumber(kind, self.writer.made(f"load {LLVM[kind]}, ptr {where}"))
 
     def place(self, base: Array, index: ast.expr) -> str | Array:
         """Return the address of a number of an array, or a part of the array."""
@@ -288,8 +288,8 @@ class Expressions(Body):
         """Return a view: some indices given, some axes from one place to another."""
         writer, steps = self.writer, self.writer.steps_of(base)
         origin = known(0)
-        shape: list[Number] = []
-        kept: list[Number] = []
+        shape: list[IrNumber] = []
+        kept: list[IrNumber] = []
         contiguous = base.steps is None
         for axis, (length, step) in enumerate(zip(base.shape, steps, strict=True)):
             node = nodes[axis] if axis < len(nodes) else ast.Slice()
@@ -308,7 +308,7 @@ class Expressions(Body):
                 if begin.constant is not None and begin.constant < 0:
                     begin = writer.arithmetic("+", length, begin)
             if begin.kind == "u":
-                begin = Number("i", begin.text)
+                begin = IrNumber("i", begin.text)
             origin = writer.arithmetic("+", origin, writer.arithmetic("*", begin, step))
         data = writer.moved(base, origin) if origin.constant != 0 else base.data
         return Array(base.item, data, tuple(shape), None if contiguous else tuple(kept))

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symderiv.compiled_code.translation.ir_calls import filled
-from symderiv.compiled_code.translation.ir_expressions import Expressions, Slot
+from symderiv.compiled_code.translation.ir_expressions import Expressions, IrSlot
 from symderiv.compiled_code.translation.ir_module import IrModule, result_type
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     Array,
+    IrNumber,
     Kind,
-    Number,
     UntranslatableError,
     Value,
     built,
@@ -111,14 +111,14 @@ class Statements(Expressions):
             if not isinstance(base, Array) or not isinstance(place, str):
                 raise UntranslatableError(ast.unparse(node))
             word = LLVM[base.item]
-            before = Number(base.item, self.writer.made(f"load {word}, ptr {place}"))
+            before = IrNumber(base.item, self.writer.made(f"load {word}, ptr {place}"))
             self._write(base.item, place, self._changed(node.op, before, self.number(node.value)))
             return
         assert isinstance(node.target, ast.Name)
         before = self.number(ast.Name(node.target.id, ast.Load()))
         self._assigned(node.target.id, self._changed(node.op, before, self.number(node.value)))
 
-    def _changed(self, operation: ast.operator, before: Number, by: Number) -> Number:
+    def _changed(self, operation: ast.operator, before: IrNumber, by: IrNumber) -> IrNumber:
         signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
         if type(operation) not in signs:
             raise UntranslatableError(f"the operation {type(operation).__name__} in place")
@@ -139,7 +139,7 @@ class Statements(Expressions):
 
     def _put_into(self, target: ast.Subscript, value: Value) -> None:
         base = self.value(target.value)
-        if not isinstance(base, Array) or not isinstance(value, Number):
+        if not isinstance(base, Array) or not isinstance(value, IrNumber):
             raise UntranslatableError(ast.unparse(target))
         place = self.place(base, target.slice)
         if isinstance(place, str):
@@ -147,7 +147,7 @@ class Statements(Expressions):
         else:
             filled(self, place, value)
 
-    def _write(self, item: str, place: str, value: Number) -> None:
+    def _write(self, item: str, place: str, value: IrNumber) -> None:
         text = self.writer.number(value, item).text
         self.writer.line(f"store {LLVM[item]} {text}, ptr {place}")
 
@@ -158,10 +158,10 @@ class Statements(Expressions):
             self.variables[name] = value
             return
         slot = self.variables.get(name)
-        if not isinstance(slot, Slot):
+        if not isinstance(slot, IrSlot):
             kind = joined(kind_of(value), self._wider.get(name, kind_of(value)))
             places = tuple(self.writer.reserved(word) for word in leaves(kind))
-            slot = self.variables[name] = Slot(kind, places)
+            slot = self.variables[name] = IrSlot(kind, places)
         self.writer.stored(self._as_kind(value, slot.kind, name), slot.places)
 
     def _as_kind(self, value: Value, kind: Kind, name: str) -> Value:
@@ -211,7 +211,7 @@ class Statements(Expressions):
         )
         writer.jump(head)
         writer.go_to(head)
-        here = Number(kind, writer.made(f"load i64, ptr {counter}"))
+        here = IrNumber(kind, writer.made(f"load i64, ptr {counter}"))
         down = step.constant is not None and step.constant < 0
         writer.branch(writer.compared(">" if down else "<", here, end), inside, after)
         writer.go_to(inside)
@@ -224,12 +224,12 @@ class Statements(Expressions):
         self._depth -= 1
         writer.jump(latch)
         writer.go_to(latch)
-        now = Number(kind, writer.made(f"load i64, ptr {counter}"))
+        now = IrNumber(kind, writer.made(f"load i64, ptr {counter}"))
         writer.line(f"store i64 {writer.arithmetic('+', now, step).text}, ptr {counter}")
         writer.jump(head)
         writer.go_to(after)
 
-    def _range(self, node: ast.For) -> tuple[Number, Number, Number]:
+    def _range(self, node: ast.For) -> tuple[IrNumber, IrNumber, IrNumber]:
         """Return begin, end and step of a loop."""
         call = node.iter
         if node.orelse or not isinstance(call, ast.Call) or not isinstance(node.target, ast.Name):

@@ -10,7 +10,7 @@ from typing import Any
 __all__ = [
     "LLVM",
     "Array",
-    "Number",
+    "IrNumber",
     "UntranslatableError",
     "Value",
     "built",
@@ -31,7 +31,7 @@ class UntranslatableError(Exception):
 
 
 @dataclass(frozen=True)
-class Number:
+class IrNumber:
     """A number: its kind, what LLVM calls it, and its value where that is known beforehand."""
 
     kind: str
@@ -52,11 +52,11 @@ class Array:
 
     item: str
     data: str
-    shape: tuple[Number, ...]
-    steps: tuple[Number, ...] | None = None
+    shape: tuple[IrNumber, ...]
+    steps: tuple[IrNumber, ...] | None = None
 
 
-Value = Number | Array | tuple["Value", ...]
+Value = IrNumber | Array | tuple["Value", ...]
 """Tuples are Python's."""
 
 Kind = Any
@@ -68,18 +68,18 @@ def double_text(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-def known(value: float | int | bool) -> Number:
+def known(value: float | int | bool) -> IrNumber:
     """Return a number that is known beforehand."""
     if isinstance(value, bool):
-        return Number("b", "true" if value else "false", value)
+        return IrNumber("b", "true" if value else "false", value)
     if isinstance(value, int):
-        return Number("i", str(value), value)
-    return Number("f", double_text(value), float(value))
+        return IrNumber("i", str(value), value)
+    return IrNumber("f", double_text(value), float(value))
 
 
 def kind_of(value: Value) -> Kind:
     """Return the kind of a value."""
-    if isinstance(value, Number):
+    if isinstance(value, IrNumber):
         return value.kind
     if isinstance(value, Array):
         return ("array", value.item, len(value.shape), value.steps is None)
@@ -97,7 +97,7 @@ def leaves(kind: Kind) -> list[str]:
 
 def texts(value: Value) -> list[str]:
     """Return the words of a value, in the order of :func:`leaves`."""
-    if isinstance(value, Number):
+    if isinstance(value, IrNumber):
         return [value.text]
     if isinstance(value, Array):
         return [value.data, *(n.text for n in (*value.shape, *(value.steps or ())))]
@@ -111,12 +111,12 @@ def built(kind: Kind, words: Sequence[str]) -> Value:
 
 def _built(kind: Kind, words: Iterator[str]) -> Value:
     if isinstance(kind, str):
-        return Number(kind, next(words))
+        return IrNumber(kind, next(words))
     if kind[0] == "array":
         _, item, axes, contiguous = kind
         data = next(words)
-        shape = tuple(Number("i", next(words)) for _ in range(axes))
-        steps = None if contiguous else tuple(Number("i", next(words)) for _ in range(axes))
+        shape = tuple(IrNumber("i", next(words)) for _ in range(axes))
+        steps = None if contiguous else tuple(IrNumber("i", next(words)) for _ in range(axes))
         return Array(item, data, shape, steps)
     return tuple(_built(each, words) for each in kind[1])
 

@@ -10,8 +10,8 @@ from typing import Any
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     Array,
+    IrNumber,
     Kind,
-    Number,
     UntranslatableError,
     Value,
     built,
@@ -102,7 +102,7 @@ class Writer:
         """End the block with a jump."""
         self.end(f"br label %{block}")
 
-    def branch(self, condition: Number, yes: str, no: str) -> None:
+    def branch(self, condition: IrNumber, yes: str, no: str) -> None:
         """End the block with a choice."""
         self.end(f"br i1 {condition.text}, label %{yes}, label %{no}")
 
@@ -141,7 +141,7 @@ class Writer:
         found = kind_of(value)
         if found == kind:
             return value
-        if isinstance(value, Number) and isinstance(kind, str):
+        if isinstance(value, IrNumber) and isinstance(kind, str):
             return self.number(value, kind)
         if isinstance(value, Array):
             return Array(value.item, value.data, value.shape, self.steps_of(value))
@@ -150,7 +150,7 @@ class Writer:
             return tuple(self.converted(each, wanted) for each, wanted in pairs)
         raise UntranslatableError(f"{found} in place of {kind}")
 
-    def number(self, value: Number, kind: str) -> Number:
+    def number(self, value: IrNumber, kind: str) -> IrNumber:
         """Return a number as one of another kind, as Python's float, int and bool do."""
         if value.kind == kind:
             return value
@@ -158,7 +158,7 @@ class Writer:
             if kind == "f":
                 return known(float(value.constant))
             if kind == "u":
-                return Number("u", value.text, int(value.constant))
+                return IrNumber("u", value.text, int(value.constant))
             if kind == "i":
                 return known(int(value.constant))
             return known(bool(value.constant))
@@ -166,16 +166,16 @@ class Writer:
         if kind == "b":
             return self.compared("!=", value, self.number(known(0), value.kind))
         if value.kind == "f":
-            return Number(kind, self.made(f"fptosi double {value.text} to i64"))
+            return IrNumber(kind, self.made(f"fptosi double {value.text} to i64"))
         if value.kind == "b":
             how = "uitofp" if kind == "f" else "zext"
-            return Number(kind, self.made(f"{how} i1 {value.text} to {new}"))
+            return IrNumber(kind, self.made(f"{how} i1 {value.text} to {new}"))
         if kind == "f":
             how = "uitofp" if value.kind == "u" else "sitofp"
-            return Number(kind, self.made(f"{how} {old} {value.text} to double"))
-        return Number(kind, value.text)
+            return IrNumber(kind, self.made(f"{how} {old} {value.text} to double"))
+        return IrNumber(kind, value.text)
 
-    def alike(self, one: Number, other: Number) -> tuple[Number, Number]:
+    def alike(self, one: IrNumber, other: IrNumber) -> tuple[IrNumber, IrNumber]:
         """Return two numbers as numbers of one kind."""
         kinds = {one.kind, other.kind}
         if "f" in kinds:
@@ -188,7 +188,7 @@ class Writer:
             wanted = "i" if kinds != {"b"} else "b"
         return self.number(one, wanted), self.number(other, wanted)
 
-    def arithmetic(self, sign: str, one: Number, other: Number) -> Number:
+    def arithmetic(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
         """Return the result of an operation of Python's."""
         if sign == "/":
             one, other = self.number(one, "f"), self.number(other, "f")
@@ -199,25 +199,25 @@ class Writer:
         both = one.constant is not None and other.constant is not None
         if both and ((sign in _KNOWN and one.kind != "f") or (one.kind == "f" and sign in "+-*")):
             found = known(_KNOWN[sign](one.constant, other.constant))
-            return Number("u", found.text, found.constant) if one.kind == "u" else found
+            return IrNumber("u", found.text, found.constant) if one.kind == "u" else found
         if both and sign == "/" and other.constant:
             return known(one.constant / other.constant)
         if one.kind == "f":
             if sign not in _FLOATS:
                 raise UntranslatableError(f"{sign} of doubles")
             made = self.made(f"{_FLOATS[sign]} {self.flags}double {one.text}, {other.text}")
-            return Number("f", made)
+            return IrNumber("f", made)
         if sign in ("//", "%"):
             return self._divided(sign, one, other)
         how = "lshr" if sign == ">>" and one.kind == "u" else _INTEGERS[sign]
         exact = " nsw" if sign in "+-*" and one.kind == "i" else ""
-        return Number(one.kind, self.made(f"{how}{exact} i64 {one.text}, {other.text}"))
+        return IrNumber(one.kind, self.made(f"{how}{exact} i64 {one.text}, {other.text}"))
 
-    def _divided(self, sign: str, one: Number, other: Number) -> Number:
+    def _divided(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
         """Return quotient or remainder, rounded down."""
         if one.kind == "u":
             how = "udiv" if sign == "//" else "urem"
-            return Number("u", self.made(f"{how} i64 {one.text}, {other.text}"))
+            return IrNumber("u", self.made(f"{how} i64 {one.text}, {other.text}"))
         rest = self.made(f"srem i64 {one.text}, {other.text}")
         signs = self.made(f"xor i64 {rest}, {other.text}")
         apart = self.made(f"icmp slt i64 {signs}, 0")
@@ -225,12 +225,12 @@ class Writer:
         wrong = self.made(f"and i1 {apart}, {some}")
         if sign == "%":
             more = self.made(f"select i1 {wrong}, i64 {other.text}, i64 0")
-            return Number("i", self.made(f"add i64 {rest}, {more}"))
+            return IrNumber("i", self.made(f"add i64 {rest}, {more}"))
         quotient = self.made(f"sdiv i64 {one.text}, {other.text}")
         less = self.made(f"sext i1 {wrong} to i64")
-        return Number("i", self.made(f"add i64 {quotient}, {less}"))
+        return IrNumber("i", self.made(f"add i64 {quotient}, {less}"))
 
-    def compared(self, sign: str, one: Number, other: Number) -> Number:
+    def compared(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
         """Return whether two numbers are in a relation."""
         one, other = self.alike(one, other)
         if one.constant is not None and other.constant is not None:
@@ -241,24 +241,24 @@ class Writer:
             signed = "" if sign in ("==", "!=") else "u" if one.kind == "u" else "s"
             how = f"{signed}{_COMPARED[sign]}"
             made = self.made(f"icmp {how} {LLVM[one.kind]} {one.text}, {other.text}")
-        return Number("b", made)
+        return IrNumber("b", made)
 
-    def negative(self, value: Number) -> Number:
+    def negative(self, value: IrNumber) -> IrNumber:
         """Return a number with the other sign."""
         if value.constant is not None:
             return known(-value.constant)
         if value.kind == "f":
-            return Number("f", self.made(f"fneg {self.flags}double {value.text}"))
+            return IrNumber("f", self.made(f"fneg {self.flags}double {value.text}"))
         return self.arithmetic("-", known(0), value)
 
-    def inverted(self, value: Number) -> Number:
+    def inverted(self, value: IrNumber) -> IrNumber:
         """Return the other truth value."""
         value = self.number(value, "b")
         if value.constant is not None:
             return known(not value.constant)
-        return Number("b", self.made(f"xor i1 {value.text}, true"))
+        return IrNumber("b", self.made(f"xor i1 {value.text}, true"))
 
-    def power(self, base: Number, exponent: Number) -> Number:
+    def power(self, base: IrNumber, exponent: IrNumber) -> IrNumber:
         """Return a power, by multiplications where the exponent is an integer that is known."""
         count = exponent.constant
         if isinstance(count, int):
@@ -279,17 +279,17 @@ class Writer:
         both = self.number(base, "f"), self.number(exponent, "f")
         return self.called("llvm.pow.f64", both)
 
-    def selected(self, condition: Number, yes: Number, no: Number) -> Number:
+    def selected(self, condition: IrNumber, yes: IrNumber, no: IrNumber) -> IrNumber:
         """Return one of two numbers."""
         yes, no = self.alike(yes, no)
         word = LLVM[yes.kind]
         chosen = f"select i1 {condition.text}, {word} {yes.text}, {word} {no.text}"
-        return Number(yes.kind, self.made(chosen))
+        return IrNumber(yes.kind, self.made(chosen))
 
-    def called(self, function: str, values: Iterable[Number]) -> Number:
+    def called(self, function: str, values: Iterable[IrNumber]) -> IrNumber:
         """Return what a function of doubles gives, LLVM's or that of the C library."""
         given = ", ".join(f"double {self.number(value, 'f').text}" for value in values)
-        return Number("f", self.made(f"call {self.flags}double @{function}({given})"))
+        return IrNumber("f", self.made(f"call {self.flags}double @{function}({given})"))
 
     # values in memory
 
@@ -314,7 +314,7 @@ class Writer:
 
     # arrays
 
-    def steps_of(self, array: Array) -> tuple[Number, ...]:
+    def steps_of(self, array: Array) -> tuple[IrNumber, ...]:
         """Return from one number to the next along each axis, in numbers."""
         if array.steps is not None:
             return array.steps
@@ -323,25 +323,25 @@ class Writer:
             steps.insert(0, self.arithmetic("*", steps[0], length))
         return tuple(steps)
 
-    def place(self, array: Array, indices: Iterable[Number]) -> str:
+    def place(self, array: Array, indices: Iterable[IrNumber]) -> str:
         """Return the address of a number of an array."""
-        where: Number | None = None
+        where: IrNumber | None = None
         for index, length, step in zip(indices, array.shape, self.steps_of(array), strict=False):
             if index.constant is not None and index.constant < 0:
                 index = self.arithmetic("+", length, index)
             if index.kind == "u":
-                index = Number("i", index.text, index.constant)
+                index = IrNumber("i", index.text, index.constant)
             part = self.arithmetic("*", index, step) if step.constant != 1 else index
             where = part if where is None else self.arithmetic("+", where, part)
         assert where is not None
         return self.moved(array, where)
 
-    def moved(self, array: Array, offset: Number) -> str:
+    def moved(self, array: Array, offset: IrNumber) -> str:
         """Return the address so many numbers behind the first one."""
         word = LLVM[array.item]
         return self.made(f"getelementptr inbounds {word}, ptr {array.data}, i64 {offset.text}")
 
-    def size_of(self, array: Array) -> Number:
+    def size_of(self, array: Array) -> IrNumber:
         """Return how many numbers an array has."""
         size = known(1)
         for length in array.shape:

@@ -26,7 +26,7 @@ from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import moving_packing, tangent_function
 from symderiv.integrate.steppers.walk import DONE
 
-__all__ = ["ControlledFlow", "Path", "Steps"]
+__all__ = ["ControlSteps", "ControlledFlow", "Path"]
 
 _TABLE = numba.types.float64[:, ::1]
 _STAGES = numba.types.float64[:, :, ::1]
@@ -36,7 +36,7 @@ _BACKWARD = numba.types.void(
 )
 
 
-class Steps(NamedTuple):
+class ControlSteps(NamedTuple):
     """Steps in time: lengths (S,), and the number of the piece that each lies in (S,)."""
 
     lengths: np.ndarray
@@ -59,7 +59,7 @@ class Path(NamedTuple):
     """
 
     values: np.ndarray
-    steps: Steps
+    steps: ControlSteps
     stages: np.ndarray
 
     @property
@@ -81,7 +81,7 @@ class ControlledFlow:
     base: np.ndarray
     change: np.ndarray
 
-    def run(self, values: np.ndarray, steps: Steps, begin: np.ndarray | None = None) -> Path:
+    def run(self, values: np.ndarray, steps: ControlSteps, begin: np.ndarray | None = None) -> Path:
         """Return the run with a control, from the begin of the flow or elsewhere."""
         start = self.flow.begin if begin is None else begin
         stages = np.empty((steps.lengths.size + 1, 4, start.size))

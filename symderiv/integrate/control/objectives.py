@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from symderiv.integrate.control.controlled_flow import ControlledFlow, Path, Steps
+from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSteps, Path
 
 __all__ = ["FinalError", "IntegratedError", "Objective", "TimeToError"]
 
@@ -91,7 +91,7 @@ class TimeToError(NamedTuple):
         piece = path.steps.pieces[row : row + 1]
 
         def ended(length: float) -> Path:
-            one = Steps(np.array([length]), piece)
+            one = ControlSteps(np.array([length]), piece)
             return flow.run(path.values, one, path.states[row])
 
         def above(length: float) -> float:
@@ -100,7 +100,7 @@ class TimeToError(NamedTuple):
         length = float(brentq(above, 0.0, path.steps.lengths[row], xtol=1e-15, rtol=1e-14))
         lengths = np.append(path.steps.lengths[:row], length)
         stages = np.concatenate([path.stages[:row], ended(length).stages])
-        return Path(path.values, Steps(lengths, path.steps.pieces[: row + 1]), stages)
+        return Path(path.values, ControlSteps(lengths, path.steps.pieces[: row + 1]), stages)
 
 
 def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ def _last(flow: ControlledFlow, path: Path, factor: float) -> np.ndarray:
     return found
 
 
-def _simpson(steps: Steps) -> np.ndarray:
+def _simpson(steps: ControlSteps) -> np.ndarray:
     """Return the weights of the ends of steps, of which two and two are equally long."""
     found = np.zeros(steps.lengths.size + 1)
     h = steps.lengths[::2] / 3.0

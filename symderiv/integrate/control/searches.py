@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.control.controlled_flow import ControlledFlow, Path, Steps
+from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSteps, Path
 from symderiv.integrate.control.objectives import Objective
 
-__all__ = ["Arc", "Found", "Search"]
+__all__ = ["Arc", "ControlFound", "ControlSearch"]
 
 _TRIED = 33
 # of the logarithm of an objective that is infinite; line searches then take shorter steps
@@ -30,7 +30,7 @@ _STILL = 1e-6
 
 
 @dataclass(frozen=True)
-class Found:
+class ControlFound:
     """A control with its run.
 
     Attributes:
@@ -60,7 +60,7 @@ class Arc:
 
 
 @dataclass(frozen=True)
-class Search:
+class ControlSearch:
     """What controls are searched for.
 
     Args:
@@ -87,21 +87,21 @@ class Search:
         return int(self.edges.size) - 1
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> ControlSteps:
         """Those of all pieces."""
         inside = 2 * self.halves
         lengths = np.repeat(np.diff(self.edges) / inside, inside)
-        return Steps(lengths, np.repeat(np.arange(self.pieces, dtype=np.int64), inside))
+        return ControlSteps(lengths, np.repeat(np.arange(self.pieces, dtype=np.int64), inside))
 
     def run(self, values: np.ndarray) -> Path:
         """Return the run with a control."""
         return self.flow.run(values, self.steps)
 
-    def finer(self) -> Search:
+    def finer(self) -> ControlSearch:
         """Return the same with half the steps."""
         return replace(self, halves=2 * self.halves)
 
-    def fine_enough(self) -> Search:
+    def fine_enough(self) -> ControlSearch:
         """Return the same with so many steps that half of them tell about the same of constants."""
         search = self
         told = search._of_constants()
@@ -118,30 +118,30 @@ class Search:
         rates = low + (high - low) * np.linspace(0.0, 1.0, 9)
         return np.log([self._value(np.full(self.pieces, rate)) for rate in rates])
 
-    def found(self, values: np.ndarray) -> Found:
+    def found(self, values: np.ndarray) -> ControlFound:
         """Return a control with what comes of it."""
         path = self.run(values)
         errors = self.flow.errors(path.states)
         value = self.objective.value(self.flow, path)
-        return Found(values, float(value), path.steps.alpha, errors)
+        return ControlFound(values, float(value), path.steps.alpha, errors)
 
     def _value(self, values: np.ndarray) -> float:
         value = float(self.objective.value(self.flow, self.run(values)))
         return value if np.isfinite(value) else np.inf
 
-    def constant(self) -> Found:
+    def constant(self) -> ControlFound:
         """Return the best constant."""
         best = self._least(lambda u: self._value(np.full(self.pieces, u)))
         return self.found(np.full(self.pieces, best))
 
-    def greedy(self) -> Found:
+    def greedy(self) -> ControlFound:
         """Return the control that makes the error fall fastest at the begin of every piece."""
         values, state = np.zeros(self.pieces), self.flow.flow.begin
         inside = 2 * self.halves
         lengths = np.diff(self.edges) / inside
         for piece, length in enumerate(lengths):
             values[piece] = self._steepest(state)
-            steps = Steps(np.full(inside, length), np.full(inside, piece, dtype=np.int64))
+            steps = ControlSteps(np.full(inside, length), np.full(inside, piece, dtype=np.int64))
             state = self.flow.run(values, steps, state).states[-1].copy()
             if not np.isfinite(state).all():
                 break
@@ -169,19 +169,19 @@ class Search:
         )
         return float(near.x) if near.fun < tried[place] else float(grid[place])
 
-    def starts(self, *others: Found) -> list[np.ndarray]:
+    def starts(self, *others: ControlFound) -> list[np.ndarray]:
         """Return controls to search from: others, and constants at the quarters of the bounds."""
         low, high = self.bounds
         quarters = [np.full(self.pieces, low + (high - low) * n / 4.0) for n in (1, 2, 3)]
         found = [each.values for each in others if np.isfinite(each.objective)]
         return found + [each for each in quarters if np.isfinite(self._value(each))]
 
-    def scouted(self, starts: list[np.ndarray]) -> list[Found]:
+    def scouted(self, starts: list[np.ndarray]) -> list[ControlFound]:
         """Return where short searches from some controls come, the best first."""
         ends = [self.found(self._search(start, _SCOUTED)[0]) for start in starts]
         return sorted(ends, key=lambda each: each.objective)
 
-    def best(self, start: np.ndarray) -> Found:
+    def best(self, start: np.ndarray) -> ControlFound:
         """Return the best control that is found from another."""
         values = start
         for _ in range(_RESTARTS):
@@ -220,7 +220,7 @@ class Search:
         )
         return low + (high - low) * end.x, float(np.max(np.abs(end.x - scaled)))
 
-    def slopes(self, found: Found) -> np.ndarray:
+    def slopes(self, found: ControlFound) -> np.ndarray:
         """Return the mean of ∂H/∂u over each piece, H the Hamiltonian, in parts of the objective.
 
         It is what the objective gains by moving the control through all of its range during the

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from symderiv.integrate.ensemble.lane_pieces import Given
+from symderiv.integrate.ensemble.lane_pieces import LaneStart
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LaneResults, flat_result
-from symderiv.integrate.rules.phases import PhasedFlow, Piece
+from symderiv.integrate.rules.phases import PhasedFlow, PhasePiece
 
-_Pieces = Generator[Piece, FlatResult, FlatResult]
+_Pieces = Generator[PhasePiece, FlatResult, FlatResult]
 
 
-def run_phases(flows: Sequence[PhasedFlow], given: Given) -> LaneResults:
+def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
     """Integrate flows whose phases have constant rates, those together whose phases agree.
 
     Args:
         flows, given: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
     """
-    walks: dict[int, tuple[_Pieces, Piece]] = {}
+    walks: dict[int, tuple[_Pieces, PhasePiece]] = {}
     for number, flow in enumerate(flows):
         pieces = flow.pieces()
         walks[number] = pieces, next(pieces)
@@ -48,9 +48,9 @@ def run_phases(flows: Sequence[PhasedFlow], given: Given) -> LaneResults:
 
 def _integrated(
     flows: Sequence[PhasedFlow],
-    walks: dict[int, tuple[_Pieces, Piece]],
+    walks: dict[int, tuple[_Pieces, PhasePiece]],
     numbers: Sequence[int],
-    given: Given,
+    given: LaneStart,
 ) -> LaneResults:
     """Return one phase of some of the flows."""
     pieces = [walks[number][1] for number in numbers]
@@ -63,7 +63,7 @@ def _integrated(
 
 
 def _together(
-    flows: Sequence[PhasedFlow], runs: Sequence[FlatResult], seconds: float, given: Given
+    flows: Sequence[PhasedFlow], runs: Sequence[FlatResult], seconds: float, given: LaneStart
 ) -> LaneResults:
     """Return runs as those of lanes."""
     times, size = flows[0].study.alpha.size, flows[0].begin.size

@@ -15,7 +15,7 @@ _TIGHTER = 10.0
 
 
 @dataclass(frozen=True)
-class Given:
+class LaneStart:
     """How flows of one module are integrated; see :func:`run_in_lanes`."""
 
     width: int

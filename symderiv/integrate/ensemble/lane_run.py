@@ -9,7 +9,7 @@ import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.integrate.ensemble.lane_phases import run_phases
-from symderiv.integrate.ensemble.lane_pieces import Given
+from symderiv.integrate.ensemble.lane_pieces import LaneStart
 from symderiv.integrate.flows.lanes import (
     LARGEST_STATE,
     LaneResults,
@@ -72,7 +72,7 @@ def run_in_lanes(
         InputError: the states at all times do not fit into memory.
     """
     first = flows[0]
-    given = Given(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
+    given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     if isinstance(first, PhasedFlow):
         return run_phases([flow for flow in flows if isinstance(flow, PhasedFlow)], given)
     found = given.integrate(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from symderiv.foundation.errors import InputError
 from symderiv.statement.step_covariance import StepMoments
 
-__all__ = ["GaussianRun", "Motion", "gaussian_run"]
+__all__ = ["GaussianMotion", "GaussianRun", "gaussian_run"]
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ _DIRECTION = 1e-4
 
 
 @dataclass(frozen=True)
-class Motion:
+class GaussianMotion:
     """A flow, in the coordinates that fluctuate.
 
     Attributes:
@@ -96,7 +96,7 @@ class GaussianRun:
     error: float
 
 
-def gaussian_run(motion: Motion, alpha: Floats, begin: Floats) -> GaussianRun:
+def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> GaussianRun:
     """Return the law of fluctuations along a run.
 
     Args:
@@ -131,7 +131,7 @@ def gaussian_run(motion: Motion, alpha: Floats, begin: Floats) -> GaussianRun:
 class _Nodes:
     """Times along a run at which Jacobian and noise are known, each where its spline needs it."""
 
-    def __init__(self, motion: Motion, end: float) -> None:
+    def __init__(self, motion: GaussianMotion, end: float) -> None:
         from scipy.integrate import solve_ivp
 
         self.motion = motion
@@ -150,9 +150,9 @@ class _Nodes:
         self._run = run.sol
         steps = np.linspace(0, run.t.size - 1, _FIRST).astype(int)
         first = np.unique(run.t[steps])
-        self.linear = _Known(self._jacobian, first, _APART, _MOST)
+        self.linear = _KnownRates(self._jacobian, first, _APART, _MOST)
         self._moments: dict[float, StepMoments] = {}
-        self.noise = _Known(self._covariance, first, _NOISE_APART, _MOST_NOISES)
+        self.noise = _KnownRates(self._covariance, first, _NOISE_APART, _MOST_NOISES)
 
     @property
     def alpha(self) -> Floats:
@@ -208,7 +208,7 @@ class _Nodes:
         return push
 
 
-class _Known:
+class _KnownRates:
     """A matrix known at some times, with a spline in between that foresees it at others.
 
     Args:

@@ -22,7 +22,7 @@ DECAYS = ("weight_decay", "second_layer_weight_decay")
 
 
 @dataclass(frozen=True)
-class Piece:
+class PhasePiece:
     """What is integrated in one phase.
 
     Args:
@@ -125,7 +125,7 @@ class PhasedFlow(RuleFlow):
                 whole: FlatResult = end.value
                 return whole
 
-    def pieces(self) -> Generator[Piece, FlatResult, FlatResult]:
+    def pieces(self) -> Generator[PhasePiece, FlatResult, FlatResult]:
         """Yield the phases, one after the other, each for what it comes to; returns the whole."""
         state = self.begin
         parts: list[FlatResult] = []
@@ -136,7 +136,9 @@ class PhasedFlow(RuleFlow):
                 break
         return _joined(parts)
 
-    def _phase(self, phase: Phase, state: np.ndarray) -> Generator[Piece, FlatResult, FlatResult]:
+    def _phase(
+        self, phase: Phase, state: np.ndarray
+    ) -> Generator[PhasePiece, FlatResult, FlatResult]:
         """Return one phase; its results are those at the times asked for in it."""
         times = self.study.alpha
         wanted = times[(times > phase.begin) & (times <= phase.end)]
@@ -153,7 +155,7 @@ class PhasedFlow(RuleFlow):
             begin, idle = begin[: self.packing("state").size], begin[self.packing("state").size :]
         elif phase.shares:
             rhs, parameters = self._mixed(phase, rhs, parameters)
-        found = yield Piece(begin, parameters, asked - phase.begin, rhs, phase.begin)
+        found = yield PhasePiece(begin, parameters, asked - phase.begin, rhs, phase.begin)
         results, last = found.results[: wanted.size], found.last_state
         if len(phase.shares) == 1:
             rows = np.concatenate([results, np.tile(idle, (len(results), 1))], axis=1)

@@ -10,7 +10,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.analysis.fixed_points.boxes import enclosed_ranges, enclosed_values
-from symderiv.analysis.fixed_points.completeness import Equations, census
+from symderiv.analysis.fixed_points.completeness import BoxedEquations, census
 from symderiv.analysis.fixed_points.recorded import Recorder
 from symderiv.analysis.fixed_points.search import spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
@@ -73,7 +73,7 @@ def test_the_equations_are_the_rates_of_the_flow_in_other_coordinates(decay: flo
     stated = exact_of(2, 1, weight_decay=decay, label_noise=0.4)
     flow = stated.flow
     states = SymmetricStates(flow, spaces_of(flow)[-1])
-    equations = Equations.of(states, stated.exact())
+    equations = BoxedEquations.of(states, stated.exact())
     for state in flow.samples(3, seed=8):
         values = state[flow.place]
         numbers = states.numbers(values, equations.inverse)
@@ -96,7 +96,7 @@ def test_a_fixed_point_that_is_not_known_is_met() -> None:
     stated = exact_of(1, 1)
     flow = stated.flow
     states = SymmetricStates(flow, np.eye(2))
-    equations = Equations.of(states, stated.exact())
+    equations = BoxedEquations.of(states, stated.exact())
     found = census(equations, [], 1.7)
     assert found.complete
     (point,) = found.points
@@ -114,8 +114,8 @@ def test_roots_on_a_circle_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = recorder.input(), recorder.input()
     recording = recorder.recording([x * x + y * y - 1, y - x * x * x])
     states = SymmetricStates(exact_of(1, 1).flow, np.eye(2))
-    equations = Equations(states, recording, np.eye(1))
-    monkeypatch.setattr(Equations, "cut", lambda *_: np.ones(len(_[1]), dtype=bool))
+    equations = BoxedEquations(states, recording, np.eye(1))
+    monkeypatch.setattr(BoxedEquations, "cut", lambda *_: np.ones(len(_[1]), dtype=bool))
     found = census(equations, [], 2.0)
     assert found.complete
     root = 0.8260313576541870

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from support.kernel_states import state
 
 from symderiv.checking.recipes import RECIPES
+from symderiv.compiled_code.for_numba import for_numba
 from symderiv.compiled_code.machine_code import can_link
 from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.compiled_code.translation.module_source import module_names
@@ -160,3 +163,15 @@ def agrees(text: str, sizes: tuple[tuple[int, int, int], ...] = SIZES, seeds: in
 @pytest.mark.parametrize("name", RECIPES)
 def test_right_hand_sides_of_the_package_agree_with_plain_python(name: str) -> None:
     agrees((KERNELS / "fast" / f"{name}.py").read_text(encoding="utf-8"))
+
+
+def test_what_numba_calls_keeps_its_code() -> None:
+    text = (KERNELS / "fast" / "erf.py").read_text(encoding="utf-8")
+    code = TranslatedModule(text).specialised(2, 2)
+    assert code is not None
+    alive = weakref.ref(code)
+    value = for_numba(code)
+    del code
+    gc.collect()
+    assert value is not None
+    assert alive() is not None
