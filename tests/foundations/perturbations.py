@@ -171,7 +171,7 @@ def _data() -> Iterator[Replacement]:
     yield "symderiv.inputs.mixture", "uniform_means", _value
     yield "symderiv.inputs.nonlinearity", "nonlinearity", lambda f: _fields(f, a=1, b=2, c=3)
     yield "symderiv.learning.derivation.moment_hierarchy", "closure_coefficients", _value
-    yield "symderiv.experiment.steps.step_chain:Chain", "learn", _step
+    yield "symderiv.experiment.steps.step_chain:MarkovChain", "learn", _step
     yield "symderiv.problem.initial", "initial", _start
     yield (
         "symderiv.problem.initial",

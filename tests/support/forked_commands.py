@@ -76,7 +76,7 @@ def warm_up_with(text: str) -> None:
     from symderiv.experiment.studies.simulating import simulate
     from symderiv.integrate.rules.solving import solve
     from symderiv.problem.study import parse_study
-    from symderiv.show.pages import grid, job  # noqa: F401
+    from symderiv.show.pages import job  # noqa: F401
     from symderiv.storage.kernels import load_kernel
 
     study, kernel = parse_study(text), load_kernel("erf")

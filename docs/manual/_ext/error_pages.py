@@ -28,7 +28,7 @@ TOPICS: Final = {
     "Formulas and activations": ("formula",),
     "Gaussian means and their digits": ("gaussian", "precision", "numerics"),
     "Deriving equations and modules": ("statement", "learning", "lowering", "checking"),
-    "Solving": ("integrate", "compiled_code"),
+    "Solving": ("integrate", "enclosures", "compiled_code"),
     "Simulating": ("experiment",),
     "Stated systems": ("system",),
     "Sweeps and maps": ("sweeps",),

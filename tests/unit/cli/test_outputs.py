@@ -81,7 +81,9 @@ class Call:
 
 _STUDY = ("s.toml", "cov.npy")
 CALLS = {
-    "solve": Call(("s.toml",), _STUDY, {"--output": "r.nc", "--plot": "f.svg"}),
+    "solve": Call(
+        ("s.toml",), _STUDY, {"--output": "r.nc", "--plot": "f.svg", "--certify": "proof.json"}
+    ),
     "simulate": Call(("s.toml",), _STUDY, {"--output": "r.nc"}),
     "study": Call(("s.toml",), _STUDY, {"--output": "folder"}),
     "sweep": Call(

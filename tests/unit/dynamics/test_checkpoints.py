@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -302,24 +301,3 @@ def test_a_study_keeps_its_finished_cases_until_all_is_done(
     for file in (tmp_path / "whole").glob("*.nc"):
         first, second = read_run(file)[0], read_run(tmp_path / "killed" / file.name)[0]
         np.testing.assert_equal(second, first)
-
-
-def test_a_point_of_a_sweep_goes_on_when_it_was_stopped(tmp_path, monkeypatch):
-    from symderiv.show.pages import grid
-    from symderiv.storage.run_files import read_run
-
-    monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 0.0)
-    study = parse_study(text())
-    whole, killed = (grid.GridPoint("a", study, tmp_path / f"{n}.nc") for n in ("whole", "killed"))
-    assert grid._solve_one(whole, grid._Keeping(None, False, False, ())) == ""
-    keeping = grid._Keeping(1e9, False, False, ())
-    # the sweep asks its workers to stop
-    monkeypatch.setattr(grid, "_stop", SimpleNamespace(is_set=Stops(5)))
-    assert "interrupted" in grid._solve_one(killed, keeping)
-    names = ["killed-incomplete.nc", "killed.nc.checkpoint", "whole.nc"]
-    assert sorted(os.listdir(tmp_path)) == names
-    monkeypatch.setattr(grid, "_stop", None)
-    assert grid._solve_one(killed, keeping) == ""
-    assert sorted(os.listdir(tmp_path)) == ["killed.nc", "whole.nc"]
-    np.testing.assert_equal(read_run(killed.file)[0], read_run(whole.file)[0])
