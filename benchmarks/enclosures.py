@@ -53,7 +53,9 @@ def plateau() -> tuple[sd.Problem, dict[str, Any]]:
     return problem, {**asked, "events": [level]}
 
 
-def drawn(random: np.random.Generator) -> tuple[sd.Problem, dict[str, Any], RuleParameters]:
+def drawn(
+    random: np.random.Generator,
+) -> tuple[sd.Problem, dict[str, Any], RuleParameters, str]:
     """Return a problem with K and M up to 3, a start of few bits, and its learning rule."""
     K, M = (int(n) for n in random.integers(1, 4, 2))
     vectors = np.round(random.normal(0.0, 0.6, (K + M, K + M + 1)) * 8.0) / 8.0
@@ -63,8 +65,10 @@ def drawn(random: np.random.Generator) -> tuple[sd.Problem, dict[str, Any], Rule
     eta, noise, decay = (
         float(random.choice(each)) for each in ([0.25, 1.0, 2.5], [0.0, 0.25], [0.0, 0.125])
     )
+    activation = str(random.choice(["erf", "linear"])) if K + M < 5 else "erf"
+    both = bool(random.integers(2))
     problem = sd.Problem(
-        str(random.choice(["erf", "linear"])) if K + M < 5 else "erf",
+        activation,
         students=K,
         teachers=M,
         student_weights=1,
@@ -72,16 +76,11 @@ def drawn(random: np.random.Generator) -> tuple[sd.Problem, dict[str, Any], Rule
         learning_rate=eta,
         label_noise=noise,
         weight_decay=decay,
-        train_second_layer=bool(random.integers(2)),
+        train_second_layer=both,
         second_layer_learning_rate=0.25,
     )
-    return (
-        problem,
-        start,
-        RuleParameters(
-            eta, 0.25 if problem.to_dict().get("train_second_layer") else 0.0, decay, 0.0, noise
-        ),
-    )
+    rule = RuleParameters(eta, 0.25 if both else 0.0, decay, 0.0, noise)
+    return problem, start, rule, activation
 
 
 def certified(stated: Certified) -> tuple[sd.Trajectory, float]:
@@ -97,12 +96,10 @@ def contained(problems: int) -> tuple[int, int]:
     random = np.random.default_rng(_SEED)
     values, inside = 0, 0
     for _ in range(problems):
-        problem, start, rule = drawn(random)
+        problem, start, rule, activation = drawn(random)
         times = [0.5, 2.0]
         run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-22)
-        other = moment_trajectory(
-            run.initial, rule, times, problem.to_dict()["activation"], digits=_DIGITS
-        )
+        other = moment_trajectory(run.initial, rule, times, activation, digits=_DIGITS)
         for name, value in _named(other):
             for n, exact in enumerate(value):
                 middle, radius = run.enclosure.middles[name][n], run.enclosure.radii[name][n]
@@ -183,7 +180,9 @@ def main() -> int:
         run, spent = certified(stated)
         met = run.enclosure.radius <= radius and spent <= seconds
         failed |= not met
-        told = ", ".join(f"{e['event']}: {e['begin']} to {e['end']}" for e in run.enclosure.events)
+        told = ", ".join(
+            f"{e['event']}: {e['verdict']} {e['begin']} to {e['end']}" for e in run.enclosure.events
+        )
         print(
             f"{what}: radius {run.enclosure.radius:.1e} (at most {radius:.0e}), {spent:.1f} CPU s "
             f"(at most {seconds:.0f}), {run.enclosure.steps} steps; doubles are off by at most "
