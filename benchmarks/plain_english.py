@@ -59,6 +59,31 @@ NO_VERB = frozenset(
     ]
 )
 
+# A class, module or property is something: a docstring that begins so does not name it.
+NO_NOUN = frozenset(
+    [
+        "What",
+        "Whether",
+        "How",
+        "Which",
+        "When",
+        "Where",
+        "Of",
+        "By",
+        "Per",
+        "It",
+        "Its",
+        "Is",
+        "Are",
+    ]
+) | {"Those", "From", "At", "On", "In", "Something"}
+
+# An argument is something: "seed: Of the numbers" leaves out what.
+_BARE = re.compile(r"^ +\*{0,2}([A-Za-z]\w+)(?:, \w+)*: (?:Of|On|Per) ", re.MULTILINE)
+
+# Files whose digests are kept, in compiled code or in the hashes of claims: their nouns wait.
+_KEPT = ("integrate/steppers", "compiled_code/compiled.py", "problem/flat_layout.py", "papers/")
+
 # Turns of phrase, and what is meant by them.
 TURNS = {
     r"\bdear(er|est)?\b": "slow, expensive",
@@ -103,17 +128,27 @@ def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
-def docstring_faults(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line (from 1) and complaint for docstrings and texts of a module."""
+def docstring_faults(source: str, *, nouns: bool = True) -> Iterator[tuple[int, str]]:
+    """Yield line (from 1) and complaint for docstrings and texts of a module.
+
+    Args:
+        source: The text of the module.
+        nouns: True asks for nouns in docstrings of classes, modules, properties and arguments too.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for row, complaint in turns_of(node.value):
                 yield node.lineno + row, complaint
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_property(node):
+        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        if not isinstance(node, kinds) or not (text := ast.get_docstring(node)):
             continue
-        words = (ast.get_docstring(node) or "").split(maxsplit=1)
-        if words and words[0].rstrip(",:") in NO_VERB:
-            yield node.body[0].lineno, f"the docstring of {node.name} begins with “{words[0]}”"
+        acts = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(node)
+        first, line = text.split(maxsplit=1)[0].rstrip(",:"), node.body[0].lineno
+        if first in (NO_VERB if acts else NO_NOUN) and (acts or nouns):
+            name = getattr(node, "name", "the module")
+            yield line, f"the docstring of {name} begins with “{first}”"
+        for argument in _BARE.findall(text) if nouns else ():
+            yield line, f"the argument {argument} is described by a fragment"
 
 
 def faults() -> list[Fault]:
@@ -124,7 +159,8 @@ def faults() -> list[Fault]:
             if path == Path(__file__).resolve():
                 continue
             source = path.read_text(encoding="utf-8")
-            result += [Fault(path, *fault) for fault in docstring_faults(source)]
+            kept = any(place in str(path.relative_to(TOP)) for place in _KEPT)
+            result += [Fault(path, *fault) for fault in docstring_faults(source, nouns=not kept)]
     for name in PROSE:
         pages = [TOP / name] if name.endswith(".md") else (TOP / name).rglob("*.md")
         for path in pages:

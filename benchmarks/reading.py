@@ -3,17 +3,20 @@
 ``python -m benchmarks.reading SHEET.txt --seed 1`` gathers the sentences of README, manual, help,
 messages, docstrings and developers' notes, draws one in five of each room, and writes them to a
 sheet with their places. A reader puts ``x`` between the brackets of each sentence that is unclear,
-a fragment, or wrong English; ``python -m benchmarks.reading SHEET.txt --count`` counts the marks.
+a fragment, or wrong English. ``python -m benchmarks.reading SHEET.txt --keep 2026-01-31`` adds the
+marks to ``reading_marks.csv``, and ``python -m benchmarks.reading`` prints the rate of each draw.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import csv
 import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import symderiv
 
@@ -25,6 +28,9 @@ MESSAGES = re.compile(r"(Error|NotClosed|Warning|_refusal|warn|notice)$")
 ENDS = re.compile(r"(?<=[.!?])[)”\"]?\s+(?=[A-Z`“\[(*{])")
 SECTIONS = re.compile(r"\n *(?:Args|Returns|Raises|Attributes|Yields|Source|Example|Examples):")
 CODE = re.compile(r"^(`{3,}|\${2})(.*?)^\1", re.MULTILINE | re.DOTALL)
+
+MARKS = Path(__file__).with_name("reading_marks.csv")
+GOAL = ("help", "messages", "readme", "manual/tutorials")  # at most 1 in 50 of these is flagged
 
 Place = tuple[str, str]  # where the sentence stands, and the sentence
 
@@ -96,23 +102,83 @@ def rooms() -> dict[str, list[Place]]:
     return found
 
 
-def main() -> None:
-    """Draw a sheet, or count the marks of one."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("sheet", type=Path)
-    parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
-    parser.add_argument("--count", action="store_true", help="count the marks of a sheet")
-    given = parser.parse_args()
-    if given.count:
-        lines = [row for row in given.sheet.read_text("utf-8").splitlines() if row[:1] == "["]
-        print(f"{sum(row[:3] == '[x]' for row in lines)} of {len(lines)} sentences flagged")
-        return
-    chance, rows = random.Random(given.seed), []
+class Draw(NamedTuple):
+    """The marks of a reader on the sentences of one room, as a row of ``MARKS``."""
+
+    date: str
+    seed: str
+    room: str
+    drawn: int
+    flagged: int
+    sentences: str  # those that were flagged
+
+
+def draw(sheet: Path, seed: int) -> None:
+    """Write one in five sentences of each room to a sheet, and print how many."""
+    chance, rows = random.Random(seed), [f"seed {seed}"]
     for room, places in sorted(rooms().items()):
         drawn = chance.sample(places, -(-len(places) // 5))
         print(f"{room:18} {len(drawn):5} of {len(places):5} sentences")
         rows += ["", f"# {room}", *(f"[ ] {place}  {text}" for place, text in sorted(drawn))]
-    given.sheet.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    sheet.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def marks_of(sheet: Path, date: str) -> Iterator[Draw]:
+    """Yield the marks on a sheet, room by room."""
+    head, *parts = sheet.read_text(encoding="utf-8").split("\n# ")
+    for part in parts:
+        room, *lines = part.strip().splitlines()
+        flagged = [line[4:] for line in lines if line.startswith("[x]")]
+        yield Draw(date, head.split()[1], room, len(lines), len(flagged), " | ".join(flagged))
+
+
+def keep(sheet: Path, date: str) -> None:
+    """Add the marks of a sheet to ``MARKS``, in place of earlier marks of the same draw."""
+    made = list(marks_of(sheet, date))
+    kept = [each for each in kept_marks() if (each.date, each.seed) != (date, made[0].seed)]
+    with MARKS.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerows([Draw._fields, *kept, *made])
+
+
+def kept_marks() -> list[Draw]:
+    """Return the marks of all draws that were kept, in the order in which they were made."""
+    with MARKS.open(encoding="utf-8", newline="") as file:
+        return [
+            Draw(**(row | {"drawn": int(row["drawn"]), "flagged": int(row["flagged"])}))
+            for row in csv.DictReader(file)
+        ]
+
+
+def rates() -> Iterator[str]:
+    """Yield a line for each draw: flagged and drawn sentences in the rooms of the goal and all."""
+    marks = kept_marks()
+    for date, seed in dict.fromkeys((each.date, each.seed) for each in marks):
+        own = [each for each in marks if (each.date, each.seed) == (date, seed)]
+        of_goal = [each for each in own if each.room in GOAL]
+        words = [_rate(f"of {', '.join(GOAL)}", of_goal), _rate("of all rooms", own)]
+        yield f"{date}, seed {seed}: {'; '.join(words)}"
+
+
+def _rate(name: str, marks: list[Draw]) -> str:
+    flagged, drawn = sum(each.flagged for each in marks), sum(each.drawn for each in marks)
+    return f"{flagged} of {drawn} {name} ({100 * flagged / max(drawn, 1):.1f} %)"
+
+
+def main() -> None:
+    """Draw a sheet, keep its marks, or print the rates of all draws."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sheet", type=Path, nargs="?", help="without a sheet, print all rates")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+    parser.add_argument("--keep", metavar="DATE", help="keep the marks that a reader made")
+    given = parser.parse_args()
+    if given.sheet is None:
+        print("\n".join(rates()))
+    elif given.keep:
+        keep(given.sheet, given.keep)
+        print("\n".join(rates()))
+    else:
+        draw(given.sheet, given.seed)
 
 
 if __name__ == "__main__":

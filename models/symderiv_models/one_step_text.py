@@ -1,4 +1,4 @@
-"""What one gradient step gave, in words."""
+"""Results of one gradient step, in words."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What follows from the equations: fixed points, rates, exact error curves."""
+"""Results that follow from the equations: fixed points, rates, exact error curves."""

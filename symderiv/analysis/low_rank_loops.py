@@ -38,7 +38,7 @@ class Sums(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Where a root is: between the poles left and right, or beyond the last one (infinite).
+    """Interval with one root: between the poles left and right, or beyond the last one (infinite).
 
     ``below0`` and ``below1`` count the poles of each class below it. The ``largest``-th of the
     eigenvalues of F grows through 0 there.

@@ -116,10 +116,12 @@ def _dataset(path: Path) -> xarray.Dataset:
     """Return the dataset of a sweep, a map, an ensemble or of tasks, which draws itself."""
     import xarray
 
-    drawing("symderiv.sweeps.dataset_accessor")
     if path.is_dir():
-        return xarray.load_dataset(path, engine="zarr", consolidated=False)
-    return xarray.load_dataset(path, engine="h5netcdf")
+        found = xarray.load_dataset(path, engine="zarr", consolidated=False)
+    else:
+        found = xarray.load_dataset(path, engine="h5netcdf")
+    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(found)
+    return runs
 
 
 def _system_or_ledger(path: Path) -> System | Verdicts:

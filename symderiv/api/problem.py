@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from os import PathLike, fspath
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hint
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
-from symderiv.foundation.errors import InputError, RunWarning
+from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
@@ -539,7 +538,7 @@ class Problem(Shown):
         with naming_arguments():
             found = fluctuations_at(study, initial, dimension, independent_starts, events)
         for message in found.warnings:
-            warnings.warn(message, RunWarning, stacklevel=3)
+            warn_caller(message)
         return found
 
     def _finished(
@@ -558,8 +557,7 @@ class Problem(Shown):
             origin=self._of(study, self._path),
         )
         for message in dict.fromkeys((*result.warnings, result.failure())):
-            if message is not None:
-                warnings.warn(message, RunWarning, stacklevel=4)
+            warn_caller(message)
         return result if output is None else result.save(output)
 
     def fit(
@@ -664,7 +662,7 @@ class Problem(Shown):
 
     @property
     def has_rule(self) -> bool:
-        """Whether a key of a learning rule is set that plain descent of the squared loss does not
+        """True if a key of a learning rule is set that plain descent of the squared loss does not
         have.
         """
         return bool(self._study.rule_keys)
@@ -737,7 +735,7 @@ class Problem(Shown):
 
         with naming_arguments(), progress_bar(progress) as update:
             runs = ensemble_of(study, lists, threads, max_steps, check, update, notice)
-        _warn_of(runs.symderiv.failure())
+        warn_caller(runs.symderiv.failure())
         return runs
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
@@ -902,7 +900,7 @@ class Problem(Shown):
             progress=progress,
             notice=notice,
         )
-        _warn_of(sweep.failure())
+        warn_caller(sweep.failure())
         return sweep
 
     def map(
@@ -1283,7 +1281,7 @@ def _lists_of(
         if not hasattr(values, "__iter__") or isinstance(values, Mapping):
             raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
         if key_of(name) in {key_of(key) for key in lists}:
-            raise InputError("is given twice, also in over; remove one", argument=name)
+            raise InputError("is given twice, once in over; remove one", argument=name)
         lists[name] = values
     return lists
 
@@ -1326,12 +1324,6 @@ def _integrated(
     if checkpoint is not None and checkpoint.stopped:
         return replaced(run, cause="interrupted")
     return run
-
-
-def _warn_of(failure: str | None) -> None:
-    """Warn whoever called a method of a problem, if something failed."""
-    if failure is not None:
-        warnings.warn(failure, RunWarning, stacklevel=4)
 
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:

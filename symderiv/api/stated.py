@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.progress import Progress, following
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
@@ -133,7 +133,7 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.sweeps.sweep import run_sweep
 
-        return run_sweep(
+        sweep = run_sweep(
             self._swept(end, initial, solving),
             over,
             Path(output),
@@ -143,6 +143,8 @@ class System(stated_system.StatedSystem):
             progress=progress,
             notice=notice,
         )
+        warn_caller(sweep.failure())
+        return sweep
 
     def map(
         self,

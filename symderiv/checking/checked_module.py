@@ -25,7 +25,7 @@ class CheckedModule:
     """A solver and what it is judged by.
 
     Attributes:
-        names: Of the readable module, as plain Python.
+        names: The names of the readable module, as plain Python.
         fast: The same of the fast one, which runs use.
         functions: The activations on examples.
         quadrature: Whether its means are rules of quadrature.

@@ -38,8 +38,8 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
 
     Args:
         dimension: The number of variables.
-        number: Of points, a power of two.
-        seed: Of the randomisation.
+        number: The number of points, a power of two.
+        seed: The seed of the randomisation.
     """
     from scipy.stats import qmc  # half a second, and most trials go without
 

@@ -1,4 +1,4 @@
-"""What is checked of a generated solver before it is written: that it does what was stated.
+"""Checks that a generated solver does what was stated, made before the solver is written.
 
 The texts are executed uncompiled. Every scalar function is compared with the mean that its
 docstring states; the right-hand sides, errors and losses of both modules with one step of the rule

@@ -25,7 +25,7 @@ Function = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class OfField:
-    """What one field enters: the product of its functions, and where it is not smooth."""
+    """The product of the functions of one field, and the places where it is not smooth."""
 
     value: Function
     kinks: tuple[float, ...]
@@ -33,7 +33,7 @@ class OfField:
 
 @dataclass(frozen=True)
 class Points:
-    """How fine sums are: equal steps in fields, nodes between kinks, the radius of the sphere."""
+    """Numbers of points: equal steps in fields, nodes between kinks; the radius of the sphere."""
 
     step: float
     nodes: int
@@ -58,7 +58,7 @@ def nested_mean(
 
     Args:
         fields: Up to four factors, each a function of one field.
-        covariance: Of the fields, positive definite.
+        covariance: The covariance of the fields, positive definite.
         finer: Points in every direction, in parts of the usual number.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What a rule does at a state, by its statement: what modules are compared with.
+"""One step of a rule at a state, computed from its statement; modules are compared with it.
 
 The numbers, the states and the names are chosen here; what they do is said by
 :mod:`symderiv.learning.rule.stated_rule` alone, and averaged over points.
@@ -79,12 +79,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the statement of a rule says of a trial.
+    """Values that follow from the statement of a rule at a trial.
 
     Attributes:
         known: All arguments of functions of modules by their names.
-        increments: Of fields of the state, with (1) and without (0) terms of second order, and
-            the averages ``"error"`` and ``"loss"``; each with the error of the points.
+        increments: The increments of fields of the state, with (1) and without (0) terms of second
+            order, and the averages ``"error"`` and ``"loss"``; each with the error of the points.
     """
 
     known: Mapping[str, Any]

@@ -133,7 +133,9 @@ def fixed_points(
     set_: Set = None,
     continue_: Annotated[
         str | None,
-        option("--continue", "Follow the points in a key between two ends.", "KEY=LOW:HIGH"),
+        option(
+            "--continue", "Follow the points while a key varies between two ends.", "KEY=LOW:HIGH"
+        ),
     ] = None,
     plot: PlotOption = None,
     force: Force = False,
@@ -163,7 +165,7 @@ def optimise(
     json_: Json = False,
     **asked: Any,
 ) -> None:
-    """Choose a number of a study in time so that the error is small: control, gain, conditions.
+    """Find how a number of a study should change in time so that the error becomes small.
 
     Example:  symderiv optimise STUDY.toml --control learning_rate --bounds 0,3 --end 50
     """

@@ -175,7 +175,7 @@ class _Call:
 
     @property
     def takes_rule(self) -> bool:
-        """Whether its further keywords are keys of a learning rule."""
+        """True if its further keywords are keys of a learning rule."""
         return self._keywords == "rule"
 
     def arguments(self, others: Sequence[_Call] = ()) -> Iterator[_CallArgument]:

@@ -23,7 +23,7 @@ from symderiv.foundation.errors import InputError
 
 
 class Format(StrEnum):
-    """How a derivation is written."""
+    """Formats of a written derivation."""
 
     text = "text"
     latex = "latex"
@@ -39,7 +39,11 @@ _FORMATS = {ending: format for format, ending in _ENDINGS.items()}
 def derive(
     format: Annotated[
         Format | None,
-        option("--format", "Format of the derivation.", show_default="as --output ends, else text"),
+        option(
+            "--format",
+            "Format of the derivation.",
+            show_default="by the ending of --output, otherwise text",
+        ),
     ] = None,
     output: Annotated[
         Path | None,

@@ -50,7 +50,7 @@ def init(
         return
     asked = template is None
     if asked and not sys.stdin.isatty():
-        raise InputError(f"is missing; one of {', '.join(templates())}", argument="template")
+        raise InputError(f"is missing; give one of {', '.join(templates())}", argument="template")
     text = study_from_template(
         template,
         output,

@@ -44,7 +44,9 @@ def verify(
     ] = None,
     impact: Annotated[
         str | None,
-        option("--impact", "List what falls with an equation, and why; nothing is computed.", "N"),
+        option(
+            "--impact", "List the claims that rest on an equation, and why; compute nothing.", "N"
+        ),
     ] = None,
     html: Annotated[Path | None, option("--html", "Write the ledger as a page.", "FILE")] = None,
     ledger: LedgerFolder = None,

@@ -1,4 +1,4 @@
-"""What object code calls that is not in it: the names that a file of 64-bit ELF leaves open."""
+"""Names that object code calls and does not contain, read from a file of 64-bit ELF."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def for_numba(function: Callable[..., Any], kind: Any = RIGHT_HAND_SIDE) -> Any:
     """Return a function that code of numba's can call; what numba compiled as it is.
 
     Args:
-        function: Of numba's, or translated.
+        function: A function that numba compiled, or that was translated.
         kind: Its type, as numba's ``FunctionType``.
     """
     if isinstance(function, MachineCode) and function.for_c:

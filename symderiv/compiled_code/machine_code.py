@@ -121,8 +121,8 @@ class MachineCode:
 
 
 class _Argument:
-    """How an argument is handed over: an array as owner (none), number of entries, bytes of each,
-    address, lengths and strides; a tuple as its parts.
+    """Machine arguments of one Python argument: an array becomes owner (none), number of entries,
+    bytes of each, address, lengths and strides; a tuple becomes its parts.
     """
 
     def __init__(self, kind: Any) -> None:

@@ -1,4 +1,4 @@
-"""What numba made of some functions, kept as a file for :mod:`symderiv.compiled_code.machine_code`.
+"""Functions as numba compiled them, in files for :mod:`symderiv.compiled_code.machine_code`.
 
 numba keeps the object code of each function in its own cache. Here it is taken from there, with
 the names that it leaves open. Code that needs more than the C library, such as memory of numba's

@@ -38,7 +38,7 @@ class TranslatedModule:
     """The functions of a module's text, each translated when it is first asked for.
 
     Args:
-        text: Of the module.
+        text: The text of the module.
 
     Attributes:
         untranslated: Why functions were left to numba, by name.
@@ -63,7 +63,7 @@ class TranslatedModule:
         """Return a function for kinds of arguments; None where numba has to compile it.
 
         Args:
-            name: Of the function, or of what makes it for ``sizes``.
+            name: The name of the function, or of the function that makes it for ``sizes``.
             arguments: As in :class:`~symderiv.compiled_code.machine_code.MachineCode`.
             sizes: What the function is made for.
         """
@@ -76,14 +76,14 @@ class TranslatedModule:
         """Return a function that is translated for what it is called with.
 
         Args:
-            name: Of the function.
+            name: The name of the function.
             otherwise: Gives numba's, for what cannot be translated.
         """
         return TranslatedFunction(self, name, otherwise)
 
     @property
     def names(self) -> dict[str, Any]:
-        """What the names of the module stand for, without numba.
+        """Meaning of each name of the module, without numba.
 
         Raises:
             UntranslatableError: It imports something that solver modules do not.

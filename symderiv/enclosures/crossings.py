@@ -25,7 +25,7 @@ _BISECTIONS = 400
 
 @dataclass(frozen=True)
 class Crossing:
-    """When a function becomes positive for the first time.
+    """The first time at which a function becomes positive.
 
     Attributes:
         verdict: "proved", "never" (proved for the whole run) or "undecided".
@@ -42,7 +42,7 @@ def first_crossing(run: EnclosedRun, rates: Tape, gap: Tape) -> Crossing:
 
     Args:
         run: Proved.
-        rates: Of the state.
+        rates: The rates of the state.
         gap: A function of the state.
     """
     with working_bits(run.bits):

@@ -30,9 +30,9 @@ def record_of(
 
     Args:
         run: Proved.
-        rates: Of the state.
+        rates: The rates of the state.
         start: Exact numbers.
-        names: Of what moves.
+        names: The names of the order parameters that move.
     """
     with working_bits(run.bits):
         return {

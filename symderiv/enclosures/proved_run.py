@@ -45,11 +45,11 @@ class EnclosedRun:
     """A run that was proved.
 
     Attributes:
-        steps: From the start to the end.
+        steps: The steps from the start to the end.
         begins: Times at which they begin, exact.
         at: Which step ends at each of the times that were asked for; -1 for the start.
         bits: Working precision.
-        tolerance: On the remainder of each step.
+        tolerance: The tolerance on the remainder of each step.
     """
 
     steps: list[ProvedStep]
@@ -98,12 +98,12 @@ def enclosed(
     """Return a proved run.
 
     Args:
-        tape: Of the rates.
+        tape: The tape of the rates.
         start: Exact numbers.
         times: Ascending, from 0 on, at which steps end; exactly these doubles.
-        radius: Of the balls of all coordinates at all times, at most.
-        growth: By how much errors grow, see :func:`amplification`; a guess that is too small costs
-            a second run.
+        radius: The radius of the balls of all coordinates at all times, at most.
+        growth: The factor by which errors grow, see :func:`amplification`; a guess that is too
+            small costs a second run.
         progress: Told of the time reached.
 
     Raises:
@@ -160,7 +160,7 @@ def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: StateSet
     """Return functions over a set of states by their values at the centre and their gradients.
 
     Args:
-        values: Of the functions over balls or power series of balls.
+        values: The values of the functions over balls or power series of balls.
         region: The set.
     """
     hull = region.hull

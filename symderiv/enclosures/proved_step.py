@@ -166,10 +166,10 @@ def stepped(field: VectorField, begin: StateSet, longest: arb, tolerance: arb) -
     """Return a proved step, as long as the error it adds stays below a tolerance.
 
     Args:
-        field: Of the rates.
+        field: The field of the rates.
         begin: Where it begins.
         longest: An exact number; the step is not longer.
-        tolerance: On the remainder of the Taylor series.
+        tolerance: The tolerance on the remainder of the Taylor series.
 
     Raises:
         ToleranceError: No step is short enough.

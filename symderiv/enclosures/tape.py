@@ -33,9 +33,9 @@ class Tape:
     """Operations, each on the results of former ones.
 
     Attributes:
-        entries: Of each result the operation and its arguments: ``("state", n)``,
-            ``("number", Fraction)``, ``("pi",)``, ``("add", a, b)``, ``("sqrt", a)``, …, where
-            a and b are places in this list.
+        entries: For each result the operation and its arguments: ``("state", n)``,
+            ``("number", Fraction)``, ``("pi",)``, ``("add", a, b)``, ``("sqrt", a)``, …, where a
+            and b are places in this list.
         outputs: Places of the rates, in the order of the state.
     """
 
@@ -328,7 +328,7 @@ def traced(
 
     Args:
         module: See :func:`symderiv.lowering.programs.precise_module.precise_module`.
-        name: Of the function.
+        name: The name of the function.
         arguments: What it takes behind the context: nested lists of numbers; a number of the state
             is its place as an ``int`` in a tuple of one, ``(n,)``, others are exact fractions or
             SymPy's numbers made of roots.

@@ -71,7 +71,9 @@ class TracedFlow:
 
     @cached_property
     def names(self) -> list[str]:
-        """Of what moves, as ``student_overlap[1,1,2]`` with the number of the eigenvalue first."""
+        """Names of the moving order parameters, as ``student_overlap[1,1,2]``; the number of the
+        eigenvalue comes first.
+        """
         found = []
         for name, place in self._moving:
             shape = self._shapes[name]

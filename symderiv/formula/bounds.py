@@ -1,4 +1,4 @@
-"""How large a formula can become: exact constants, sizes of integers, degrees.
+"""Bounds on the size of a formula: exact constants, sizes of integers, degrees.
 
 SymPy computes powers of numbers at once and without asking: ``9**9**9`` never returns, nor does
 ``2**(x + 10**900)/2**x``, whose variables cancel. So before SymPy sees a formula, each piece gets
@@ -37,7 +37,7 @@ MAX_CONSTANT_EXPONENT: Final = 700.0
 
 @dataclass(frozen=True)
 class FormulaBound:
-    """What is known of a piece of a formula.
+    """Facts that are known of a piece of a formula.
 
     Attributes:
         value: The value if the piece is constant, exact if rational; None if it has variables.
@@ -57,7 +57,7 @@ def measure(node: Node, names: Mapping[str, Constant | None]) -> FormulaBound:
 
     Args:
         node: The formula.
-        names: Per variable its value, or None if it stays a variable.
+        names: For each variable its value, or None if it stays a variable.
 
     Raises:
         FormulaError: The formula has no finite real value or could become too large to handle.

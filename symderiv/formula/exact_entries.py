@@ -1,4 +1,4 @@
-"""What an entry of a covariance or a mean stands for: one exact number or formula.
+"""Exact values of entries of a covariance or a mean: numbers or formulas.
 
 Floats are read as the decimals that are printed for them, the shortest that round to them: ``0.1``
 is 1/10, as it is in JSON and on the command line, and not the binary number nearest to it. Whoever
@@ -55,8 +55,8 @@ class EntryReader:
     """Reads the entries of one question; symbols of one name are one symbol.
 
     Attributes:
-        given: By name, the symbols that were given as such and not as text; answers are written in
-            them.
+        given: By name, the symbols that were given as such and not as text; answers are
+            written in them.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ _COMMAND: Final = re.compile(r"\\[A-Za-z]+")
 
 @dataclass(frozen=True)
 class Macro:
-    r"""What a command stands for.
+    r"""A LaTeX command and the text that replaces it.
 
     Args:
         name: With its backslash, ``\erf``.

@@ -1,4 +1,4 @@
-"""From the text of a formula to a small immutable tree, over Python's syntax tree.
+"""Reader of formulas: it makes a small immutable tree from text, through Python's syntax tree.
 
 The text is scanned before Python's parser sees it (length, characters, brackets, digits), and of
 the syntax tree only numbers, names, ``+ - * / **`` and calls of listed functions are accepted.

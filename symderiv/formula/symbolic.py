@@ -1,4 +1,4 @@
-"""From the tree of a formula to SymPy. The only module of the room that imports SymPy."""
+"""SymPy expressions of formula trees. No other module of this room imports SymPy."""
 
 from __future__ import annotations
 

@@ -7,7 +7,11 @@ never reads messages.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Self
+
+_OWN = ("symderiv", "symderiv_models", "symderiv_ledger")
 
 
 class SymderivError(Exception):
@@ -57,7 +61,7 @@ class SymderivError(Exception):
 
 
 class InputError(SymderivError, ValueError):
-    """Something that was given cannot be accepted: a formula, a covariance, a key, a file.
+    """An argument cannot be accepted: a formula, a covariance, a key, a file.
 
     It is raised before anything is computed or written. The message names the argument or the key
     and says what is allowed; change that one. At the terminal the exit code is 2.
@@ -142,6 +146,16 @@ class RunWarning(UserWarning):
 
     The result is there and says the same in its ``warnings``.
     """
+
+
+def warn_caller(message: str | None) -> None:
+    """Give a :class:`RunWarning` at the line that called symderiv; do nothing without a message."""
+    if message is None:
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _OWN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, RunWarning, stacklevel=level)
 
 
 def defect(error: Exception) -> str:

@@ -37,7 +37,7 @@ class ExportLanguage:
         """Return a program as source.
 
         Args:
-            program: With a state, parameters, a right-hand side and observables.
+            program: The program with a state, parameters, a right-hand side and observables.
             example: Numbers for the lines at the end, which run when the file does.
 
         Raises:

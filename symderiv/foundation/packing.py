@@ -111,7 +111,7 @@ def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:
     """Return for every entry of a vector the least of those that permutations bring it to.
 
     Args:
-        count: Of entries.
+        count: The count of entries.
         orders: Where each entry comes from, one array per permutation.
     """
     labels = np.arange(count)

@@ -22,7 +22,7 @@ def terminal(**options: Any) -> Console:
     """Return a console that colours nothing on its own.
 
     Args:
-        options: Of Rich's console: ``file``, ``width``, ``stderr``, ``color_system``.
+        options: The options of Rich's console: ``file``, ``width``, ``stderr``, ``color_system``.
     """
     return Console(highlight=False, markup=False, emoji=False, **options)
 
@@ -33,7 +33,7 @@ def show(console: Console, *things: Any, **options: Any) -> None:
     Args:
         console: Where.
         things: Texts, or what Rich draws.
-        options: Of Rich's ``print``.
+        options: The options of Rich's ``print``.
     """
     console.print(*map(_as_it_is, things), highlight=False, **options)
 

@@ -189,7 +189,7 @@ def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
 
 @dataclass(frozen=True)
 class _Partner:
-    """What one partner j of the scaled field contributes to the integrand."""
+    """The contribution of one partner j of the scaled field to the integrand."""
 
     r: mpmath.mpf  # correlation with the scaled field
     p: mpmath.mpf  # 1 - r²

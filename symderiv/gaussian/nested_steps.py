@@ -18,7 +18,7 @@ Pieces = tuple[list[sp.Expr], list[sp.Expr]]
 
 
 class _NoPlacesError(Exception):
-    """Something changes at places that are not roots of a polynomial."""
+    """A function changes at places that are not roots of a polynomial."""
 
 
 def without_nesting(g: sp.Expr, x: sp.Symbol) -> sp.Expr:

@@ -1,4 +1,4 @@
-r"""From the normal form of an integrand to Gaussian variables: signs, deltas and tilts.
+r"""Gaussian variables of an integrand's normal form: signs, deltas and tilts.
 
 erf(l) = E_w sgn(√2 l - w) with w ~ N(0, 1): the sign of one more Gaussian variable. Divided by √2
 times the leading coefficient it is the field itself plus noise of variance 1/(2α²). A factor

@@ -28,7 +28,7 @@ from symderiv.gaussian.terms.views import View
 
 @dataclass
 class FormUse:
-    """How often a closed form was used, and its first use."""
+    """Number of uses of a closed form, and its first use."""
 
     gaussian: Gaussian
     given: Conditions

@@ -93,7 +93,7 @@ def covariance(
     """
     if distinct_eigenvalues is not None and grouping_tolerance is not None:
         raise InputError(
-            "given together with distinct_eigenvalues; remove one", argument="grouping_tolerance"
+            "is given together with distinct_eigenvalues; remove one", argument="grouping_tolerance"
         )
     spectrum = read_spectrum(path, array, name=name)
     values, remarks = spectrum.eigenvalue, list(spectrum.remarks)
@@ -266,7 +266,7 @@ def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
 def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
     if matrix.shape[0] != matrix.shape[1]:
         raise InputError(
-            f"{where}: has shape {matrix.shape}, a covariance is square; "
+            f"{where}: has shape {matrix.shape}, but a covariance is square; "
             'samples are read from an array named "samples"',
             argument="file",
         )

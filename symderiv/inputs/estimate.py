@@ -64,13 +64,13 @@ class GeneratorStatistics:
 
     @property
     def relative_error_phi(self) -> float:
-        """The same of Φ; infinite if Φ is zero."""
+        """Relative error of Φ, as ``relative_error_omega`` is that of Ω; infinite if Φ is zero."""
         size = float(np.linalg.norm(self.phi))
         return float(np.linalg.norm(self.phi_error)) / size if size > 0.0 else math.inf
 
     @property
     def converged(self) -> bool:
-        """Whether both relative errors are at most the target; False without a target."""
+        """True if both relative errors are at most the target; False without a target."""
         reached = max(self.relative_error_omega, self.relative_error_phi)
         return self.target is not None and reached <= self.target
 

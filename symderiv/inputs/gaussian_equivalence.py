@@ -104,7 +104,7 @@ class Gaussianity:
 
     @property
     def passed(self) -> bool:
-        """Whether all deviations are within sampling error and allowance."""
+        """True if all deviations are within sampling error and allowance."""
         return max(self.excess().values()) <= 0.0
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ def gaussianity(
     deviation = np.sqrt(np.diag(covariance))
     if not np.all(deviation > 0.0):
         raise InputError(
-            "give a field without variance; change them so that every field varies",
+            "lead to a field without variance; change them so that every field varies",
             argument="weights",
         )
     moments = _single_moments(centred / deviation)

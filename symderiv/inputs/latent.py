@@ -266,7 +266,7 @@ def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, 
         )
     if phi.shape[0] != omega.shape[0]:
         raise InputError(
-            f"{name}: phi has {phi.shape[0]} rows, omega {omega.shape[0]}; both must be N",
+            f"{name}: phi has {phi.shape[0]} rows and omega {omega.shape[0]}; both must have N",
             argument="file",
         )
     _refuse_large(omega.shape[0])

@@ -91,7 +91,7 @@ class DataModel:
 
     @property
     def has_latent_teacher(self) -> bool:
-        """Whether the teacher sees something else than the inputs."""
+        """True if the teacher does not see the inputs themselves."""
         return self.latent is not None and self.latent.variance is None
 
     def single(self) -> Component:

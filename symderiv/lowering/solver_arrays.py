@@ -94,7 +94,7 @@ class SolverArrays:
 
     Attributes:
         fields: What means of activations depend on, and output weights.
-        numbers: Of the rule, on which means may depend besides.
+        numbers: The numbers of the rule, on which means may depend besides.
         state: As packed.
         parameters: As packed.
         sums: Covariances and products of vectors besides Q, R and T, made from the state.

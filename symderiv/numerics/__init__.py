@@ -1,4 +1,4 @@
-"""How Gaussian means keep their digits in solver modules: what programs bring along for printers.
+"""Functions with which Gaussian means keep their digits in solver modules, for the printers.
 
 The texts beside this file hold plain Python functions that numba compiles as they stand, or
 functions of an mpmath context; ``conditionals`` rewrites closed forms so that they keep their

@@ -37,7 +37,7 @@ def gauss_hermite(points: int, axes: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return the tensor grid for means over independent standard normal variables.
 
     Args:
-        points: On each axis.
+        points: The points on each axis.
         axes: The number of variables.
 
     Returns:

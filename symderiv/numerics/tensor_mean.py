@@ -1,4 +1,4 @@
-r"""What means of products of functions of Gaussian fields share, whatever the rule.
+r"""Parts that means of products of functions of Gaussian fields share, whatever the rule.
 
 The fields are z = L t with independent t of variance one and a triangular L in the order of the
 factors; a field that the earlier ones determine has no t of its own. Biases are means of fields.

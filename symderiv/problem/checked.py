@@ -67,7 +67,7 @@ class Table(BaseModel):
         """Refuse a key beside its complement."""
         for name, record in cls.RECORDS.items() if isinstance(given, Mapping) else ():
             if record.complement_of in given and name in given:
-                reason = f"given together with {record.complement_of}, which is 1 minus it"
+                reason = f"is given together with {record.complement_of}, which is 1 minus it"
                 raise conflict(name, f"{reason}; remove one")
         return given
 
@@ -96,7 +96,7 @@ class Table(BaseModel):
                 if other in self.model_fields_set and not (
                     self.RECORDS[other].acts and self.at_default(other)
                 ):
-                    raise conflict(name, f"given together with {other}; remove one")
+                    raise conflict(name, f"is given together with {other}; remove one")
             if record.needs and self.at_default(record.needs):
                 raise conflict(record.needs, f"is missing; {name} needs it")
         return self

@@ -142,8 +142,8 @@ def _teachers(
         stated = data.dimension is not None and "data" in study.model_fields_set
         if study.initial.draw == "sampled" and not stated:
             raise InputError(
-                f"is missing; give it, numpy.eye({study.M}) for orthogonal teachers of length 1, "
-                "or inputs with a dimension for which teachers are drawn",
+                f"is missing; give it (numpy.eye({study.M}) for orthogonal teachers of length 1), "
+                "or give inputs a dimension, for which teachers are drawn",
                 argument="T",
             )
         drawn = initial(study).state

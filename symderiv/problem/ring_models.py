@@ -95,7 +95,7 @@ class NLGP(RingModel, table="data"):
 
     model: Literal["nlgp"] = "nlgp"
     gain: Annotated[
-        Gain, Key("gain: the inputs become Gaussian towards 0, and signs at ``inf``", "g")
+        Gain, Key("gain: inputs become Gaussian as it tends to 0, and are signs at ``inf``", "g")
     ]
     lengths: Annotated[
         Lengths,

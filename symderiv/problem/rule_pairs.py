@@ -1,4 +1,4 @@
-"""Which keys of a learning rule are not derived together, refused when a study is read.
+"""Keys of a learning rule that are not derived together, refused when a study is read.
 
 What can be stated can be derived: everything that is refused for the names of its keys is refused
 here, before anything is derived. SymPy is imported for losses that are no quadratic forms only.

@@ -224,7 +224,9 @@ class Study(Table):
 
     @property
     def second_layer_learning_rate(self) -> float:
-        """Its own value when given, otherwise the first layer's; 0 for a fixed second layer."""
+        """Learning rate of the output weights: its own value if given, otherwise the first layer's;
+        0 for a fixed second layer.
+        """
         if not self.network.train_second_layer:
             return 0.0
         given = self.training.second_layer_learning_rate

@@ -434,7 +434,7 @@ class Time(Table, table="time"):
 
     @property
     def given(self) -> bool:
-        """Whether an end or times were given; the end is a default otherwise."""
+        """True if an end or times were given; otherwise the end is a default."""
         given = self.end is not None and "end" in self.model_fields_set
         return given or self.values is not None
 

@@ -1,4 +1,4 @@
-r"""What one step does to slow vectors on average, at a state, by the definition of its increments.
+r"""The mean change of slow vectors in one step at a state, by the definition of its increments.
 
 Slow vectors are given by coordinates in every eigenspace of the inputs, of which products are
 overlaps. The fields of an input are h = L z with independent standard normal z. As h is linear in
@@ -35,12 +35,13 @@ _RANK = 1e-9
 
 @dataclass(frozen=True)
 class SlowState:
-    """Where a step is taken.
+    """The state at which a step is taken.
 
     Args:
         vectors: Coordinates by name, shape (L, n): products of rows k are overlaps of class k.
         weight: Shares of the L classes, which sum to one.
-        eigenvalue: Of the classes, by name of inputs; 1 for those that are not named.
+        eigenvalue: The eigenvalues of the classes, by name of inputs; 1 for those that are not
+            named.
         numbers: Slow scalars and parameters by name.
     """
 
@@ -64,10 +65,10 @@ class MeanStep:
 
     Args:
         state: Where.
-        drift: Of vectors by name, coordinates like those of the state.
+        drift: The drift of vectors by name, coordinates like those of the state.
         noise: What the rest of increments adds to overlaps, by pair of names, shape (L,).
         scalars: Rates by name.
-        observables: By name; ``"loss"`` is what descent descends.
+        observables: The observables by name; ``"loss"`` is what descent descends.
         whole: Whether weights move by amounts of order one, so that products of drifts count.
     """
 
@@ -163,7 +164,7 @@ class Reading:
 
     @cached_property
     def kinks(self) -> set[sp.Expr]:
-        """Where increments are not smooth: zeros of these, other kinks in them told apart."""
+        """Expressions at whose zeros increments are not smooth, and other kinks in them."""
         found: set[sp.Expr] = set()
         for value in self._entries.values():
             for each in value.atoms(*ROUGH):
@@ -301,7 +302,7 @@ class StateFrame:
 
         Args:
             z: Points, shape (P, dimension).
-            weights: Of the points, which sum to one.
+            weights: The weights of the points, which sum to one.
         """
         chance = self.reading.combinations[1]
         both = (chance[:, None] * weights).ravel()

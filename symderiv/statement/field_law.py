@@ -36,7 +36,7 @@ class Case:
     """One combination of components of the inputs that are mixtures.
 
     Args:
-        probability: Of the combination; 1 where no inputs are mixtures.
+        probability: The probability of the combination; 1 where no inputs are mixtures.
         symbols: The register.
         atoms: Inputs of a component by the inputs that they are.
     """

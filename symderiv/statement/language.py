@@ -55,7 +55,7 @@ class Scalars(np.ndarray):
 
 
 class Language:
-    """What is declared and stated of a learning problem, line by line.
+    """All declarations and statements of a learning problem, line by line.
 
     A few slow vectors of N components and slow scalars move with every fresh example, in
     directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
@@ -99,8 +99,8 @@ class Language:
             model: Its law, an input model such as ``sd.Isotropic()`` (the default) or
                 ``sd.Spectrum([2, 0.5])``. Models of several inputs share their eigenspaces.
             length: L tokens ``x[0]`` … ``x[L-1]`` instead of one vector.
-            correlation: Of the tokens, shape (L, L), symmetric, unit diagonal, positive
-                semidefinite; None for independent tokens.
+            correlation: The correlation of the tokens, shape (L, L), symmetric, unit diagonal,
+                positive semidefinite; None for independent tokens.
             episode: T independent copies of the input per step; or the example of an episode that
                 was declared, of which this is another input.
             batch_ratio: c: a step takes cN fresh copies, over which ``x.mean(…)`` runs, and is N
@@ -263,8 +263,8 @@ class Language:
         not go through it.
 
         Args:
-            expression: In fields, overlaps, scalars, latents and parameters; an example of an
-                episode or a batch stands for any of them.
+            expression: The expression in fields, overlaps, scalars, latents and parameters; an
+                example of an episode or a batch stands for any of them.
         """
         where = f"average {len(self._symbols.of(Mean)) + 1}"
         value = self._symbols.of_one(as_expression(expression, where))
@@ -343,8 +343,8 @@ class Language:
             vectors: A family or a vector that moves.
             kind: ``"sphere"`` (every norm keeps its initial value) or ``"orthonormal"``
                 (w_a·w_b = N δ_ab, by W ← (W Wᵀ/N)^(−1/2) W).
-            inputs: Of a sphere: inputs on which the variances of the fields keep their initial
-                values, in place of the norms; the same for isotropic inputs.
+            inputs: For a sphere: inputs on which the variances of the fields keep their
+                initial values, in place of the norms; the same for isotropic inputs.
         """
         if kind not in _KINDS:
             raise InputError(_unknown(kind, _KINDS), argument="kind")
@@ -383,7 +383,7 @@ class Language:
 
     @property
     def declarations(self) -> tuple[Mapping[str, Any], ...]:
-        """What was declared, in order, with its arguments as they were understood."""
+        """All declarations in order, with their arguments as they were understood."""
         return tuple(self._declared)
 
     def _declare(self, kind: str, name: str, **arguments: Any) -> None:

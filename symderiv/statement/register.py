@@ -81,7 +81,7 @@ Meaning = Field | Overlap | Size | Latent | LearningTime | Mean
 
 
 class Symbols:
-    """What the symbols of a system mean; made as expressions are built, never changed after."""
+    """Meanings of the symbols of a system; made as expressions are built, never changed after."""
 
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}

@@ -1,4 +1,4 @@
-r"""From the statement of a step to the equations of all overlaps and scalars in the limit N → ∞.
+r"""Equations of all overlaps and scalars in the limit N → ∞, from the statement of a step.
 
 With Δw_a = Σ_x F_ax ξ^x/√N + Σ_c G_ac w_c/N and jointly Gaussian ξ^x, Stein's rule gives the mean
 motion of a vector, for every eigenvalue class k,
@@ -55,12 +55,12 @@ class StatedEquations:
 
     Args:
         statement: What they follow from.
-        law: Of the fields.
-        drift: Per moving vector a: the coefficients of ρ_k w_c by name of inputs and c, those of
-            w_c itself under the name :data:`ALL`.
-        noise: Per pair of moving vectors: the coefficients of ρ_k by name of inputs.
+        law: The law of the fields.
+        drift: The drift per moving vector a: the coefficients of ρ_k w_c by name of inputs and c,
+            those of w_c itself under the name :data:`ALL`.
+        noise: The noise per pair of moving vectors: the coefficients of ρ_k by name of inputs.
         scalars: du/dα.
-        observables: By name.
+        observables: The observables by name.
         step: What they were derived from, with symbols for jumps in time.
         averages: What the averages that occur in coefficients are, by their symbols.
     """
@@ -76,7 +76,7 @@ class StatedEquations:
 
     @property
     def by_steps(self) -> bool:
-        """Whether rates are what a step adds, of order one."""
+        """True if rates are changes in a step, of order one."""
         return self.statement.batch_ratio is not None
 
     def overlap_rate(self, first: SlowVector, second: SlowVector, measure: str = "") -> sp.Expr:

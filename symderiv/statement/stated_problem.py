@@ -31,7 +31,7 @@ class Inputs:
         name: As declared.
         model: The input model, of which one token has the law.
         atoms: Tokens of a sequence, or copies of an episode.
-        correlation: Of the tokens, exact, shape (L, L); None for independent ones.
+        correlation: The correlation of the tokens, exact, shape (L, L); None for independent ones.
         episode: Whether the atoms are independent examples of an episode, in which all are alike.
         batch_ratio: c of a batch of cN examples per step, None without a batch.
     """
@@ -49,9 +49,9 @@ class Descent:
     """``descend(loss, rates, velocity)``; with sign −1 ``ascend``.
 
     Args:
-        loss: Of one example.
-        rates: By what the gradient is taken by.
-        sign: Of the step, 1 downwards.
+        loss: The loss of one example.
+        rates: The learning rates, by the variable of the gradient.
+        sign: The sign of the step, 1 downwards.
         velocity: What the gradient moves in place of what it is taken by.
     """
 
@@ -87,7 +87,7 @@ class Constraint:
     """A condition that vectors are brought back to after every step.
 
     Args:
-        vectors: On which it is.
+        vectors: The vectors that are constrained.
         kind: ``"sphere"``: every |w|² keeps its value; ``"orthonormal"``: w_a·w_b = N δ_ab.
         inputs: Name of inputs: a sphere keeps the variances of fields on them and not |w|².
     """
@@ -99,7 +99,7 @@ class Constraint:
 
 @dataclass
 class StatedChange:
-    """What one line adds to a vector (Σ F ξ/√N + Σ G w/N) or a scalar (g/N) in one step."""
+    """The part of one line in a step, of a vector (Σ F ξ/√N + Σ G w/N) or a scalar (g/N)."""
 
     inputs: dict[FreshInput, sp.Expr] = field(default_factory=dict)
     vectors: dict[SlowVector, sp.Expr] = field(default_factory=dict)
@@ -111,8 +111,8 @@ class StatedStep:
     """The changes of one step, all lines together, on the state before it.
 
     Args:
-        vectors: By slow vector that moves.
-        scalars: By scalar that moves.
+        vectors: The changes of vectors, by the vector that moves.
+        scalars: The changes of scalars, by the scalar that moves.
         source: For every target the texts of the lines that move it.
     """
 
@@ -123,11 +123,11 @@ class StatedStep:
 
 @dataclass(frozen=True)
 class Statement:
-    """Everything that was said of a learning problem.
+    """All that was stated of a learning problem.
 
     Args:
         symbols: What the symbols mean.
-        inputs: By name.
+        inputs: The inputs by name.
         vectors: All slow vectors in the order of their declaration.
         lines: Descents and updates, in order; they act together.
         constraints: Applied after every step.

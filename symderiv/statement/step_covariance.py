@@ -1,4 +1,4 @@
-r"""How overlaps and scalars vary from example to example, at a state, by the definition of a step.
+r"""Covariance of overlaps and scalars from example to example, by the definition of a step.
 
 A step Δw_a = Σ_x F_ax ξ^x/√N + Σ_c G_ac w_c/N changes the overlap O^k_ab of the eigenvalue class k,
 which has w_k N coordinates, by 1/N times
@@ -51,7 +51,7 @@ class StepMoments:
     """The first two moments of N times what one step adds to overlaps and scalars.
 
     Args:
-        mean: In the limit of large N, shape (n,).
+        mean: The mean in the limit of large N, shape (n,).
         further: N times what is added to the mean at finite N, shape (n,).
         covariance: Shape (n, n).
     """
@@ -128,7 +128,7 @@ class StepVariation:
 
         Args:
             z: Points, shape (P, dimension).
-            weights: Of the points, which sum to one.
+            weights: The weights of the points, which sum to one.
         """
         chance = self.reading.combinations[1]
         averages = self._averages(z, chance[:, None] * weights)

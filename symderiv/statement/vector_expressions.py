@@ -59,7 +59,7 @@ def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
 
 
 class _Coordinates(sp.Dummy):  # type: ignore[misc]
-    """What SymPy's functions take for a vector: a symbol that no statement accepts."""
+    """The value that SymPy's functions take for a vector: a symbol that no statement accepts."""
 
 
 def _of_coordinates(vector: object) -> NotClosed:
@@ -74,7 +74,9 @@ def _of_coordinates(vector: object) -> NotClosed:
 
 
 class Register(Protocol):
-    """What knows the symbols of a system; see :class:`symderiv.statement.register.Symbols`."""
+    """An object that knows the symbols of a system; see
+    :class:`symderiv.statement.register.Symbols`.
+    """
 
     def product(self, first: Atom, second: Atom) -> sp.Symbol:
         """Return the symbol of an inner product."""

@@ -138,8 +138,8 @@ class Checkpoint:
         except OSError:
             kept = "going to be replaced"
         self._notice(
-            f"{self.path} is not used: {change}; it is {kept}, starting over (to go on with it, "
-            "undo the change and give it its name back)"
+            f"{self.path} is not used: {change}; it is {kept}, and the run starts over (to "
+            "continue from it, undo the change and give it its old name)"
         )
 
     def entry(self, key: str) -> Entry | None:
@@ -158,7 +158,7 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """It is time to write."""
+        """True if it is time to write."""
         since = time.monotonic() - self._written
         return self.every == 0.0 or since >= max(self.every, self._cost / _SHARE)
 

@@ -1,16 +1,19 @@
-"""What every xarray dataset of many runs has under the name ``symderiv``."""
+"""Pictures, features and files of xarray datasets of many runs."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import xarray
+from xarray.plot.accessor import DatasetPlotAccessor
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Summary
 from symderiv.sweeps.many_runs import ManyRuns
 
-__all__ = ["EnsembleView"]
+__all__ = ["EnsembleView", "Runs", "as_runs"]
+
+_RUN_VARIABLES = {"status", "alpha"}
 
 
 @xarray.register_dataset_accessor("symderiv")  # type: ignore[no-untyped-call]
@@ -22,7 +25,7 @@ class EnsembleView(ManyRuns):
     """
 
     def __init__(self, data: xarray.Dataset) -> None:
-        if not {"status", "alpha"} <= set(data.variables):
+        if not set(data.variables) >= _RUN_VARIABLES:
             raise InputError(
                 "has no status and alpha of runs; give a dataset of an ensemble or a sweep",
                 argument="dataset",
@@ -46,3 +49,33 @@ class EnsembleView(ManyRuns):
         record = self.to_dict()
         ended = ", ".join(f"{count} {name}" for name, count in record["statuses"].items())
         return Summary("Runs", [("keys", sizes), ("runs", f"{record['runs']}: {ended}")])
+
+
+class Runs(xarray.Dataset):
+    """An xarray dataset of runs, which draws itself when its ``plot`` is called."""
+
+    __slots__ = ()
+
+    @property
+    def plot(self) -> RunsPlot:  # type: ignore[override]
+        """Pictures: ``runs.plot("R")`` draws the runs, ``runs.plot.scatter(…)`` is xarray's."""
+        return RunsPlot(self)
+
+
+class RunsPlot(DatasetPlotAccessor):
+    """xarray's plots of a dataset, and a call that draws the runs."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Draw the runs; see :meth:`symderiv.Sweep.plot`."""
+        return EnsembleView(self._ds).plot(*args, **kwargs)
+
+
+def as_runs(data: xarray.Dataset) -> xarray.Dataset:
+    """Return the same dataset, with a ``plot`` that can be called if it holds runs."""
+    if not set(data.variables) >= _RUN_VARIABLES:
+        return data
+    runs = Runs(data.data_vars, data.coords, data.attrs)
+    runs.encoding = data.encoding
+    return runs

@@ -84,7 +84,7 @@ class SweepLayout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the swept dimensions."""
+        """Names of the swept dimensions."""
         return tuple(axis.name for axis in self.axes)
 
     @property
@@ -94,7 +94,7 @@ class SweepLayout:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Of the dimensions of one point that every rule has."""
+        """Sizes of the dimensions of one point that every rule has."""
         return {self.time: self.alpha.shape[-1], **self.inner.sizes}
 
     def dimensions(self, variable: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class PointArrays:
 
     @property
     def said(self) -> Any:
-        """The same in JSON: for studies the numbers of times, students and teachers."""
+        """The sizes in JSON: for studies the numbers of times, students and teachers."""
         if self.study:
             return [self.times, self.sizes["student"], self.sizes["teacher"]]
         curves = {name: list(axes) for name, axes in self.curves.items()}

@@ -92,7 +92,7 @@ class Swept(Protocol):
 
     @property
     def text(self) -> str:
-        """Its text, as stores keep it; :func:`tables_of` reads it."""
+        """Text of the grid, as stores keep it; :func:`tables_of` reads it."""
 
     def alone(self) -> Self:
         """Return the same without values of its own to sweep over."""

@@ -85,7 +85,7 @@ class StudyMap(Kept):
         """
         if bool(self.kinds) == (level is not None):
             raise InputError(
-                "is needed for a quantity that is a number, and allowed only there",
+                "is needed if the quantity is a number, and not allowed if it is a kind",
                 argument="level",
             )
         from contourpy import contour_generator

@@ -97,8 +97,9 @@ class Sweep(ManyRuns):
             InputError: the store is damaged; also when an array is read, of which a part is not as
                 the sweep wrote it.
         """
-        drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
-        return Store.at(Path(self.output)).dataset()
+        from symderiv.sweeps.dataset_accessor import as_runs
+
+        return as_runs(Store.at(Path(self.output)).dataset())
 
     def to_netcdf(self, path: str | PathLike[str], *, force: bool = False) -> Path:
         """Write the dataset as one netCDF-4 file, whatever its name; see :meth:`save`."""

@@ -137,13 +137,13 @@ class Closed:
 
     @cached_property
     def in_time(self) -> bool:
-        """Whether time itself occurs, besides steps in it."""
+        """True if time itself occurs, besides steps in it."""
         symbols = set().union(*(e.free_symbols for e in self._expressions))
         return any(map(self.equations.law.is_time, symbols))
 
     @property
     def autonomous(self) -> bool:
-        """Whether rates depend on the state alone, and are rates."""
+        """True if rates depend on the state alone, and are rates."""
         return not (self.in_time or self.equations.law.jumps or self.equations.by_steps)
 
     @cached_property
@@ -295,7 +295,7 @@ class _Writer:
 
     @property
     def _times(self) -> list[Array]:
-        """What steps in time are and where a piece of a run begins, as parameters."""
+        """Parameters for jumps in time, and for the beginning of a piece of a run."""
         jumps = [
             Array(str(symbol), (), f"1 where {place} > 0, else 0")
             for symbol, place in self.law.jumps.items()

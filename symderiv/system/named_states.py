@@ -34,7 +34,7 @@ __all__ = ["Layout"]
 
 
 class Layout:
-    """How the state of a system lies in vectors.
+    """Layout of the state of a system in vectors.
 
     Args:
         closed: The equations.

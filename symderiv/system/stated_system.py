@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.statement.language import Language
 
@@ -109,7 +109,7 @@ class StatedSystem(Language):
 
     @property
     def conditions(self) -> list[str]:
-        """What the limit N → ∞ assumes for this statement, one sentence each."""
+        """Assumptions of the limit N → ∞ for this statement, one sentence each."""
         from symderiv.system.told import conditions_of
 
         return conditions_of(self.solver.closed)
@@ -155,7 +155,8 @@ class StatedSystem(Language):
             end: The last α; 200 times are then returned.
             alpha: The ascending times at which results are wanted, instead of ``end``.
             initial: The state at α = 0, as in ``rates``.
-            relative_tolerance, absolute_tolerance: Of the result.
+            relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of
+                the result.
             progress: Called about ten times a second with the time and the number of steps.
             parameters: Values that differ from the defaults.
 
@@ -166,6 +167,7 @@ class StatedSystem(Language):
         found = self.solver.solve(
             times, initial, parameters, relative_tolerance, absolute_tolerance, progress
         )
+        warn_caller(found.failure())
         return replace(found, system=self)
 
     def report(
@@ -224,7 +226,7 @@ class StatedSystem(Language):
             runs: Independent runs, each with vectors drawn to have exactly the initial overlaps.
             end, alpha: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
-            seed: Of the random numbers.
+            seed: The seed of the random numbers.
             method: ``"vectors"`` for vectors of N coordinates; ``"gram"`` for their coordinates in
                 the span of the slow vectors only, at the same law of all overlaps; ``"auto"``
                 takes the cheaper one.
@@ -237,7 +239,9 @@ class StatedSystem(Language):
 
         times = asked_times(end, alpha)
         asked = Experiment(self.solver, dimension, runs, times, seed, method)
-        return simulated(asked, initial, parameters)
+        found = simulated(asked, initial, parameters)
+        warn_caller(found.failure())
+        return found
 
     def precise_rates(
         self, state: Mapping[str, Any], digits: int, **parameters: Any
@@ -311,7 +315,9 @@ class StatedSystem(Language):
         )
         varied = VariedSystem(self.solver, initial, parameters or {})
         with progress_bar(progress) as update:
-            return ensemble_of(varied, lists, wanted, update)
+            runs = ensemble_of(varied, lists, wanted, update)
+        warn_caller(runs.symderiv.failure())
+        return runs
 
     @following("looking for the plateau")
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
@@ -341,7 +347,7 @@ class StatedSystem(Language):
         """Write the equations as the solver module NAME.py, which needs numpy and numba only.
 
         Args:
-            name: Of the module.
+            name: The name of the module.
             output: The folder.
             force: Replace a file that symderiv did not write.
 

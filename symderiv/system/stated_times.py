@@ -1,4 +1,4 @@
-"""What changes in time under a study's rule, as expressions in the time of its statement.
+"""Changes in time under a study's rule, as expressions in the time of its statement.
 
 A schedule is a factor of the learning rates. Tasks that follow each other are one statement on the
 same vectors: the output weights of teachers and heads have factors that are 1 while a task is
@@ -55,7 +55,7 @@ class StatedTasks:
     """The tasks of a study as factors in its statement.
 
     Args:
-        study: With at least one task.
+        study: The study with at least one task.
         P: The statement; latents of mixtures are declared in it.
         examples: How many examples over N a unit of its time is.
     """
@@ -78,7 +78,7 @@ class StatedTasks:
 
     @cached_property
     def taught(self) -> tuple[sp.Expr, ...]:
-        """Per task: 1 for an example that belongs to it, else 0."""
+        """One number per task: 1 for an example that belongs to it, else 0."""
         found = [sp.S.Zero] * self._tasks.count
         for number, phase in enumerate(self._phases):
             shares = self._tasks.shares[number]
@@ -107,7 +107,7 @@ class StatedTasks:
 
     @cached_property
     def heads(self) -> tuple[sp.Expr, ...]:
-        """What multiplies the output weights of every head."""
+        """Factor of the output weights of every head."""
         found = [sp.S.Zero] * self._tasks.heads
         for head, factor in zip(self._tasks.head, self.taught, strict=True):
             found[int(head)] += factor

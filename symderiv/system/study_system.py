@@ -1,4 +1,4 @@
-"""What a study says as a :class:`symderiv.System`: its rule's statement with its numbers."""
+"""A study as a :class:`symderiv.System`: its rule's statement with its numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnySystem = TypeVar("AnySystem", bound=StatedSystem)
 
 @dataclass(frozen=True)
 class _Law:
-    """What is stated of the inputs.
+    """The stated law of the inputs.
 
     Args:
         model: Their law.

@@ -28,7 +28,7 @@ class Exchange:
 
     Attributes:
         families: Their names.
-        pairs: Of members, counted from 0.
+        pairs: The pairs of members, counted from 0.
         orders: Where the entries of a state come from, one per pair, shape (n,).
     """
 

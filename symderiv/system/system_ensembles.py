@@ -48,11 +48,12 @@ Told = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of all runs.
+    """Times, tolerances and limits that all runs share.
 
     Args:
         alpha: Ascending times, shape (A,).
-        relative_tolerance, absolute_tolerance: Of the results; steps keep a tenth of them.
+        relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of the
+            results; steps keep a tenth of them.
         threads: One per processor if it is None.
         max_steps: Steps after which a run is given up.
         check: Measure the error of each run from one with a larger tolerance and a start that
@@ -71,7 +72,7 @@ class Wanted:
 
     @property
     def workers(self) -> int:
-        """How many threads."""
+        """Number of threads."""
         return self.threads or len(os.sched_getaffinity(0))
 
     @property
@@ -118,7 +119,7 @@ def integrate_points(
 
     Args:
         points: The runs; an exception stands for one that cannot start.
-        wanted: Of all.
+        wanted: The times, tolerances and limits of all points.
         progress: Called with the number of runs that have ended.
 
     Raises:
@@ -372,7 +373,6 @@ def _labelled(
     """Return runs as a dataset with one dimension per list."""
     import xarray
 
-    drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
     over = list(coordinates)
     shape = tuple(len(each) for each in coordinates.values())
     variables: dict[str, Any] = {}
@@ -385,7 +385,10 @@ def _labelled(
             over,
             (numbers.astype(str) if name == "status" else numbers).reshape(shape),
         )
-    return xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
+    data = xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
+    # datasets draw and save themselves
+    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
+    return runs
 
 
 _RUNS = {

@@ -200,7 +200,9 @@ class _Reader:
         elif given.kind == "average":
             self.made[name] = system.average(self._expression(given.value or "", name))
             if self.made[name].name != name:
-                raise InputError(f"{name} must be {self.made[name].name}: they are numbered")
+                raise InputError(
+                    f"{name} must be called {self.made[name].name}, because averages are numbered"
+                )
         else:
             value = None if given.value is None else self._expression(given.value, name)
             self.made[name] = system.parameter(name, value)

@@ -35,11 +35,12 @@ class SystemPlateau(Shown):
 
     Attributes:
         state: Order parameters by name, shapes as in states; ``plateau["w.B"]``.
-        observables: By name.
+        observables: The observables by name.
         unstable_eigenvalue: Largest rate of all directions, per unit of α.
         direction: What grows so: "symmetric", or the families whose members it tells apart.
         escape_time: Its inverse, or None where nothing grows.
-        eigenvalues: Of the Jacobian by these kinds, complex, largest real part first.
+        eigenvalues: The eigenvalues of the Jacobian by these kinds, complex, largest real part
+            first.
         eigenvalue_error: Largest difference found when the steps of differences are doubled.
         residual: Largest rate that is left.
     """

@@ -1,4 +1,4 @@
-"""What is made of the equations of a system: modules, other languages, digits."""
+"""Products of the equations of a system: modules, other languages, digits."""
 
 from __future__ import annotations
 

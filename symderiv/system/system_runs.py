@@ -30,7 +30,7 @@ class SystemRates(Shown):
     """Derivatives of the order parameters of a system by α, by name.
 
     Attributes:
-        rates: By name, shapes as given.
+        rates: The rates by name, shapes as given.
         observables: Averages at the state, by name.
     """
 
@@ -51,7 +51,7 @@ class SystemRates(Shown):
 
 @dataclass(frozen=True)
 class Begin:
-    """Where a run begins.
+    """The beginning of a run: time and state.
 
     Args:
         state, constants: As vectors of its layout.
@@ -173,7 +173,7 @@ class Solver:
             states: Shape (P, n).
             constants: For all of them, or of shape (P, m) for each of them.
             alpha: The times, shape (P,); α = 0 without them.
-            names: Of the observables, all when left out.
+            names: The names of the observables, all when left out.
         """
         times = np.zeros(len(states)) if alpha is None else alpha
         rows = np.broadcast_to(constants, (len(states), constants.shape[-1]))

@@ -43,12 +43,12 @@ _Components = Sequence[tuple[list[int], np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class _Fresh:
-    """What the runs of a statement draw afresh, besides white inputs.
+    """Random numbers that the runs of a statement draw afresh, besides white inputs.
 
     Args:
-        eigenvalues: Of inputs that are not white, by name, shape (L,).
-        components: Of every mixture: places of its tokens, sums of probabilities, and roots of
-            eigenvalues, shape (components, L).
+        eigenvalues: The eigenvalues of inputs that are not white, by name, shape (L,).
+        components: The components of every mixture: places of its tokens, sums of probabilities,
+            and roots of eigenvalues, shape (components, L).
         means: Averages in coefficients, None for none.
     """
 
@@ -177,6 +177,13 @@ class SystemSimulation(CurveResult):
         rows += [(f"{name} at the end", value[-1]) for name, value in self.mean.items()]
         return Summary("simulation of a system", rows)
 
+    def failure(self) -> str | None:
+        """Return one line on runs that diverged; None if all reached their end."""
+        if self.cause == "done":
+            return None
+        last = f" after alpha = {self.alpha[-1]:g}" if self.alpha.size else ""
+        return f"a run diverged{last} ({self.cause}); what was computed before is kept"
+
     def to_dict(self) -> dict[str, Any]:
         """Return means and standard errors as lists."""
         return {
@@ -198,7 +205,7 @@ class Experiment:
         dimension: N.
         runs: How many.
         alpha: Times at which they report.
-        seed: Of all that is drawn.
+        seed: The seed of all random numbers.
         method: ``"vectors"``, ``"gram"`` or ``"auto"``.
     """
 
@@ -211,7 +218,7 @@ class Experiment:
 
     @property
     def statement(self) -> Statement:
-        """What is run."""
+        """The statement that is run."""
         return self.solver.layout.statement
 
     @cached_property

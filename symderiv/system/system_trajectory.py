@@ -36,7 +36,7 @@ class SystemRun(CurveResult):
         alpha: Times, examples over input dimension, shape (P,).
         values: Order parameters and observables by name, α first.
         cause: ``"done"`` if the last asked time was reached, else why the run ended.
-        steps, rhs_evaluations: Of the run.
+        steps, rhs_evaluations: Numbers of steps and of right-hand sides of the run.
         error: Largest difference from a run at a looser tolerance over all order parameters; an
             estimate of the error of that one, which is no bound.
         parameters: Their values.
@@ -70,11 +70,19 @@ class SystemRun(CurveResult):
         """The names of what was observed."""
         return tuple(name for name in self.values if name not in self.dimensions)
 
+    def failure(self) -> str | None:
+        """Return one line on a run that ended early; None if it reached its end."""
+        if self.cause == "done":
+            return None
+        last = f" at alpha = {self.alpha[-1]:g}" if self.alpha.size else ""
+        return f"the run ended early{last} ({self.cause}); what was computed before is kept"
+
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [("alpha", self.alpha)]
         if self.alpha.size:
             rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
-        notes = [] if self.cause == "done" else [f"The run ended early: {self.cause}."]
+        failure = self.failure()
+        notes = [] if failure is None else [f"T{failure[1:]}."]
         return Summary("trajectory of a system", rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,7 +149,7 @@ class SystemRun(CurveResult):
 
         Args:
             path: The file.
-            simulation: Of the same system, drawn beside the run.
+            simulation: The simulation of the same system, drawn beside the run.
             force: Replace a file even if symderiv did not write it.
         """
         target = Output(path, "html", force=force)

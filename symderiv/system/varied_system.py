@@ -40,7 +40,7 @@ class SystemPoint(Begin):
 
 
 class VariedSystem:
-    """What the runs of a system have in common.
+    """Parts that the runs of a system have in common.
 
     Args:
         solver: Its equations.
@@ -87,7 +87,7 @@ class VariedSystem:
         """Return the run with other values.
 
         Args:
-            values: By key, as :meth:`key_of` gives it.
+            values: The values by key, as :meth:`key_of` gives it.
 
         Raises:
             InputError: A value is not acceptable.

@@ -40,7 +40,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Vector:
-    """How arrays are packed, in order and in C order, into one flat float64 vector."""
+    """Layout of arrays, in order and in C order, in one flat float64 vector."""
 
     name: str
     fields: tuple[Array, ...]

@@ -1,4 +1,4 @@
-"""What every part of a program is checked for: names, and exact expressions."""
+"""Checks of every part of a program: names, and exact expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program may bring along: functions that printers do not know, as data.
+"""Extensions of a program: functions that printers do not know, as data.
 
 Printers know sums, loops and elementary functions. The special functions of a field of mathematics,
 and what is known of where they lose digits, come with the program that uses them; nothing here, in
@@ -36,8 +36,8 @@ class Library:
             be read.
         lanes: The same for several runs at a time.
         many: Modules like the texts with functions of many numbers at once.
-        together: For names of SymPy functions, those of many numbers that double sums evaluate
-            them with.
+        together: For names of SymPy functions, the functions of many numbers that double sums
+            evaluate them with.
         in_sums: An expression in the form in which most of it depends on few of the indices of the
             sums that it stands in.
     """
@@ -78,13 +78,14 @@ class Extension:
 
     Args:
         name: What it is, in the plural, for messages.
-        doubles: For modules in double precision, compiled by numba.
-        multiprecision: For modules whose functions have an mpmath context as first argument.
+        doubles: The functions for modules in double precision, compiled by numba.
+        multiprecision: The functions for modules whose functions have an mpmath context as
+            first argument.
         portable: For all other languages, as functions of programs.
         restated: A function in the form that keeps its digits in double precision; new names are
             taken from the register that it is given.
-        derivatives: For names of SymPy functions, their derivatives by each of their arguments as a
-            function of these, where SymPy does not know them.
+        derivatives: For names of SymPy functions, their derivatives by each of
+            their arguments as a function of these, where SymPy does not know them.
     """
 
     name: str

@@ -21,7 +21,7 @@ class Many:
     Args:
         function: Its name. It gets an array for each argument, then scratch arrays, then how many
             numbers there are, and leaves the values in the first array.
-        word: For the names of arrays.
+        word: The first word of the names of arrays.
         lanes: It works through whole groups of so many.
         arguments: How many it has.
         scratch: How many arrays it wants besides.

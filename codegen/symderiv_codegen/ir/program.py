@@ -30,7 +30,7 @@ Constant = str | int | float | tuple[float, ...]
 
 @dataclass(frozen=True)
 class Program:
-    """Everything a printer needs for one module.
+    """All that a printer needs for one module.
 
     Args:
         name: Name of the module.
@@ -121,7 +121,7 @@ class Program:
 
     @property
     def flat_names(self) -> tuple[str, ...]:
-        """What the flat right-hand side has besides its ranges and fields."""
+        """Names in the flat right-hand side besides its ranges and fields."""
         if self.state is None or self.parameters is None:
             return ()
         kinds = ("width", "padded", "groups", "rows", "number")

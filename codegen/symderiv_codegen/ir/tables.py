@@ -72,7 +72,7 @@ class TableSum:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its arguments, and the entries of rows, which become variables."""
+        """Names of its arguments, and of the entries of rows, which become variables."""
         entries = (symbol for t in self.terms for row in t.rows for symbol, _ in row.entries)
         return tuple(dict.fromkeys(str(symbol) for symbol in (*self.arguments, *entries)))
 

@@ -13,8 +13,8 @@ class TemplateFunction:
 
     Args:
         template: Name of the function in the texts of the program's extension for doubles.
-        names: For names of the template, the names of the module that stand for them: functions
-            that come before, or constants.
+        names: For names of the template, the names of the module that stand for them:
+            functions that come before, or constants.
     """
 
     name: str

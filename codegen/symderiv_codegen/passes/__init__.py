@@ -1,1 +1,3 @@
-"""From an indexed program to the loops that are printed: each module one change, values kept."""
+"""Passes that turn an indexed program into the loops that are printed; each makes one change and
+keeps values.
+"""

@@ -53,7 +53,7 @@ VALUE, INDEX, ACCUMULATOR = "value", "index", "accumulator"
 
 @dataclass(frozen=True)
 class Frame:
-    """What the nodes of a function stand in.
+    """The surroundings of the nodes of a function.
 
     Args:
         where: The function, for messages.

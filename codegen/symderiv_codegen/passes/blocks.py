@@ -68,7 +68,7 @@ def sums_long_range(procedure: Procedure, small: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Lower:
-    """How expressions with sums become nodes."""
+    """A function that turns expressions with sums into nodes."""
 
     rewrite: Callable[[sp.Expr], sp.Expr]
     assigned: Callable[[sp.Expr, sp.Expr], list[Node]]
@@ -81,7 +81,7 @@ class LongLoops:
         arrays: All arrays by name.
         mostly_zero: Names of scalars.
         lower: How a value becomes nodes.
-        names: For the arrays of coefficients.
+        names: The names for the arrays of coefficients.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
     """Return the expression with the general value in place of cases of coinciding indices.
 
     Args:
-        expression: With cases over indices, the last one general.
+        expression: The expression with cases over indices, the last one general.
         continuous: Names of functions whose value is right also where indices coincide; cases stay
             where the general value calls another one.
     """

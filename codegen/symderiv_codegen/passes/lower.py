@@ -1,4 +1,4 @@
-"""From assignments with sums to loop nests."""
+"""Loop nests of assignments with sums."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def inlined_nests(
 
     Args:
         procedure: As :func:`symderiv_codegen.passes.inline.with_inner_locals` gives it.
-        program: With a state and parameters.
+        program: The program with a state and parameters.
         last: More passes, by name.
 
     Raises:

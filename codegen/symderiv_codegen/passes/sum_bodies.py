@@ -1,4 +1,4 @@
-"""Where sums are taken: bodies of loops whose own loops all add up something."""
+"""Bodies of loops whose own loops all add up something; sums are taken there."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Loops = frozenset[int]
 
 @dataclass
 class Level:
-    """What is computed inside of the first ``n`` loops, before the next one.
+    """Computations inside the first ``n`` loops, before the next one.
 
     ``rows`` are computed for all values of a later loop: (name, its number, expression).
     ``factor`` multiplies the sum over the loops further inside.

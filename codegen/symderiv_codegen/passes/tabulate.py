@@ -42,7 +42,7 @@ Key = tuple[sp.Symbol, sp.Expr]
 
 @dataclass(frozen=True)
 class _Table:
-    """Where the values for all indices of a range stand."""
+    """The array with the values for all indices of a range."""
 
     array: sp.IndexedBase
     start: sp.Expr

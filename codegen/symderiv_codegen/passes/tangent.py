@@ -104,7 +104,7 @@ class _Rates:
 
     Args:
         changing: The names.
-        extension: With the derivatives of functions that SymPy does not know.
+        extension: The extension with the derivatives of functions that SymPy does not know.
     """
 
     changing: Collection[str]
@@ -240,7 +240,7 @@ class _Derived:
 
     @property
     def procedures(self) -> tuple[Procedure, ...]:
-        """What was derived, each behind what it calls."""
+        """The derived procedures, each after those that it calls."""
         return tuple(self._known.values())
 
     def functions(self) -> list[Function]:

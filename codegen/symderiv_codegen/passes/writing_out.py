@@ -30,7 +30,7 @@ def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Prog
 
     Args:
         program: The program.
-        library: Of the numbers that it is printed for.
+        library: The library of the numbers that it is printed for.
     """
 
     def changed(procedure: Procedure) -> Procedure:

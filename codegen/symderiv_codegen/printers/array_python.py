@@ -51,10 +51,10 @@ NUMERIC = re.compile(r"[-+*/(). \d]|math\.(pi|e|sqrt)")
 
 @dataclass(frozen=True)
 class Flavour:
-    """How a library is called.
+    """The calling conventions of a library.
 
     Attributes:
-        name: Of the language, as it is asked for.
+        name: The name of the language.
         namespace: Where its elementary functions are.
         spelled: What it calls some of them; an empty text where it has none.
         needs: A sentence.
@@ -370,7 +370,7 @@ def print_array_python(program: Program, flavour: str, example: Example | None =
     """Return the program as a Python module for NumPy ("python"), "jax" or "casadi".
 
     Args:
-        program: With a state, parameters, a right-hand side and observables.
+        program: The program with a state, parameters, a right-hand side and observables.
         flavour: One of :data:`FLAVOURS`.
         example: Numbers for the lines at the end, which run when the file does.
 

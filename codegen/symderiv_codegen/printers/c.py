@@ -489,7 +489,7 @@ def print_c(program: Program, example: Example | None = None) -> str:
     """Return the program as the text of a C99 file.
 
     Args:
-        program: With a state, parameters, a right-hand side and observables.
+        program: The program with a state, parameters, a right-hand side and observables.
         example: Numbers for a ``main`` that is compiled with ``-DEXAMPLE``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What modules say of themselves: docstrings, and lists of arrays with their shapes."""
+"""Docstrings of modules, and lists of arrays with their shapes."""
 
 from __future__ import annotations
 

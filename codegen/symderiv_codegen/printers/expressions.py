@@ -68,7 +68,8 @@ class ExpressionPrinter:
         Args:
             functions: Names of the functions that the module defines.
             guarded: Whether roots, arcsines and quotients are those of the edge of a domain.
-            special: For names of SymPy functions, the functions of the program's extension.
+            special: For names of SymPy functions, the functions of the program's
+                extension.
         """
         self._functions = frozenset(functions)
         self._guarded = guarded

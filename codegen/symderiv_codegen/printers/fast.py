@@ -167,7 +167,7 @@ class FastModule(NumbaModule):
 
 
 class Access:
-    """How compiled code reads vectors of doubles."""
+    """The way in which compiled code reads vectors of doubles."""
 
     def array(self, vector: str, shape: Sequence[str]) -> str:
         """Return an array at the offset ``start``."""
@@ -186,7 +186,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Form:
-    """How the flat function is called, and what its vectors hold."""
+    """The signature of the flat function, and the contents of its vectors."""
 
     program: Program
     procedure: Procedure

@@ -1,4 +1,4 @@
-"""What exports to languages share whose expressions have sums and tables: one formula, one line.
+"""Parts that exports share whose languages have sums and tables: one formula, one line.
 
 Functions take arrays and give arrays; nothing is written in place. Every assignment of a procedure
 is the definition of an array by its entries, with sums over named indices, as it was stated.
@@ -31,10 +31,10 @@ class Example:
     """Numbers for the example at the end of an export.
 
     Attributes:
-        sizes: Of the ranges of the program, by name.
-        values: Of the fields of its state and its parameters, by name, flat in C order.
+        sizes: The sizes of the ranges of the program, by name.
+        values: The values of the fields of its state and its parameters, by name, flat in C order.
         end: The time up to which the example integrates.
-        steps: In so many steps of a fixed length.
+        steps: The number of steps, which have a fixed length.
     """
 
     sizes: dict[str, int]

@@ -312,7 +312,7 @@ def print_julia(program: Program, example: Example | None = None) -> str:
     """Return the program as the text of a Julia file.
 
     Args:
-        program: With a state, parameters, a right-hand side and observables.
+        program: The program with a state, parameters, a right-hand side and observables.
         example: Numbers for the lines at the end, which run when the file is the program.
 
     Raises:

@@ -34,7 +34,7 @@ class Chain:
 
     @property
     def is_filled(self) -> bool:
-        """Whether a line takes as many operands as fit: factors, and terms that are all short."""
+        """True if a line takes as many operands as fit: factors, and terms that are all short."""
         factors = all(operator.strip() in ("*", "/") for operator, _ in self.links[1:])
         return factors or all(len(operand.flat()) <= SHORT for _, operand in self.links)
 

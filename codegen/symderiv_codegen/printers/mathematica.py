@@ -280,7 +280,7 @@ def print_mathematica(program: Program, example: Example | None = None) -> str:
     """Return the program as the text of a file of the Wolfram language.
 
     Args:
-        program: With a state, parameters and a right-hand side.
+        program: The program with a state, parameters and a right-hand side.
         example: Numbers for the lines at the end.
 
     Raises:

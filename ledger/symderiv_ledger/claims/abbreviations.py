@@ -91,7 +91,7 @@ class Abbreviations:
         """Return a statement in full.
 
         Args:
-            text: With abbreviations, and sums such as ``Sum(v[k], k)``.
+            text: The text with abbreviations, and sums such as ``Sum(v[k], k)``.
             indices: Ranges of the sums that do not say theirs.
 
         Raises:
@@ -107,7 +107,7 @@ class Abbreviations:
         The first side is what the others are said to be equal to, and does not count as one.
 
         Args:
-            text: With abbreviations; it was read before.
+            text: The text with abbreviations; it was read before.
         """
         tree = read_tree(text)
         sides = tree.comparators if isinstance(tree, ast.Compare) else []

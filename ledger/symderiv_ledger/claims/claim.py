@@ -1,4 +1,4 @@
-"""What a paper claims: a printed formula, its meaning as a statement, and where it is to hold."""
+"""Claims of papers: a printed formula, its meaning as a statement, and the points for it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ class Tested:
 
 
 class ComparisonRule(Protocol):
-    """How a statement is tested at points: exactly, as an expansion, within a tolerance."""
+    """The way in which a statement is tested at points: exactly, as an expansion, within a
+    tolerance.
+    """
 
     @property
     def kind(self) -> str:
@@ -96,7 +98,7 @@ class ComparisonRule(Protocol):
 
     @property
     def tier(self) -> str:
-        """What its evidence is worth: one of :data:`TIERS`."""
+        """Strength of its evidence: one of :data:`TIERS`."""
 
     @property
     def digits(self) -> int:
@@ -115,7 +117,7 @@ class ComparisonRule(Protocol):
         """Return what would overturn a statement that passed, in words without a full stop.
 
         Args:
-            points: At so many it was tried.
+            points: The number of points at which it was tried.
             ordered: The statement says which side is larger, and nothing is equal in it.
         """
 
@@ -140,7 +142,7 @@ class Conventions:
     """Under which convention the points of a claim are, and the others there are.
 
     Args:
-        assumed: In words.
+        assumed: The assumptions in words.
         points: The points under each convention, by what it says in words.
     """
 
@@ -150,7 +152,7 @@ class Conventions:
 
 @dataclass(frozen=True)
 class Accusation:
-    """What a claim says in fairness that calls a formula of public code wrong.
+    """Fair remarks of a claim that calls a formula of public code wrong.
 
     Args:
         reached: Through which entry point of the program it is reached, or why it is not.
@@ -180,10 +182,11 @@ class Claim:
         ranges: Free indices, e.g. ``"i = 1..K, n = 1..M"``.
         part: Which of several formulas under one number, e.g. ``"Q"``.
         printed: The display this claim is about, counted from 0 among those under the number.
-        regime: In words, where the print says that it holds, and where it was tried.
+        regime: The regime in which the print says that it holds, and in which it was tried, in
+            words.
         corrected: The right statement, where the printed one fails.
         note: What is wrong with the print and what is true instead, in words.
-        given: For a step of a chain: what was taken as given.
+        given: The statement that a step of a chain takes as given.
         definition: The print defines something; a statement, if any, says that the engine's own
             quantity is the same.
         not_checkable: Why nothing can be computed.
@@ -201,7 +204,7 @@ class Claim:
         uses: Other claims that this one takes something from; ``claim_graph`` finds them.
         tried_at: Where the points come from, as text: a function of the paper's package in full,
             ``"package.module.name(count=3)"``, or the keys of a reference. Empty if there are none.
-        accusation: Of a claim that corrects public code; None of any other.
+        accusation: The accusation of a claim that corrects public code; None of any other.
         conventions: Where the points are those of one convention of several; tried where the print
             fails without a correction.
     """
@@ -240,12 +243,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Code:
-    """Where a formula stands in public code.
+    """The place of a formula in public code.
 
     Args:
         repository: Owner and name.
-        commit: In full.
-        licence: Of the repository, ``"none stated"`` where it names none.
+        commit: The commit in full.
+        licence: The licence of the repository, ``"none stated"`` where it names none.
         file: Path in the repository.
         lines: Which lines, e.g. ``"88-104"``, or which ``"cell 4"`` of a notebook.
     """
@@ -258,7 +261,7 @@ class Code:
 
     @property
     def text(self) -> str:
-        """In words, e.g. ``"a/b at 0123456, c.py, lines 1-2 (MIT)"``."""
+        """The place in words, e.g. ``"a/b at 0123456, c.py, lines 1-2 (MIT)"``."""
         lines = f"lines {self.lines}" if self.lines[:1].isdigit() else self.lines
         place = ", ".join(filter(None, (self.file, lines)))
         return f"{self.repository} at {self.commit[:7]}, {place} ({self.licence})"
@@ -289,9 +292,9 @@ class Paper:
     Args:
         name: As ``symderiv verify`` knows it.
         title: Authors, title, year, where it appeared.
-        printed: Per equation, in the paper's order.
+        printed: The printed form of each equation, in the paper's order.
         claims: All claims, in the paper's order.
-        sources: Per name of a claim the file it is written in.
+        sources: The file of each claim, by the name of the claim.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What claims take from one another, read off their texts: the edges of a paper's graph.
+"""Dependences of claims on one another, read off their texts: the edges of a paper's graph.
 
 An edge is one of these, and says which: the claim names an equation in what it takes as given (or
 another part of its own), in its regime, in what its names stand for or what it rests on; an
@@ -38,7 +38,7 @@ _TEXTS: Final = {
 
 @dataclass(frozen=True)
 class Spoken:
-    """What the statement of a claim speaks of, as it is written in its file.
+    """The objects that the statement of a claim names, as it is written in its file.
 
     Args:
         calls: Abbreviations in it, and those that these call.
@@ -82,8 +82,8 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
     """Return the claims of a paper with all that they use, that of the key ``uses`` first.
 
     Args:
-        claims: In the paper's order.
-        spoken: Of each claim, by its name.
+        claims: The claims in the paper's order.
+        spoken: The objects that each claim names, by its name.
 
     Raises:
         InputError: The key ``uses`` names what is not there, or claims use each other in a circle.

@@ -1,4 +1,4 @@
-"""What falls with an equation: all claims that take something from it, directly or not."""
+"""Dependents of an equation: all claims that take something from it, directly or not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def home_of(papers: Mapping[str, Paper], equation: str) -> str:
     """Return the paper that an equation is in.
 
     Args:
-        papers: By name.
+        papers: The papers by name.
         equation: As printed, or the name of a claim.
 
     Raises:

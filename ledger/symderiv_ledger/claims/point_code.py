@@ -26,7 +26,7 @@ def code_digest(function: str) -> str:
     """Return a digest of a function's code and of all that it uses of its own package.
 
     Args:
-        function: In full, ``"package.module.name"``.
+        function: The function in full, ``"package.module.name"``.
 
     Raises:
         InputError: The module has no source.
@@ -44,7 +44,7 @@ def code_of(function: str) -> dict[str, str]:
     statement of such a module that defines nothing belongs to all of its definitions.
 
     Args:
-        function: In full, ``"package.module.name"``.
+        function: The function in full, ``"package.module.name"``.
 
     Raises:
         InputError: The module has no source.
@@ -80,8 +80,8 @@ class _Module:
     """A module's source with what it defines at its top.
 
     Args:
-        name: In full.
-        lines: Without comments.
+        name: The name in full.
+        lines: The lines without comments.
         definitions: The statement that defines a name.
         others: Statements that define nothing.
         imported: Module and name that names stand for which it imports from its own package.

@@ -51,7 +51,7 @@ class Relation:
     """One relation, or a chain of them, between expressions.
 
     Args:
-        text: In the language of this module.
+        text: The text in the language of this module.
 
     Raises:
         FormulaError: The text is not a statement; the message names what is not understood.

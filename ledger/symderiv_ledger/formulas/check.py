@@ -1,4 +1,4 @@
-r"""Is a printed formula the expectation that it claims to be?
+r"""Checks whether a printed formula is the expectation that it claims to be.
 
 The verdict comes from numbers: both sides at exact rational covariances, where the formula's
 exact value is built first (so that 0/0, 1/0 and roots of negative numbers are seen as such, not as
@@ -82,7 +82,7 @@ class Check:
 
     @property
     def tally(self) -> dict[str, tuple[int, int]]:
-        """Per kind of point, at how many the formula is right, and of how many."""
+        """For each kind of point, the number at which the formula is right, and of all."""
         tally: dict[str, tuple[int, int]] = {}
         for comparison in self.comparisons:
             good, total = tally.get(comparison.point.kind, (0, 0))

@@ -1,4 +1,4 @@
-"""Where two statements differ: the smallest parts that were exchanged, added or left out."""
+"""Differences of two statements: the smallest parts that were exchanged, added or left out."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def evaluated(
     """Return an expression without symbols to so many digits; None if it has no value.
 
     Args:
-        exact: Of rational numbers and functions.
+        exact: An exact expression of rational numbers and functions.
         digits: Significant ones.
         integrals: Balls of parts of it that take long to compute.
     """

@@ -73,7 +73,7 @@ _NUMBERS.dps = 60
 
 @dataclass(frozen=True)
 class FormulaComparison:
-    """Both sides at one point.
+    """A comparison of both sides at one point.
 
     Args:
         point: The covariance.
@@ -95,7 +95,7 @@ class FormulaComparison:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a real number: its ends, and how it is shown."""
+    """Bounds of a real number, and the text that shows it."""
 
     low: Any
     high: Any
@@ -114,7 +114,7 @@ class Known:
 
     @property
     def is_zero(self) -> bool:
-        """It cannot be told from zero."""
+        """True if the number cannot be told from zero."""
         return bool(self.low < ZERO and self.high > -ZERO)
 
     def apart(self, truth: Known) -> tuple[float, float]:
@@ -130,7 +130,7 @@ class Sides(ABC):
     """The formula and the expectation, ready to be evaluated at points.
 
     Args:
-        formula: In the symbols of the covariance.
+        formula: The formula in the symbols of the covariance.
         covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
 
     Raises:
@@ -314,7 +314,7 @@ class InClosedForm(Sides):
 
     Args:
         formula, covariance: See :class:`Sides`.
-        expectation: At a covariance, symbolic or numeric.
+        expectation: The expectation at a covariance, symbolic or numeric.
     """
 
     def __init__(

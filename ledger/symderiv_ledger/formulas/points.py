@@ -45,7 +45,7 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
 
     Args:
         covariance: Shape (n, n), symmetric; entries symbols, numbers, or expressions of both.
-        seed: Of the random numbers; the same seed gives the same points.
+        seed: The seed of the random numbers; the same seed gives the same points.
 
     Returns:
         For a covariance of n(n+1)/2 different symbols: generic, diagonal, strongly correlated,

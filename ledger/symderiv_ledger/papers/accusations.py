@@ -42,7 +42,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
     """Return the accusation of a claim's table.
 
     Args:
-        table: Of the claim.
+        table: The table of the claim.
         accuses: Whether the print is public code and the claim corrects it.
 
     Raises:

@@ -29,7 +29,7 @@ _READINGS: Final = ("printed", "reconstructed")
 
 @dataclass(frozen=True)
 class PrintedEquation:
-    """What a paper prints under one number.
+    """All that a paper prints under one number.
 
     Args:
         number: Its number, or what stands for it.
@@ -50,7 +50,7 @@ def equations(
     Args:
         content: The file's tables.
         source: The file's name, for errors.
-        repositories: By the names that equations give them.
+        repositories: The repositories by the names that equations give them.
 
     Raises:
         InputError: A table is not what it should be.

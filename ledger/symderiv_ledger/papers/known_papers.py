@@ -33,7 +33,7 @@ GROUP: Final = "symderiv.papers"
 
 @dataclass(frozen=True)
 class Source:
-    """Where the parts of a paper are.
+    """Places of the parts of a paper.
 
     Args:
         title: Authors, title, where it appeared.

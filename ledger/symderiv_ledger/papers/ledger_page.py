@@ -51,7 +51,8 @@ def ledger_page(records: Sequence[dict[str, Any]], beside: Path | None = None) -
     It needs nothing from elsewhere, and its script only filters: all is there without it.
 
     Args:
-        records: Of one paper or several; of an older ledger, which lacks tiers and edges, too.
+        records: The records of one paper or several, also of an older ledger without tiers and
+            edges.
         beside: Folder of the page, from which the claims' sources are linked; None: no links.
     """
     links = _Links(records)

@@ -93,7 +93,7 @@ def paper_from_files(
     Args:
         files: Name and TOML text of each.
         package: Where its functions of points are; empty: there are none.
-        name: Of the paper, where the files do not give it.
+        name: The name of the paper, where the files do not give it.
         title: The same.
 
     Raises:
@@ -124,7 +124,7 @@ def _content(text: str, source: str) -> dict[str, Any]:
 
 @dataclass
 class _PaperReader:
-    """What was read so far."""
+    """The parts of a paper that were read so far."""
 
     package: str
     indices: dict[str, Any] = field(default_factory=dict)

@@ -40,7 +40,7 @@ BATCH: Final = 6
 
 @dataclass(frozen=True)
 class Selection:
-    """Which claims, and how much evidence.
+    """A choice of claims, and of the amount of evidence.
 
     Args:
         equation: Only this equation, as printed.

@@ -1,4 +1,4 @@
-"""Where claims are tried: points with what is true of all of them, stated once.
+"""Points at which claims are tried, with facts that hold for all of them, stated once.
 
 A table ``[points.NAME]`` of a paper's file says where the points come from, a ``reference`` that
 the engine derives or a ``function`` of the paper's package, and what belongs to them whatever is
@@ -88,7 +88,7 @@ class PointSet:
 
     @property
     def conventions(self) -> Conventions | None:
-        """What else the points may be; None if there is nothing else."""
+        """Other meanings that the points may have; None if there is no other meaning."""
         if self.reference is None or not self.reference.conventions:
             return None
         return Conventions(self.reference.weights, self.reference.conventions)
@@ -98,9 +98,9 @@ class PointSet:
         """Return a set from its table.
 
         Args:
-            table: Without the keys of a claim.
+            table: The table without the keys of a claim.
             package: Where functions are; empty: the file is a user's and may name none.
-            indices: Of the whole paper.
+            indices: The indices of the whole paper.
 
         Raises:
             InputError: A key is missing, unknown or of the wrong type, or a function is not there.

@@ -1,4 +1,4 @@
-"""What a verdict stands on: its tier, and what would overturn it; both follow from the rule."""
+"""Tier of a verdict, and what would overturn it; both follow from the rule."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MAX_PARTS: Final = 7
 
 
 class UnsettledError(ToleranceError):
-    """Both sides can be computed, and neither the print nor a correction passes.
+    """Neither the printed formula nor a correction passes, although both sides can be computed.
 
     Args:
         message: What is the matter.
@@ -58,7 +58,7 @@ class UnsettledError(ToleranceError):
 
 @dataclass(frozen=True)
 class MutantReport:
-    """What became of the mutants of one claim.
+    """Outcomes of the mutants of one claim.
 
     Args:
         caught: Rejected at some point.

@@ -1,4 +1,4 @@
-"""How a statement is tried at points, and when it passes.
+"""Rules that try a statement at points, and conditions under which it passes.
 
 A rule looks at numbers only. Where a difference of the two sides must vanish it asks for many
 digits; where a print is an approximation it asks how the error shrinks with the small parameter,
@@ -137,7 +137,7 @@ def one_point(points: int, differ: str) -> str:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a rule finds of one pair of sides.
+    """The judgement of a rule on one pair of sides.
 
     Args:
         error: Their difference as the rule measures it; None if it is not measured.
@@ -164,7 +164,7 @@ class AllJudged:
 
     @property
     def count(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return len(self.points)
 
     @property
@@ -338,7 +338,7 @@ class Symbolic(PairRule):
 
 @dataclass(frozen=True)
 class Converges(PairRule):
-    """Both sides approach each other like a power of the points' small parameter.
+    """A rule: both sides approach each other like a power of the points' small parameter.
 
     The relative error (relative to the larger side, or to ``scale`` if the statement has a name
     ``scale`` at the point) is measured along each series of points; between its last two points
@@ -408,7 +408,7 @@ class Converges(PairRule):
 
 @dataclass(frozen=True)
 class Within(PairRule):
-    """Both sides agree within a stated tolerance in the regime of the points.
+    """A rule: both sides agree within a stated tolerance in the regime of the points.
 
     Args:
         tolerance: Largest relative difference that passes.
@@ -487,12 +487,12 @@ class WithinErrorBars(PairRule):
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far measured sides are from what a relation says of them.
+    """Distance of measured sides from what a relation says of them.
 
     Args:
-        difference: Of the sides; of an inequality below zero where it holds.
+        difference: The difference of the sides; that of an inequality is below zero where it holds.
         spread: Standard error of the difference.
-        size: Of the larger side.
+        size: The size of the larger side.
     """
 
     difference: float

@@ -35,7 +35,7 @@ FEWEST: Final = 4
 
 @dataclass(frozen=True)
 class Enclosed(PairRule):
-    """Both sides are balls, and the balls overlap at every point.
+    """A rule: both sides are balls, and the balls overlap at every point.
 
     Args:
         digits: Computed with; those reached follow from the balls and are said in the summary.

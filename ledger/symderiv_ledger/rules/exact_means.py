@@ -68,7 +68,7 @@ class GaussianMean:
 
     @property
     def rule(self) -> ComparisonRule:
-        """How statements about it are tried."""
+        """The rule by which statements about it are tried."""
         if self.closed is None:
             return Enclosed(self.digits + GUARD)
         return Exact(digits=self.digits + GUARD, lost=GUARD)

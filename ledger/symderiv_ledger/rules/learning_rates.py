@@ -60,7 +60,7 @@ class LearningRates:
 
     Args:
         student, teacher: Activations.
-        full: With the terms of order η².
+        full: True keeps the terms of order η².
         digits: Asked for where means are closed.
         weights: One of :data:`WEIGHTS`; output weights that are scaled go with closed means.
     """
@@ -73,12 +73,12 @@ class LearningRates:
 
     @property
     def closed(self) -> bool:
-        """Whether their means are; that takes seconds to find out."""
+        """True if their means have closed forms; finding this out takes seconds."""
         return _module(self.student, self.teacher) is not None
 
     @property
     def rule(self) -> ComparisonRule:
-        """How statements about them are tried."""
+        """The rule by which statements about them are tried."""
         if not self.closed:
             return Enclosed(_DIGITS[self.full] + GUARD)
         return Exact(digits=self.digits + GUARD, lost=GUARD)

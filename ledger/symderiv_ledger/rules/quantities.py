@@ -1,4 +1,4 @@
-"""What statements of a user's own paper can be about, and the points at which they are tried.
+"""Quantities for statements of a user's own paper, and the points at which they are tried.
 
 A ``reference`` names quantities that the engine derives: the integrals of an activation, a general
 expectation, the order-parameter equations of isotropic inputs, the symmetric plateau. Each gives

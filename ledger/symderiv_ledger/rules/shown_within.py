@@ -1,4 +1,4 @@
-"""When two measured sides count as equal: only where the measurement shows that they are close.
+"""Equality of two measured sides: they count as equal only if the measurement shows it.
 
 A rule that asks whether a difference is compatible with zero passes everything that is measured
 badly. This one asks the other way round: the difference, with so many standard errors added, must

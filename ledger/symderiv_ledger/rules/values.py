@@ -1,4 +1,4 @@
-"""What names in statements stand for at one point."""
+"""Values of the names in statements at one point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Which gates are best for a gated linear network: all of them tried, or a descent over gates.
+r"""The best gates for a gated linear network: all of them tried, or a descent over gates.
 
 A gating structure is a function of the input, g(x) in {0, 1}^K, and its merit bᵀ A⁺ b is what least
 squares explain (:meth:`~symderiv_models.localisation.gated_linear.GatedLinear.merit`, equation 99

@@ -1,4 +1,4 @@
-"""What receptive fields look like: participation ratio, centre, width."""
+"""Shapes of receptive fields: participation ratio, centre, width."""
 
 from __future__ import annotations
 

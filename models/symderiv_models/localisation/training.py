@@ -73,7 +73,7 @@ class Learner:
 
     @property
     def has_closed_flow(self) -> bool:
-        """Whether Gaussian inputs have the flow of :class:`PopulationFlow`."""
+        """True if Gaussian inputs have the flow of :class:`PopulationFlow`."""
         return self.loss == "squared" and not self.biases and closes(self.activation)
 
     def initial(self, runs: int, seed: int) -> Floats:

@@ -53,7 +53,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Truncation:
-    """Of the series of covariances: its order P, and what bounds the rest (``ConditionalMap``)."""
+    """Truncation of the series of covariances: its order P, and a bound of the rest
+    (``ConditionalMap``).
+    """
 
     order: int
     error_bound: float
@@ -152,7 +154,7 @@ class _Models:
 
     @property
     def truncation(self) -> Truncation | None:
-        """Of the conditional map, where there is one."""
+        """Truncation of the conditional map, if there is one."""
         made = self.conditional
         return None if made is None else Truncation(made.order, made.error_bound)
 

@@ -57,7 +57,7 @@ class HermiteModel:
 
     @property
     def certified(self) -> bool:
-        """Are all bounds proved?"""
+        """True if all bounds are proved."""
         return all(v.certified for v in (*self.coefficients, self.second_moment))
 
     def features(self, fields: Array, random: np.random.Generator) -> Array:

@@ -97,7 +97,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Both components in an orthonormal basis of their spikes.
+    """Coordinates of both components in an orthonormal basis of their spikes.
 
     Args:
         strengths: θ, shape (2, r).

@@ -55,7 +55,7 @@ class RidgeErrors:
 
 @dataclass(frozen=True, eq=False)
 class _Cases:
-    """What is conditioned on: the first axis of all arrays is s.
+    """Cases on which means are conditioned: the first axis of all arrays is s.
 
     Args:
         weight: p, shape (S,).

@@ -1,4 +1,4 @@
-"""What one gradient step is taken on: the keys of a study, checked."""
+"""Settings of one gradient step: the keys of a study, checked."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def trained_layer(
 
     Args:
         setting: What is asked.
-        number: Of the trial.
+        number: The number of the trial.
         made: Draws the mixture and the teacher.
 
     Raises:

@@ -39,7 +39,7 @@ def enclosed_ranges(recording: Recording, low: Floats, high: Floats) -> Floats:
     """Return what outputs take within boxes, by the range of one operation after the other.
 
     Args:
-        recording: Of n inputs and m outputs.
+        recording: The recording of n inputs and m outputs.
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:
@@ -59,7 +59,7 @@ def enclosed_values(
     The range of every operation is cut to its mean-value form, which is narrow in small boxes.
 
     Args:
-        recording: Of n inputs and m outputs.
+        recording: The recording of n inputs and m outputs.
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:

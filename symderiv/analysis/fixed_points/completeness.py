@@ -42,7 +42,7 @@ _RADII = tuple(0.25 * 0.7**k for k in range(32))
 
 @dataclass(frozen=True)
 class Census:
-    """What is proved of a space.
+    """The part of a completeness proof that covers one space of states.
 
     Attributes:
         boxes: How many parts were looked at.
@@ -57,7 +57,7 @@ class Census:
 
     @property
     def complete(self) -> bool:
-        """Whether every part has no fixed point or exactly one."""
+        """True if every part has no fixed point or exactly one."""
         return not len(self.left)
 
 
@@ -67,8 +67,8 @@ class BoxedEquations:
 
     Attributes:
         states: The space.
-        recording: Of the rates by the numbers of classes.
-        inverse: Of T, shape (M, M).
+        recording: The recording of the rates by the numbers of classes.
+        inverse: The inverse of T, shape (M, M).
     """
 
     states: SymmetricStates
@@ -206,7 +206,7 @@ def census(
     """Return what is proved of the states of vectors with all Q_ii at most ``largest``.
 
     Args:
-        equations: Of the space.
+        equations: The equations of the space.
         known: Numbers of classes at fixed points in it.
         largest: Bounds the box.
         most: Parts after which the search ends.

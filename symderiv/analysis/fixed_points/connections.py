@@ -1,4 +1,4 @@
-"""Which fixed point the unstable directions of another lead to, by integrating along them."""
+"""Connections of fixed points: where the unstable directions of one lead, by integration."""
 
 from __future__ import annotations
 

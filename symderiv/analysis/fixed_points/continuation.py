@@ -46,7 +46,7 @@ class Bifurcation:
             leaves it was found.
         parameter: Its value.
         values: Coordinates.
-        frequency: Of a Hopf point, per unit of the flow; else 0.
+        frequency: The frequency of a Hopf point, per unit of the flow; else 0.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class FixedPointBranch:
         parameter: Its values along the curve, shape (p,).
         values: Coordinates, shape (p, n).
         index: Numbers of unstable directions, shape (p,).
-        bifurcations: On it.
+        bifurcations: The bifurcations on the branch.
         ends: Why it ends at its first and at its last point: "range", "runs away", "stalls" or
             "bifurcation"; "no vectors" where no vectors have such overlaps any more.
     """
@@ -203,7 +203,7 @@ def followed(
     """Return the branches through fixed points, and those that branch off from them.
 
     Args:
-        flow: At one value of the parameter; its symmetries are those at all values.
+        flow: The flow at one value of the parameter; its symmetries are those at all values.
         at: Packed constants at a value of the parameter, and the learning rate.
         starts: Fixed points at ``begin``.
         begin: A value of the parameter within its ends.

@@ -37,7 +37,7 @@ class Proof:
 
     Attributes:
         values: Coordinates.
-        eigenvalues: Of the Jacobian, complex.
+        eigenvalues: The eigenvalues of the Jacobian, complex.
         Q, R, generalization_error: Balls at the point.
     """
 
@@ -49,7 +49,7 @@ class Proof:
 
     @property
     def index(self) -> int | None:
-        """How many directions are unstable; None where the sign of a rate is not proved."""
+        """Number of unstable directions; None where the sign of a rate is not proved."""
         parts = [each.real for each in self.eigenvalues]
         if not all(part > 0 or part < 0 for part in parts):
             return None
@@ -70,7 +70,9 @@ def spectral_module(student: str, teacher: str | None = None) -> SimpleNamespace
     try:
         return precise_module(kept_program(student, teacher or student, PLAIN))
     except PrinterError as error:
-        raise NotYetError(f"has no digits beyond doubles: {error}") from error
+        raise NotYetError(
+            f"the rates cannot be computed with more than 15 digits: {error}"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ class Found:
         orbit: How many images it has.
         kept: Numbers of the symmetries that keep it.
         residual: Largest rate that is left, in the unit of the flow.
-        eigenvalues: Of the Jacobian in coordinates, per unit of α, largest real part first.
+        eigenvalues: The eigenvalues of the Jacobian in coordinates, per unit of α, largest real
+            part first.
     """
 
     values: Floats
@@ -51,12 +52,12 @@ class Found:
 
     @property
     def neutral(self) -> int:
-        """How many eigenvalues cannot be told from the imaginary axis."""
+        """Number of eigenvalues that cannot be told from the imaginary axis."""
         return int(np.sum(np.abs(self.eigenvalues.real) <= self._small))
 
     @property
     def index(self) -> int:
-        """How many directions are unstable."""
+        """Number of unstable directions."""
         return int(np.sum(self.eigenvalues.real > self._small))
 
     @property

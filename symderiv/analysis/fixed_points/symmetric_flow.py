@@ -67,7 +67,8 @@ class KindSpectrum:
     """Eigenvalues of a Jacobian by what their directions tell apart.
 
     Attributes:
-        eigenvalues: By kind, "symmetric" or names of families, complex, largest real part first.
+        eigenvalues: The eigenvalues by kind, "symmetric" or names of families, complex, largest
+            real part first.
         error: Largest difference found when the steps of differences are doubled.
     """
 
@@ -88,11 +89,11 @@ class SymmetricFlow:
     """A flow with the states in it whose entries are equal within orbits.
 
     Attributes:
-        rates: Of a state, shape (n,).
+        rates: The rates of a state, shape (n,).
         labels: The orbit of each entry, 0, 1, …; shape (n,).
         begin: A state.
         free: Entries that move.
-        step: Of differences.
+        step: The step of differences.
     """
 
     rates: Callable[[Floats], Floats]

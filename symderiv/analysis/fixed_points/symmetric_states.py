@@ -23,8 +23,8 @@ class SymmetricStates:
     """States in an invariant space, by as many numbers as it has dimensions.
 
     Attributes:
-        flow: In Q and R, one eigenvalue.
-        basis: Of the space, shape (n, m).
+        flow: The flow in Q and R for one eigenvalue.
+        basis: The basis of the space, shape (n, m).
     """
 
     flow: UnitFlow

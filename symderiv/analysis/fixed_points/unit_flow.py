@@ -34,10 +34,10 @@ class UnitFlow(ExchangedFlow):
     """A flow of packed states, in the coordinates that move independently: Q_ij once for i ≤ j.
 
     Attributes:
-        rates: Of a packed state at packed constants.
-        axes: Of every field of the state, and of the constants: letters K (students), M (teachers)
-            and L (eigenvalues).
-        sizes: Of these letters.
+        rates: The rates of a packed state at packed constants.
+        axes: The axes of every field of the state, and of the constants: letters K (students), M
+            (teachers) and L (eigenvalues).
+        sizes: The sizes of these letters.
         begin: A packed state.
         constants: Packed.
         unit: What rates are divided by, the learning rate.

@@ -115,7 +115,7 @@ class LateDynamics:
             raise InputError(f"{label_noise!r} is not a number >= 0", argument="label_noise")
         if label_noise > 0 and order != "full":
             raise InputError(
-                "acts by terms of order η²; ask for these terms, or leave it out",
+                "acts only through terms of order η²; ask for these terms, or leave it out",
                 argument="label_noise",
             )
         check_count(len(eigenvalue))
@@ -150,7 +150,7 @@ class LateDynamics:
 
     @property
     def stable(self) -> bool:
-        """Whether no rate is negative: always at first order, up to the critical η with η²."""
+        """True if no rate is negative: always at first order, up to the critical η with η²."""
         return self.order != "full" or self.learning_rate < self.critical_learning_rate
 
     @property

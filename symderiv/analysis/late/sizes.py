@@ -1,4 +1,4 @@
-"""How many eigenvalues late learning takes; nothing large is imported to refuse more."""
+"""Largest number of eigenvalues for late learning; this module imports nothing large."""
 
 from __future__ import annotations
 

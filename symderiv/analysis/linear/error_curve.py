@@ -33,7 +33,7 @@ _RANGE = 1e-60
 
 @dataclass(frozen=True)
 class Directions:
-    """What a linear student learns in: independent directions of the trained weights.
+    """Independent directions of the trained weights, in which a linear student learns.
 
     Attributes:
         eigenvalue: ρ_k > 0 of the trained directions, shape (n,).

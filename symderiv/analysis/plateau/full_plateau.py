@@ -96,7 +96,7 @@ class FullFlow(KeptTrees):
 
     @cached_property
     def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
-        """Those of equal students, Q = C: two equations, and their derivatives by Q and R."""
+        """Equations of equal students, Q = C: two equations, and their derivatives by Q and R."""
         equations = [e.xreplace({C: Q}) for e in self.equations[:2]]
         return equations, slopes_of(equations, (Q, R))
 
@@ -106,7 +106,7 @@ def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
 
     Args:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
-        noise: With the terms of order η², or without.
+        noise: True keeps the terms of order η².
     """
     reduced = reduced_equations(equations, paired=False, noise=noise)
     weight = 1 / sp.sqrt(s.M)
@@ -139,7 +139,7 @@ def full_plateau(
     """Return the symmetric plateau that small, different students approach, with proved digits.
 
     Args:
-        flow: With noise terms (full flow), or without (first order in η).
+        flow: The flow with noise terms (full flow), or without (first order in η).
         teacher: Its moments or modes; inputs given by moments have mean eigenvalue 1.
         learning_rate: η, exact, positive.
         bits: Working precision.

@@ -71,10 +71,10 @@ def numeric_plateau(
 
     Args:
         flow: Rates of a packed state.
-        packing: Of the state: ``student_overlap`` (K, K, L), ``cross_overlap`` (K, M, L) and, where
-            they are trained, ``b`` (K,); other fields stay as they are.
+        packing: The packing of the state: ``student_overlap`` (K, K, L), ``cross_overlap`` (K, M,
+            L) and, where they are trained, ``b`` (K,); other fields stay as they are.
         start: Packed; symmetric in students, and in teachers.
-        learning_rate: Of the first layer, the unit of rates.
+        learning_rate: The learning rate of the first layer, the unit of rates.
 
     Raises:
         ToleranceError: No fixed point is approached, or the flow is not smooth there.

@@ -67,7 +67,7 @@ FRAME = AlgebraFrame(
 
 @dataclass(frozen=True)
 class PlateauForms:
-    """What the plateau is made of, as expressions in c, M, T, D (K = M, all output weights 1/√M).
+    """Parts of the plateau as expressions in c, M, T, D (K = M, all output weights 1/√M).
 
     All rates are per unit of ηα. A name of the table above each.
 

@@ -1,4 +1,4 @@
-"""What ``symderiv plateau`` prints: numbers with their digits, closed forms, matrices."""
+"""Output of ``symderiv plateau``: numbers with their digits, closed forms, matrices."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class PlateauReport:
 
     @cached_property
     def _record(self) -> dict[str, Any]:
-        """The same without what is proved of the numbers shown so far."""
+        """Contents of ``to_dict`` without the proofs of the numbers that have been shown so far."""
         numbers = self.numbers
         escape = numbers.escape_time
         return {
@@ -282,7 +282,7 @@ def plateau_report(
     """Derive the plateau of an activation and evaluate it for a teacher.
 
     Args:
-        activation: Of students and teachers.
+        activation: The activation of students and teachers.
         teacher: Its moments or modes.
         learning_rate: η, positive.
         digits: Significant digits.

@@ -1,4 +1,4 @@
-"""Where an integration starts: a state, a file with one, or order parameters."""
+"""Starts of integrations: a state, a file with one, or order parameters."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def answer(values: Mapping[str, Any]) -> Expectation:
     """Return the public call that keys and their values stand for; its errors name the keys."""
     kinds = [kind for kind in _KEYS if kind in values]
     if len(kinds) != 1:
-        raise InputError("give one of the keys expr and integral")
+        raise InputError("give one of the keys expr or integral")
     names = _KEYS[kinds[0]]
     for key in values:
         if key not in names:

@@ -104,7 +104,7 @@ class Expectation(Shown):
 
     @property
     def certified(self) -> bool:
-        """Is the error bound proved?"""
+        """True if the error bound is proved."""
         return self.number is not None and self.number.certified
 
     @property

@@ -83,7 +83,7 @@ class FormulaCheck(Shown):
 
     @property
     def holds(self) -> bool:
-        """Is the formula right at all points?"""
+        """True if the formula is right at all points."""
         return self.found.verdict == "holds"
 
     @property

@@ -39,11 +39,11 @@ def mean(
     Args:
         expression: The function of the fields x1, x2, ... (x, y, z, w are other names of the first
             four): text, or a SymPy expression in symbols of these names.
-        covariance: Of the fields, shape (n, n), n up to 32: lists, a NumPy array or a SymPy matrix.
-            Entries are ints, fractions, decimals, floats (the decimals that are printed for
-            them: 0.1 is 1/10), SymPy expressions, or texts such as "1/3", "0.11", "c12"; names are
-            real symbols, positive where one stands alone on the diagonal.
-        mean: Of the fields, n entries; None is zero.
+        covariance: The covariance of the fields, shape (n, n), n up to 32: lists, a NumPy array or
+            a SymPy matrix. Entries are ints, fractions, decimals, floats (the decimals that are
+            printed for them: 0.1 is 1/10), SymPy expressions, or texts such as "1/3", "0.11",
+            "c12"; names are real symbols, positive where one stands alone on the diagonal.
+        mean: The mean of the fields, n entries; None is zero.
         digits: Significant digits of the number, 1 to 1000.
 
     Returns:
@@ -88,7 +88,7 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
         g: An activation: a name ("erf" is erf(x/sqrt(2)), "relu", "tanh", ...), a formula in x, or
             a SymPy expression in one symbol.
         h: The one of the second slot; None is ``g``.
-        covariance: Of (u, v), as in :func:`mean`; None is in symbols c11, c12, c22.
+        covariance: The covariance of (u, v), as in :func:`mean`; None is in symbols c11, c12, c22.
         digits: Significant digits of the number, 1 to 1000.
 
     Returns, Raises: As :func:`mean`.
@@ -128,7 +128,7 @@ def i4(
 
     Args:
         g, h, k, l: Activations as in :func:`i2`, one for all slots or one for each.
-        covariance: Of (u, v, w, z), as in :func:`mean`; None is in symbols.
+        covariance: The covariance of (u, v, w, z), as in :func:`mean`; None is in symbols.
         digits: Significant digits of the number, 1 to 1000.
 
     Example:

@@ -102,11 +102,13 @@ def _of_point(
     study = problem._study
     begin = value_of(study, key)
     if not ends[0] <= begin <= ends[1]:
-        raise InputError(f"{begin} of the problem is not within them", argument="between")
+        raise InputError(f"must contain {begin:g}, the value of the problem", argument="between")
     stated = StationaryFlow.of(study, None)
     points = [p for p, _ in points_of(stated, 12, None)[0] if stated.flow.physical(p.values)]
     if not 1 <= number <= len(points):
-        raise InputError(f"{number} is not one of the {len(points)} points", argument="point")
+        raise InputError(
+            f"{number} is not from 1 to {len(points)}, the number of points", argument="point"
+        )
     at = constants_along(stated, key, *ends)
     rate = LargestRate(stated.flow, at, points[number - 1].values, begin, ends)
     grid = [value for value in np.linspace(*ends, _GRID) if np.isfinite(rate(float(value)))]

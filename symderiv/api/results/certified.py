@@ -306,7 +306,7 @@ def _end(crossing: Crossing, side: int) -> str | None:
         shown = _decimal(both + side * times * width)
         if side * (arb(shown) - both) >= 0:
             return "0" if arb(shown) < 0 else shown
-    raise AssertionError("decimals come closer than any width")
+    raise AssertionError("decimals come arbitrarily close to every number")
 
 
 def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]) -> float:

@@ -29,7 +29,7 @@ __all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivatio
 
 @dataclass(frozen=True, repr=False)
 class LearningDerivation(Shown):
-    """From the update of one example to the order-parameter equations, step by step.
+    """The derivation from the update of one example to the order-parameter equations, in steps.
 
     Attributes:
         activation, teacher_activation: the resolved formulas.

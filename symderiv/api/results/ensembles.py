@@ -166,7 +166,6 @@ class _Collected:
         """Return the dataset, one dimension per list."""
         import xarray
 
-        drawing("symderiv.sweeps.dataset_accessor")  # datasets draw and save themselves
         over = tuple(coordinates)
         variables: dict[str, Any] = {}
         for name, values in self._arrays.items():
@@ -182,7 +181,7 @@ class _Collected:
             for axis, size in self._lengths.items()
             if axis in used and axis != "alpha"
         }
-        return xarray.Dataset(
+        data = xarray.Dataset(
             variables,
             {**coordinates, "alpha": ("alpha", self._alpha, TIME), **units},
             {
@@ -192,3 +191,6 @@ class _Collected:
                 "tolerance_method": ESTIMATED,
             },
         )
+        # datasets draw and save themselves
+        runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
+        return runs

@@ -46,8 +46,8 @@ class ExplainedMean:
 
     Args:
         name: As it stands in the equation, in LaTeX.
-        value: At the state.
-        closed_form: In the overlaps Q11, R12, T22, …; None if it has none.
+        value: The value at the state.
+        closed_form: The closed form in the overlaps Q11, R12, T22, …; None if it has none.
     """
 
     name: str
@@ -60,13 +60,13 @@ class Explanation(Shown):
     """The equation of one order parameter at a state.
 
     Attributes:
-        name: Of the order parameter, as ``"Q[1,2]"``.
+        name: The name of the order parameter, as ``"Q[1,2]"``.
         equation: Its derivative by α, or the error, as a SymPy expression with sums over units
             written out; units are counted from 0.
         definitions: The entries of A, B and Γ in it.
         means: All means in these, by their SymPy expressions.
-        value: Of the rate or error at the state; one number per eigenvalue where the equation is
-            that of each eigenvalue.
+        value: The value of the rate or error at the state; one number per eigenvalue where the
+            equation is that of each eigenvalue.
     """
 
     name: str

@@ -110,7 +110,9 @@ class Fluctuations(Answer):
             if each["event"] == event:
                 return EventTimes(each)
         asked = ", ".join(repr(each["event"]) for each in self._record["events"]) or "none"
-        raise InputError(f"{event!r} was not asked for, but {asked}", argument="event")
+        raise InputError(
+            f"{event!r} is not one of the events of this result: {asked}", argument="event"
+        )
 
     def plot(self, quantity: str = "Q", ax: Axes | None = None) -> Axes:
         """Draw means with bands of one standard deviation on either side.

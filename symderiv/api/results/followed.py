@@ -1,4 +1,4 @@
-"""What else is followed along a run: its derivatives by numbers of the problem, and events."""
+"""Quantities that are followed along a run: derivatives by numbers of the problem, and events."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class Condition:
 
     @property
     def needs_error(self) -> bool:
-        """Whether the generalisation error stands in it."""
+        """True if the condition contains the generalisation error."""
         return "generalization_error" in self._names
 
     def gap(self, observed: Observed, alpha: float) -> float:

@@ -246,8 +246,8 @@ class _Point:
 
     Attributes:
         begin, constants: The flat state and parameters.
-        rates: At the state.
-        names: Of the entries of the state.
+        rates: The rates at the state.
+        names: The names of the entries of the state.
         sizes: As compiled code takes them, and by name.
         state, moving: Where fields lie in the state, and in directions of parameters.
         program, compiled: The tangent program, and its function on vectors; made when asked for.
@@ -288,7 +288,7 @@ class _Point:
         try:
             module = precise_module(program)
         except PrinterError as error:
-            raise NotYetError(f"reach 15 at most here: {error}", argument="digits") from error
+            raise NotYetError(f"can be at most 15 here: {error}", argument="digits") from error
         mp = mpmath.MPContext()
         mp.dps = digits + 10
         procedure = program.procedure(program.right_hand_side)

@@ -177,7 +177,7 @@ class _Inputs:
                 if value is None:
                     raise InputError(f"is missing; give {name}, or a covariance", argument=name)
         elif exponent is not None:
-            raise InputError("given together with covariance; remove one", argument="exponent")
+            raise InputError("is given together with covariance; remove one", argument="exponent")
         self.L, self.exponent = L, exponent
         self.source: Source | None = None
         if covariance is not None:

@@ -151,7 +151,7 @@ def _teacher(
         return teacher_of_moments(units, *numbers)
     if given:
         raise InputError(
-            f"given together with {given[0]}; the spectrum fixes the moments, remove one",
+            f"is given together with {given[0]}, but the spectrum fixes the moments; remove one",
             argument="distinct_eigenvalues" if exponent is None else "exponent",
         )
     if count is None:

@@ -303,8 +303,8 @@ def controlled(
     found = ControlledFlow(flows[1], base, change)
     if "evaluation_scale" in found.changing:
         raise InputError(
-            "the error would be one of other outputs at other times; state evaluation_scale, the "
-            "factor of output weights with which errors are computed",
+            "is missing: it would change in time with the control, and errors at different times "
+            "could not be compared; give the factor of the output weights for the error",
             argument="evaluation_scale",
         )
     return found

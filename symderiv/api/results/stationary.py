@@ -236,7 +236,7 @@ class StationaryFlow:
         from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
 
         if self.study.rule_keys:
-            raise NotYetError("other rules than plain descent of the squared loss have no proofs")
+            raise NotYetError("only plain descent of the squared loss has proofs")
         study, exact = self.study, {}
         for which, vector, name, key in (
             (0, "state", "v", "student_weights"),
@@ -428,7 +428,9 @@ def _followed(
     at = constants_along(stated, key, float(ends[0]), float(ends[1]))
     begin = value_of(stated.study, key)
     if not ends[0] <= begin <= ends[1]:
-        raise InputError(f"{key} = {begin} of the study is not within its ends", argument="follow")
+        raise InputError(
+            f"{key}: its ends must enclose {begin:g}, the value of the study", argument="follow"
+        )
     # rates per unit of a learning rate have no value where it is zero
     low = max(float(ends[0]), _LEAST_RATE * ends[1]) if key == _RATE else float(ends[0])
     branches = followed(
@@ -462,7 +464,7 @@ def value_of(study: Study, key: str) -> float:
     table, _, name = key.partition(".")
     found = study.tables().get(table, {}).get(name)
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise InputError(f"{key} = {found!r} is no number to follow", argument="follow")
+        raise InputError(f"{key} = {found!r} is not a number, so it cannot vary", argument="follow")
     return float(found)
 
 

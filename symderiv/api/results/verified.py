@@ -42,7 +42,7 @@ class Verdicts(PrintedResult, Answer):
 
     @property
     def unsettled(self) -> int:
-        """How many claims could not be settled, whether shown or not."""
+        """Number of claims that could not be settled, shown or not."""
         return self._unsettled
 
     def _document(self) -> Node:

@@ -1,4 +1,4 @@
-"""What all parts of a translated function share: text, module, what it turned out to need."""
+"""Parts that all pieces of a translated function share: its text, module and needs."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ _DATA = 4  # the place of the address in it
 
 @dataclass(frozen=True)
 class IrEntry:
-    """How a translated function is called.
+    """The calling convention of a translated function.
 
     Attributes:
         symbol: Its name.
         for_c: The name of the form for C; empty where there is none.
         arguments: See :class:`symderiv.compiled_code.machine_code.MachineCode`.
         returns: "none", "double" or "int64".
-        messages: Of the errors that it raises, by number.
+        messages: The messages of the errors that it raises, by number.
     """
 
     symbol: str

@@ -47,7 +47,8 @@ class Array:
         item: Kind of its numbers.
         data: What LLVM calls the address of the first one.
         shape: Lengths.
-        steps: From one number to the next along each axis; None where rows follow each other.
+        steps: The steps from one number to the next along each axis; None where rows follow each
+            other.
     """
 
     item: str

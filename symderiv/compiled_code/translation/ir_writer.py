@@ -49,7 +49,7 @@ class Writer:
     """The text of a function while it is written.
 
     Args:
-        flags: Of arithmetic with doubles, as LLVM writes them, with a blank behind.
+        flags: The flags of arithmetic with doubles, as LLVM writes them, with a blank behind.
     """
 
     def __init__(self, flags: str) -> None:
@@ -69,7 +69,7 @@ class Writer:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can follow in this block."""
+        """True if nothing can follow in this block."""
         return self._here in self._ended
 
     def name(self, prefix: str = "v") -> str:

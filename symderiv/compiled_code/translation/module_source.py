@@ -67,7 +67,7 @@ def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
     """Return what the names of a module stand for, functions as :class:`Source`.
 
     Args:
-        text: Of the module, printed by this engine.
+        text: The text of the module, printed by this engine.
         has_runtime: Whether it may import from a ``runtime.py``.
     """
     nodes = {

@@ -28,7 +28,8 @@ def translated(source: Source, arguments: Sequence[Any]) -> tuple[dict[str, Any]
     """Return a function as :func:`symderiv.compiled_code.machine_code.linked` takes it.
 
     Args:
-        source: Of :func:`~symderiv.compiled_code.translation.module_source.module_names`.
+        source: The result of
+            :func:`~symderiv.compiled_code.translation.module_source.module_names`.
         arguments: What it is called with, as in
             :class:`~symderiv.compiled_code.machine_code.MachineCode`.
 

@@ -57,8 +57,8 @@ class UnitTotal:
     """A sum over the units of a letter.
 
     Args:
-        name: Of the array of its values, one for all labels of the other units in it.
-        body: Of the unit ("K", "i"), and of others ("K", "j"), ….
+        name: The name of the array of its values, one for all labels of the other units in it.
+        body: The body of the loop for the unit ("K", "i"), and of others ("K", "j"), ….
         over: The letter.
         apart: Units among the others that are left out.
         others: What the sum depends on besides.
@@ -116,7 +116,7 @@ class Units:
         """Return the formula of changes that differ by their units only.
 
         Args:
-            members: By units, each change as stated; for all units.
+            members: The members by units, each change as stated; for all units.
 
         Returns:
             It, of the units ("K", "i") and, for a second one of the same letter, ("K", "j").

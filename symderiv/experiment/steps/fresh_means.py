@@ -1,4 +1,4 @@
-"""What averages in the coefficients of a run stand for: means over fresh examples at its state.
+"""Averages in the coefficients of a run, as means over fresh examples at its state.
 
 Nothing that is derived is used: given the vectors, fields of a fresh example are Gaussian with the
 covariances of the vectors, so that points of a Sobol sequence serve as examples, the same ones for
@@ -32,10 +32,10 @@ class FreshMeans:
     """Averages at the state of a run.
 
     Args:
-        law: Of the inputs.
+        law: The law of the inputs.
         symbols: The averages that are wanted.
-        eigenvalues: Of inputs that are not white, by name, shape (L,).
-        parameters: By name.
+        eigenvalues: The eigenvalues of inputs that are not white, by name, shape (L,).
+        parameters: The parameters by name.
     """
 
     def __init__(

@@ -37,12 +37,14 @@ def plain_step(
 
     Args:
         statement: What a step does.
-        vectors, scalars, latents: By name, vectors of shape (N,).
+        vectors, scalars, latents: The vectors, scalars and latents by name, vectors of shape (N,).
         inputs: Drawn inputs by name of token or copy, each of shape (N,); those of a batch of
             shape (cN, N), with latents of shape (cN,).
-        parameters: By name; what ``P.average`` stands for at this state by its symbol's.
+        parameters: The parameters by name; what ``P.average`` stands for at this state by its
+            symbol's.
         alpha: The time.
-        variances: Of the coordinates of inputs that spheres are measured with, by name.
+        variances: The variances of the coordinates of inputs that spheres use, by
+            name.
     """
     N = next(iter(vectors.values())).size
 

@@ -54,7 +54,7 @@ class Space:
 
     @property
     def span(self) -> bool:
-        """Whether only the span of the vectors is kept."""
+        """True if only the span of the vectors is kept."""
         return self.together > 0
 
     @property
@@ -74,13 +74,13 @@ class Space:
 
     @cached_property
     def open(self) -> np.ndarray:
-        """Whether inputs leave the span within an eigenspace, shape (L,)."""
+        """True for each eigenspace in which inputs leave the span, shape (L,)."""
         found: np.ndarray = self.span & (self.counts > self.vectors + self.drawn)
         return found
 
     @cached_property
     def bounds(self) -> list[int]:
-        """Where eigenspaces begin, and the end, shape (L + 1,)."""
+        """First coordinate of each eigenspace, and the end, shape (L + 1,)."""
         widths = np.where(self.open, self.vectors + self.drawn, self.counts)
         return [0, *(int(end) for end in np.cumsum(widths))]
 
@@ -135,7 +135,7 @@ class Space:
 
         Args:
             gram: Shape (L, V, V), or smaller: what is left out is zero.
-            random: Of directions in whole eigenspaces.
+            random: The random numbers of directions in whole eigenspaces.
 
         Raises:
             InputError: No vectors of so many coordinates have such products.
@@ -158,7 +158,7 @@ class Space:
 
     @property
     def cost(self) -> float:
-        """What an example costs, in units of one normal number."""
+        """Cost of an example, in units of one normal number."""
         each = 1.0 + _PRODUCTS * self.vectors
         width = self.vectors + self.drawn
         rests = _REST * self.inputs + _REFLECTIONS * self.vectors**2
@@ -222,7 +222,7 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pace:
-    """How large steps are.
+    """Sizes of the terms of a step.
 
     Args:
         batch: Examples of a step, over which its changes are averaged.
@@ -260,7 +260,7 @@ class MarkovChain:
         space: Its coordinates.
         start: Vectors, shape (V, …), and scalars, shape (U,), without velocities; copied.
         roots: Roots of the eigenvalues of every input by eigenspace, shape (A, L); (0, 0) for ones.
-        parameters: By name.
+        parameters: The parameters by name.
         source: What its random numbers depend on, such as seed, purpose and index of the run.
         most: No run takes more examples.
         pace: How large steps are.

@@ -74,7 +74,7 @@ class _Group:
     Args:
         kind: One of ``CHANGES``.
         block: Where they act.
-        members: By units, in the order of the axes.
+        members: The members by units, in the order of the axes.
     """
 
     kind: str

@@ -43,19 +43,19 @@ class StepBlock:
 
 @dataclass(frozen=True)
 class StepForm:
-    """What a step is, for any numbers of units.
+    """The form of a step, for any numbers of units.
 
     Args:
-        text: Of the module of the function of all changes.
-        letters: Of the families of units, as the function takes their sizes.
+        text: The text of the module of the function of all changes.
+        letters: The letters of the families of units, as the function takes their sizes.
         counts: The sizes in the statement.
         vectors: Each with its family, whether it never moves, and its constraint: 0, −1 for a
             sphere, or the number of its orthonormal family.
         atoms: Inputs, each with the name under which it was declared ("" for its own), and whether
             a step takes one whatever the number of its examples.
-        correlations: Of tokens: the first one, and their matrix.
+        correlations: The correlations of tokens: the first one, and their matrix.
         values: What the function takes, by kind and in order.
-        laws: Of latents.
+        laws: The laws of latents.
         changes: What the function gives, by kind: (input, vector) of forces, (vector, vector) of
             drifts and of pushes, which velocities remember, and scalars.
         remembered: Whether there are velocities.
@@ -143,12 +143,12 @@ class StepProgram:
 
     @property
     def rows(self) -> int:
-        """How many vectors a run keeps, with their velocities."""
+        """Number of vectors that a run keeps, with their velocities."""
         return len(self.vectors) + len(self._velocity)
 
     @property
     def numbers(self) -> int:
-        """How many scalars a run keeps, with their velocities."""
+        """Number of scalars that a run keeps, with their velocities."""
         return len(self.scalars) * (2 if self._velocity else 1)
 
     @cached_property
@@ -193,7 +193,7 @@ class StepProgram:
 
     @property
     def results(self) -> int:
-        """How many changes the function gives."""
+        """Number of changes that the function gives."""
         return sum(len(self._all(blocks)) for blocks in self.form.changes.values())
 
     @cached_property
@@ -203,7 +203,9 @@ class StepProgram:
 
     @cached_property
     def constraints(self) -> np.ndarray:
-        """For each vector 0, −1 on a sphere, or the number of its orthonormal family."""
+        """Constraint of each vector: 0 for none, −1 for a sphere, or the number of its orthonormal
+        family.
+        """
         result = np.zeros(self.rows, dtype=np.int64)
         result[: len(self.members)] = [each.constraint for each in self.members.values()]
         return result
@@ -222,7 +224,7 @@ class StepProgram:
 
     @property
     def slots(self) -> int:
-        """How many values stand in front of the parameters."""
+        """Number of values in front of the parameters."""
         return len(self.fields) + len(self.overlaps) + len(self.scalars) + len(self.drawn)
 
     @property

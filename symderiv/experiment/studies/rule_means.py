@@ -27,7 +27,7 @@ _SEED = 20
 
 @dataclass(frozen=True)
 class Teaching:
-    """How targets are made.
+    """The way in which targets are made.
 
     Args:
         activation: g̃ of arrays.

@@ -1,4 +1,4 @@
-"""Which task an example belongs to, and what is taught in it.
+"""The task of each example, and the teachers that it uses.
 
 A study without [[task]] is one task of all teachers. Tasks are those entries that have teachers, in
 the order of the file; an entry with a mixture is a phase in which earlier ones are drawn at random.

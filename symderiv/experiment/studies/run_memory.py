@@ -1,4 +1,4 @@
-"""What one simulated run needs to go on: its weights, its generators and how far it is."""
+"""Memory that one simulated run needs to continue: its weights, generators and time."""
 
 from __future__ import annotations
 

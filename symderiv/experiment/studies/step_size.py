@@ -21,7 +21,7 @@ class StepSize:
 
     Args:
         steps: What a step is.
-        eigenvalue: Of the eigenspaces that runs keep, shape (L,).
+        eigenvalue: The eigenvalues of the eigenspaces that runs keep, shape (L,).
     """
 
     def __init__(self, steps: StudySteps, eigenvalue: np.ndarray) -> None:

@@ -28,11 +28,12 @@ class StudyChain(MarkovChain):
         steps: What a step is.
         space: Its coordinates.
         vectors: Where they start, shape (V, …).
-        eigenvalues: Of the eigenspaces in each phase, and those of the study behind, shape
-            (phases + 1, L).
-        index: Of the run.
+        eigenvalues: The eigenvalues of the eigenspaces in each phase, and those of the study
+            behind, shape (phases + 1, L).
+        index: The index of the run.
         most: No run takes more examples.
-        root_mean_square: Of steps, for those that are divided by it; called with this chain.
+        root_mean_square: The root mean square of steps, for those that are divided by it; called
+            with this chain.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class StudyChain(MarkovChain):
 
     @cached_property
     def _schedule(self) -> Callable[[np.ndarray], np.ndarray]:
-        """What multiplies rates at times; formulas take SymPy, which plain runs do without."""
+        """Factor of the rates at given times; formulas take SymPy, which plain runs do without."""
         from symderiv.integrate.rules.rule_functions import schedule_of
 
         return schedule_of(self.steps.study.training.schedule)

@@ -1,4 +1,4 @@
-"""What the compiled step of a study depends on; all other numbers are parameters of it."""
+"""Form of a study's compiled step; all numbers outside this form are parameters of the step."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SIZES = (
 
 @dataclass(frozen=True)
 class StudyForm:
-    """What the program of a step depends on; all other numbers are its parameters.
+    """Properties on which the program of a step depends; all other numbers are its parameters.
 
     Args:
-        activations: Of students and teachers, as typed.
+        activations: The activations of students and teachers, as typed.
         loss, target: As typed.
         heads: Their number.
         present: Names of what is not zero, in order.

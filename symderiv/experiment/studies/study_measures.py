@@ -1,4 +1,4 @@
-"""What is recorded of a simulated run: overlaps, weights, errors."""
+"""Measurements of a simulated run: overlaps, weights, errors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _BEYOND = {"J", "B"}  # families of vectors that every study has
 
 @dataclass(frozen=True)
 class _Measures:
-    """What runs of all rules record.
+    """Measurements that runs of all rules record.
 
     Args:
         steps: What a step is.
-        eigenvalues: Of every coordinate that is kept, in each phase, and those of the study behind,
-            shape (phases + 1, …).
+        eigenvalues: The eigenvalues of every coordinate that is kept, in each phase, and those of
+            the study behind, shape (phases + 1, …).
     """
 
     steps: StudySteps
@@ -61,7 +61,7 @@ class _Measures:
 
 @dataclass(frozen=True)
 class PlainMeasures(_Measures):
-    """What runs of plain descent record: the error is that of the equations, at measured overlaps.
+    """Measurements of plain descent; the error is that of the equations at measured overlaps.
 
     Args:
         kernel: Whose function it is.
@@ -111,7 +111,7 @@ class PlainMeasures(_Measures):
 
 @dataclass(frozen=True)
 class RuleMeasures(_Measures):
-    """What runs of other rules record: errors by their definition, from Q, R, T and the weights.
+    """Measurements of other rules: errors by their definition, from Q, R, T and the weights.
 
     Args:
         teachers: Their vectors, shape (M, …).
@@ -145,7 +145,7 @@ class RuleMeasures(_Measures):
 
     @cached_property
     def _of_own_inputs(self) -> dict[int, tuple[Means, int]]:
-        """Of tasks with inputs of their own: means by place, and the phase."""
+        """Means by place and the phase, for tasks with inputs of their own."""
         study = self.steps.study
         numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
         found, B = {}, self.teachers

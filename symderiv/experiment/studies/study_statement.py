@@ -1,4 +1,4 @@
-"""What a step of a study does, said in the language of statements."""
+"""One step of a study in the language of statements."""
 
 from __future__ import annotations
 

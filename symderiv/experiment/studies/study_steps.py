@@ -1,4 +1,4 @@
-"""What a step of a study is, at finite N: the statement of its rule, with its numbers.
+"""One step of a study at finite N: the statement of its rule, with its numbers.
 
 The statement is that of one example. What a run adds to it is not said in statements, which are
 about the limit of large N: batches are means over examples at one state, momentum is a velocity
@@ -46,12 +46,12 @@ class StudySteps:
 
     @cached_property
     def tasks(self) -> Tasks:
-        """What is taught when."""
+        """The tasks, in the order in which they are taught."""
         return tasks_of(self.study, self.start.state.teacher_weights)
 
     @property
     def latent(self) -> bool:
-        """Whether the teacher sees something else than the inputs."""
+        """True if the teacher does not see the inputs themselves."""
         return isinstance(self.start.vectors, LatentVectors)
 
     @cached_property
@@ -69,7 +69,7 @@ class StudySteps:
 
     @cached_property
     def pace(self) -> Pace:
-        """How large steps are."""
+        """Sizes of the terms of a step."""
         training, N = self.study.training, self.dimension
         # batches that grow with N take steps N times as large, velocities of rate γ/N add up N
         size, noise, drift, memory = 1.0, 1.0, 1 / N, training.momentum
@@ -83,13 +83,13 @@ class StudySteps:
 
     @property
     def remembers(self) -> bool:
-        """Whether there are velocities."""
+        """True if there are velocities."""
         training = self.study.training
         return training.momentum > 0.0 or training.momentum_rate is not None
 
     @property
     def varies(self) -> bool:
-        """Whether the rates change."""
+        """True if the rates change."""
         training = self.study.training
         return training.schedule is not None or training.normalise == "gradient"
 
@@ -172,7 +172,7 @@ class StudySteps:
 
     @cached_property
     def scalars(self) -> np.ndarray:
-        """Where slow scalars start."""
+        """Initial values of the slow scalars."""
         found = np.zeros(len(self.program.scalars))
         names = ["v", *(f"head_weights{h + 1}_" for h in range(self.tasks.heads))]
         starts = dict.fromkeys(names, self.start.state.student_weights)

@@ -1,1 +1,1 @@
-"""What is shown, as one tree; its writers to terminals, pages and LaTeX; text of mathematics."""
+"""Documents as one tree, their writers to terminals, pages and LaTeX, and mathematics as text."""

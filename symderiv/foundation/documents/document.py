@@ -1,4 +1,4 @@
-"""What is shown, as one tree: parts, sentences, formulas, lists, tables, key-values, figures.
+"""The tree of a document: parts, sentences, formulas, lists, tables, key-values, figures.
 
 Results, derivations and pages build it. ``text_writer``, ``html_writer`` and ``latex_writer`` write
 it, for terminals, pages and papers. Standard library only, so that a result costs nothing.

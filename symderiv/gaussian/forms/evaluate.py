@@ -96,10 +96,11 @@ def number(
     """Return an expression as an mpmath real computed with ``dps`` working digits.
 
     Args:
-        expression: Without other symbols than those that have values.
+        expression: The expression without other symbols than those that have values.
         dps: The digits.
-        context: Of mpmath; a new one when left out.
-        values: Of symbols, exact. Putting them into the expression would simplify it anew.
+        context: The context of mpmath; a new one when left out.
+        values: The values of symbols, exact. Putting them into the expression would simplify it
+            anew.
     """
     context = context or mpmath.MPContext()
     context.dps = dps

@@ -21,7 +21,7 @@ Denominators = dict[Any, int]
 
 
 class Unfolded:
-    """Everything in the entries of the original covariance.
+    """An unfolded form in the entries of the original covariance.
 
     Args:
         gaussian: The variables; principal minors orient the factors of polynomials.

@@ -1,4 +1,4 @@
-r"""For which variances does the Gaussian expectation of a function exist?
+r"""Variances for which the Gaussian expectation of a function exists.
 
 Growth is read off the structure: every function of the class is, at both ends, exp of a polynomial
 times something that grows at most polynomially.

@@ -1,4 +1,4 @@
-r"""What the closed forms of signs need to know about a conditional Gaussian.
+r"""Properties of a conditional Gaussian that the closed forms of signs need.
 
 Two views answer the same questions: :class:`unfolded.Unfolded` writes everything in the entries of
 the original covariance, :class:`folded.Folded` names the conditional covariances.
@@ -15,7 +15,7 @@ from symderiv.gaussian.terms.weights import Weight
 
 
 class View(Protocol):
-    """What the closed forms need to know about a conditional Gaussian."""
+    """Properties of a conditional Gaussian that the closed forms need."""
 
     g: Gaussian
     folded: bool

@@ -52,7 +52,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class TermKey:
-    """What a term consists of apart from its coefficient; equal keys are added."""
+    """All parts of a term apart from its coefficient; terms with equal keys are added."""
 
     powers: tuple[int, ...]
     exponent: sp.Expr = sp.S.Zero

@@ -64,7 +64,7 @@ class Path(NamedTuple):
 
     @property
     def states(self) -> np.ndarray:
-        """At the ends of the steps, shape (S + 1, n)."""
+        """States at the ends of the steps, shape (S + 1, n)."""
         return self.stages[:, 0]
 
 
@@ -131,12 +131,12 @@ class ControlledFlow:
 
     @cached_property
     def _directions(self) -> np.ndarray:
-        """Those of the order parameters that move, shape (r, n)."""
+        """Directions of those order parameters that move, shape (r, n)."""
         return np.ascontiguousarray(self._basis[self._moves])
 
     @cached_property
     def _moves(self) -> np.ndarray:
-        """Which order parameters change at all; output weights often stand still."""
+        """True for each order parameter that changes; output weights often do not."""
         flow, found = self.flow, np.zeros((3, self.flow.begin.size))
         state = flow.begin.copy()
         for row in found:

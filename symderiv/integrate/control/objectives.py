@@ -1,4 +1,4 @@
-"""What a control is chosen for: an error at the end, its integral, or the time to an error."""
+"""Objectives of a control: the error at the end, its integral, or the time to an error."""
 
 from __future__ import annotations
 

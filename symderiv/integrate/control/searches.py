@@ -61,7 +61,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class ControlSearch:
-    """What controls are searched for.
+    """A search for the best control.
 
     Args:
         flow: with the control.
@@ -83,12 +83,12 @@ class ControlSearch:
 
     @property
     def pieces(self) -> int:
-        """How many there are."""
+        """Number of pieces."""
         return int(self.edges.size) - 1
 
     @property
     def steps(self) -> ControlSteps:
-        """Those of all pieces."""
+        """Number of steps of all pieces together."""
         inside = 2 * self.halves
         lengths = np.repeat(np.diff(self.edges) / inside, inside)
         return ControlSteps(lengths, np.repeat(np.arange(self.pieces, dtype=np.int64), inside))

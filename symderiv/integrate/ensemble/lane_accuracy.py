@@ -1,4 +1,4 @@
-"""What errors of runs in lanes have grown to."""
+"""Growth of errors of runs in lanes."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _TIGHTER = 10.0
 
 @dataclass(frozen=True)
 class LaneStart:
-    """How flows of one module are integrated; see :func:`run_in_lanes`."""
+    """Settings with which flows of one module are integrated; see :func:`run_in_lanes`."""
 
     width: int
     right_hand_side: Callable[..., None]

@@ -67,7 +67,7 @@ def activation_warnings(
 
 @dataclass(frozen=True)
 class Beyond:
-    """What of a run lies outside of the range that the error of means is stated for.
+    """Parts of a run outside of the range for which the error of means is stated.
 
     Attributes:
         since: The number of the first time at which something does.
@@ -118,7 +118,7 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
     Args:
         kernel: The module of the run.
         beyond: See :func:`beyond_range`.
-        rule: Of the module; None for plain descent.
+        rule: The learning rule of the module; None for plain descent.
     """
     module = kernel.module
     numbers = tuple(

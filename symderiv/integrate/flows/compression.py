@@ -41,7 +41,7 @@ Run = tuple[FlatResult, np.ndarray]
 
 @dataclass(frozen=True)
 class Compression:
-    """What was compressed, and how well.
+    """A compression of the spectrum, and its accuracy.
 
     Args:
         eigenvalues: distinct ones of the inputs.

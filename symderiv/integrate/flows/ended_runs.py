@@ -1,4 +1,4 @@
-"""How runs of an ensemble ended."""
+"""Endings of the runs of an ensemble."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EndedRuns:
-    """How n runs ended, and what they cost.
+    """Endings and costs of n runs.
 
     The sum of the estimated local errors says how accurate the steps are, not what their errors
     grow to; that is measured where it is asked for.
@@ -53,7 +53,7 @@ class EndedRuns:
 
     @property
     def interrupted(self) -> bool:
-        """Whether any run was interrupted, or not begun."""
+        """True if any run was interrupted, or did not begin."""
         return bool(np.any(self.status == INTERRUPTED))
 
     def fail(self, number: int, error: Exception) -> None:

@@ -56,7 +56,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class FlatProblem:
-    """What is integrated from alpha = 0.
+    """An initial value problem that begins at alpha = 0.
 
     Args:
         rhs: ``flat_right_hand_side`` of a generated module.
@@ -75,7 +75,7 @@ class FlatProblem:
 
 @dataclass(frozen=True)
 class StepLimits:
-    """What a run keeps to.
+    """Limits and tolerances of the steps of a run.
 
     Args:
         relative, absolute: tolerances of the local error, in the root-mean-square norm.
@@ -91,7 +91,7 @@ class StepLimits:
 
 @dataclass(frozen=True)
 class FlatResult:
-    """What the stepper computed.
+    """Results of the stepper.
 
     ``results`` (reached, n) are the states at the first ``reached`` asked times, ``last_state`` (n)
     the state at ``last_alpha``, the last accepted step. ``error_sum`` adds up the estimated local
@@ -139,7 +139,7 @@ class SteppedRun:
 
     @property
     def code(self) -> int:
-        """How the run ended."""
+        """Code of the reason for which the run ended."""
         if self._runs.queue[NEXT] == 0 or self.walk["run"] >= 0:
             return RUNNING
         return int(self.walk["code"])

@@ -1,4 +1,4 @@
-"""From a flow to learning curves: the order-parameter equations, integrated."""
+"""Integration of the order-parameter equations: learning curves from a flow."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _ALL = 2**62
 
 @dataclass(frozen=True)
 class LaneTask:
-    """What n runs of one module integrate.
+    """The task of integrating n runs of one module.
 
     Args:
         right_hand_side: of a lane module, compiled for the sizes; of an ordinary one where one run
@@ -57,7 +57,7 @@ class LaneTask:
 
 @dataclass(frozen=True)
 class LaneResults:
-    """What n runs gave.
+    """Results of n runs.
 
     Args:
         states: at the A times, shape (n, A, S); rows beyond ``reached`` mean nothing.
@@ -83,7 +83,7 @@ class LaneResults:
 
     @property
     def interrupted(self) -> bool:
-        """Whether any run was stopped from the keyboard."""
+        """True if any run was stopped from the keyboard."""
         return bool(np.any(self.codes == INTERRUPTED))
 
 

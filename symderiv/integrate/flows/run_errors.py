@@ -1,4 +1,4 @@
-"""How the error of a run is known: from runs that are worse, or better, in all that limits it.
+"""Estimates of the error of a run, from runs that are worse, or better, in all that limits it.
 
 Two things limit a run: the tolerance of its steps and rounding. A run is compared with one that is
 worse in both by a known factor (:func:`estimated`); or with one of smaller tolerance, and rounding
@@ -71,15 +71,15 @@ def worse_by(tolerance: float, larger: float, order: float = _ORDER) -> tuple[fl
 
 @dataclass(frozen=True)
 class Worse:
-    """The same integration, much worse in all that limits it: steps and rounding.
+    """A second integration that is much worse in all that limits the first: steps and rounding.
 
     What small errors grow to on the way is the same for both runs. Where stability holds the steps
     back, or errors die out, the two are no longer in proportion; the tolerance of a step is added
     for that.
 
     Attributes:
-        flow: From a start that differs by more than rounding.
-        tolerance: Of its steps.
+        flow: The flow from a start that differs by more than rounding.
+        tolerance: The tolerance of its steps.
         part: The error of the run in units of what is different.
         own: The tolerance of the run itself; zero where that plays no part.
     """

@@ -37,7 +37,7 @@ _TIGHTER = 20.0
 
 
 class Direction(NamedTuple):
-    """How the flat start and the flat constants of a flow change with a number."""
+    """Derivatives of the flat start and the flat constants of a flow by a number."""
 
     state: np.ndarray
     parameters: np.ndarray
@@ -58,7 +58,7 @@ class VariedFlow:
 
     Attributes:
         flow: Whose rates depend on the state alone.
-        directions: By their names.
+        directions: The directions by their names.
     """
 
     flow: Flow
@@ -164,7 +164,9 @@ class VariedFlow:
 
     @cached_property
     def _parameters(self) -> np.ndarray:
-        """Those of the flow, and behind them how the moving ones change along each direction."""
+        """Parameters of the flow, followed by the derivatives of the moving ones along each
+        direction.
+        """
         packing, moving = self._packing("parameters"), moving_packing(self.flow, self._moving)
         changes = []
         for direction in self.directions.values():

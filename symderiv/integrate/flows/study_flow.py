@@ -47,13 +47,13 @@ class Flow:
 
     @property
     def layout(self) -> Mapping[str, Any]:
-        """How the flat vectors are packed."""
+        """Layout of the flat vectors."""
         layout: Mapping[str, Any] = LAYOUT
         return layout
 
     @property
     def learning_rule(self) -> LearningRule | None:
-        """What the module is derived for; None for plain descent."""
+        """The rule for which the module is derived; None for plain descent."""
         return None
 
     @property
@@ -63,7 +63,7 @@ class Flow:
 
     @property
     def compression(self) -> Mode:
-        """Whether many eigenvalues may be taken together."""
+        """Mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
         return self.study.time.compression
 
     def looser(self, tolerance: float) -> float:
@@ -93,7 +93,7 @@ class Flow:
 
     @cached_property
     def code(self) -> RunCode:
-        """What is called, compiled."""
+        """The compiled functions that are called."""
         return run_code(self.kernel, self.state.K, self.state.M)
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:

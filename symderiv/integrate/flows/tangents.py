@@ -30,7 +30,7 @@ def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
     """Return the program of the rates along a direction of the state and of some parameters.
 
     Args:
-        flow: Of a study.
+        flow: The flow of a study.
         moving: Names of parameters in the layout of the flow.
 
     Raises:

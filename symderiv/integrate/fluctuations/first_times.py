@@ -23,7 +23,7 @@ def normal_points(mean: Floats, covariance: Floats, count: int) -> Floats:
     """Return points of a Gaussian law with equal weights, evenly spread, shape (count, n).
 
     Args:
-        mean, covariance: Of the law.
+        mean, covariance: The mean and covariance of the law.
         count: A power of two.
     """
     from scipy.special import ndtri

@@ -43,7 +43,7 @@ class GaussianMotion:
 
     Attributes:
         begin: The flat state at α = 0, shape (F,).
-        rates: Of a flat state.
+        rates: The rates of a flat state.
         product: The Jacobian at a flat state, times a flat direction.
         noise: The moments of a step at a flat state, and whether of fewer points.
         kept: Places of the coordinates in flat states, shape (n,).
@@ -85,8 +85,8 @@ class GaussianRun:
         states: Flat states, shape (P, F).
         covariance: Σ, shape (P, n, n).
         shift: m, shape (P, n).
-        error: Of Σ, relative to its largest entry: the largest found, of means over examples, of
-            splines and of integration together.
+        error: The largest error of Σ that was found, relative to its largest entry: of means over
+            examples, of splines and of integration together.
     """
 
     alpha: Floats

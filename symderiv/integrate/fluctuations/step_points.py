@@ -27,7 +27,7 @@ _FACTORS = 4
 
 @dataclass(frozen=True)
 class PointRule:
-    """How means over the Gaussian variables of a statement are taken.
+    """A rule for means over the Gaussian variables of a statement.
 
     Forces that are polynomials of all variables have means by Gauss-Hermite rules, which are exact;
     smooth ones by a grid of equal steps, finer along variables in which fields vary more; those
@@ -60,7 +60,7 @@ class PointRule:
 
     @cached_property
     def _linear(self) -> list[bool]:
-        """Whether changes have few powers of each latent: forces are linear in it at most."""
+        """True if changes have few powers of each latent: forces are linear in it at most."""
         return [
             all(each.is_polynomial(s) and _degree(each, [s]) <= 1 for each in self._forces)
             for s in self.reading.gaussian_latents
@@ -71,7 +71,7 @@ class PointRule:
 
         Args:
             step: What varies.
-            coarse: With fewer points, which tells the error of the others.
+            coarse: A rule with fewer points, which tells the error of the others.
         """
         return step.moments(*(self._grid(step.frame, coarse) or self._lattice(step.frame, coarse)))
 

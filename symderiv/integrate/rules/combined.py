@@ -60,7 +60,7 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
 
 @dataclass(frozen=True)
 class Mixing:
-    """How states and parameters of mixed tasks are packed.
+    """Layout of the states and parameters of mixed tasks in one vector.
 
     The state is that of one task with the other heads' output weights behind it, those of head 0
     in the usual place; the parameters are those of one task and behind them, for each task, its

@@ -23,7 +23,7 @@ DECAYS = ("weight_decay", "second_layer_weight_decay")
 
 @dataclass(frozen=True)
 class PhasePiece:
-    """What is integrated in one phase.
+    """The part of an integration that belongs to one phase.
 
     Args:
         begin: The flat state of the module at the begin of the phase.
@@ -89,7 +89,7 @@ class PhasedFlow(RuleFlow):
 
     @cached_property
     def _factors(self) -> dict[str, float]:
-        """What small batches and heavy balls multiply numbers by; none without these."""
+        """Factors of the rates in small batches and with momentum; empty without these."""
         training = self.study.training
         if training.batch is None and training.momentum == 0.0:
             return {}
@@ -97,7 +97,7 @@ class PhasedFlow(RuleFlow):
 
     @property
     def is_constant(self) -> bool:
-        """Whether nothing changes inside of its phases: one task is taught, at constant rates."""
+        """True if nothing changes inside its phases: one task is taught, at constant rates."""
         return all(
             len(phase.shares) <= 1 and not isinstance(phase.rate, str)
             for phase in timetable(self.study)

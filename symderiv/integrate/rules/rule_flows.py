@@ -1,4 +1,4 @@
-"""From a study with a learning rule to its flow: in one piece, in phases, or by steps."""
+"""Flows of studies with learning rules: in one piece, in phases, or by steps."""
 
 from __future__ import annotations
 

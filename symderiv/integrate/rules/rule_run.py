@@ -52,13 +52,13 @@ class RuleFlow(Flow):
 
     @property
     def layout(self) -> Mapping[str, Any]:
-        """How the module packs its vectors."""
+        """Layout of the module's vectors."""
         found: Mapping[str, Any] = self.kernel.module.LAYOUT
         return found
 
     @property
     def learning_rule(self) -> LearningRule:
-        """What the module is derived for."""
+        """The rule for which the module is derived."""
         return self.rule.rule
 
     @property

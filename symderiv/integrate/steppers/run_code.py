@@ -28,7 +28,7 @@ from symderiv.storage.kernels import Kernel
 
 @dataclass(frozen=True)
 class RunCode:
-    """What a run of plain descent calls.
+    """Functions that a run of plain descent calls.
 
     Attributes:
         right_hand_side: on flat vectors, for K students and M teachers.

@@ -1,4 +1,4 @@
-"""What the stepper is compiled from: the digest by which its compiled code is kept."""
+"""Source files of the stepper, and the digest by which its compiled code is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a run leaves the steps of order 8 for stabilised ones, and when it comes back.
+"""Changes between steps of order 8 and stabilised steps.
 
 Steps that are limited by stability are 4 to 6 times the inverse of the fastest rate and cost 12
 evaluations each. Now and then a stabilised step is tried, which finds that rate and how long such

@@ -1,1 +1,1 @@
-"""From the update of one example to the equations: SymPy, no words."""
+"""Derivation of the equations from the update of one example: SymPy, no words."""

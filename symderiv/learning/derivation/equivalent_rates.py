@@ -96,7 +96,7 @@ def rate_factors(*, batches: bool, remembering: bool, velocities: bool) -> RateF
     """Return the factors of a rule, in ``BATCH`` and ``BETA``.
 
     Args:
-        batches: Of b = O(1) examples.
+        batches: The batches of b = O(1) examples.
         remembering: Momentum with a fixed β.
         velocities: Momentum of 1 - β = γ/N.
     """

@@ -69,7 +69,7 @@ class LearningEquations:
         spectral: The equations for a single component.
         moment_form: The same in the moments Q^(l), R^(l), with their closure; not with momentum.
         motion: What all fields of the state do under the rule, for a single component.
-        mean_force: Of a rule that trains biases: ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i.
+        mean_force: The mean force under a rule that trains biases: ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i.
         seen_covariance: Q_ij of the fields of inputs with the student's noise, of a rule with such.
             A, B, Γ are then at this covariance, ε_g is at both.
         further: Coefficients by which students drift along vectors besides A and B, by name.

@@ -26,7 +26,7 @@ class Slot:
 
     @property
     def kind(self) -> tuple[bool, int]:
-        """Which function stands in the slot, whatever its field."""
+        """Kind of the function in the slot, whatever its field."""
         return self.teacher, self.order
 
     def identity(self, same_activation: bool) -> tuple[bool, int]:

@@ -1,4 +1,4 @@
-r"""What all order parameters do under a rule: rates, or changes in a step.
+r"""Motion of all order parameters under a rule: rates, or changes in a step.
 
 Vectors move as the statement of a rule says (:mod:`symderiv.statement.stated_motion`),
 
@@ -54,7 +54,7 @@ d, and stands for its mean over components.
 
 @dataclass(frozen=True)
 class Motion:
-    """What happens to the order parameters, for one component of the data.
+    """Motion of the order parameters, for one component of the data.
 
     Attributes:
         rates: dα-derivatives of all fields of the state, or what one step adds to them, in the

@@ -88,7 +88,7 @@ class NamedRule:
 
     @property
     def explicit(self) -> bool:
-        """Whether slopes of the loss are written out, because they are linear in the outputs."""
+        """True if slopes of the loss are written out, because they are linear in the outputs."""
         return self.rule.loss.quadratic and self.rule.target == "sum"
 
     def families(self) -> dict[str, tuple[SlowVector, ...]]:

@@ -28,7 +28,7 @@ class Outputs:
         """Return the derivative by a field or a weight, also through the slopes of the loss.
 
         Args:
-            expression: Of one example, no mean.
+            expression: The expression of one example, no mean.
             variable: x_i, y_n, v_i or b_i.
         """
         return derivative(expression, variable) + self._through(expression, variable)

@@ -32,7 +32,7 @@ def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -
     Args:
         expression: A sum of terms with one mean each, whose fields are x_p and y_m.
         variable: Q_ij or R_in.
-        outputs: Of the example, for means of slopes of the loss.
+        outputs: The outputs of the example, for means of slopes of the loss.
 
     Raises:
         SymderivError: A term has another form.
@@ -137,7 +137,7 @@ def prove_first_layer(
         mean_loss: ⟨ε⟩, by means of products of activations.
         student: A_ij, the mean of the second derivatives of the loss by x_i and x_j.
         teacher: B_in, that by x_i and y_n.
-        outputs: Of the example.
+        outputs: The outputs of the example.
 
     Raises:
         SymderivError: A_ij or B_in is something else.

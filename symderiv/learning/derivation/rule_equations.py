@@ -1,4 +1,4 @@
-"""What follows from the statement of a learning rule, all units of a family at a time.
+"""Equations that follow from the statement of a learning rule, one family of units at a time.
 
 The equations of a few units (:mod:`symderiv.statement.stated_motion`) are taken as they are; their
 coefficients are summed over all units and get names, A, B and Γ, in which overlaps move.
@@ -99,12 +99,12 @@ def _one_motion(rule: LearningRule) -> None:
 
 @dataclass(frozen=True)
 class Gain:
-    """What −η multiplies where an example moves students along other vectors.
+    """The factor of −η with which an example moves students along other vectors.
 
     Attributes:
         family: The other vectors.
         of_all: Whether they move along them as they are; else along what their fields see.
-        value: For an example, in i and j, or i and n.
+        value: The value for one example, in the indices i and j, or i and n.
     """
 
     family: str
@@ -124,7 +124,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class RuleEquations:
-    """What follows from a named rule, all units of a family at a time."""
+    """Equations that follow from a named rule, one family of units at a time."""
 
     named: NamedRule
 
@@ -291,7 +291,7 @@ class RuleEquations:
         """Return what moves the first unit along vectors of a family, in i and j, or i and n.
 
         Args:
-            family: Of the vectors that it moves along.
+            family: The family of the vectors that it moves along.
             same: Along that of the first unit, written out for a few.
             different: Along that of another one.
         """
@@ -315,7 +315,7 @@ class RuleEquations:
 
     @cached_property
     def gains(self) -> tuple[Gain, ...]:
-        """What moves students besides their fields of inputs and those of teachers.
+        """Motion of students along vectors other than those of their inputs and teachers.
 
         It stays empty for a rule that descends a function of these fields alone.
         """
@@ -369,7 +369,7 @@ class RuleEquations:
 
     @cached_property
     def _update_noise(self) -> sp.Expr:
-        """What noise of updates adds to the square of a vector."""
+        """Contribution of the noise of updates to the square of a vector."""
         first = self.units["F"][0]
         others = self.equations.noise_of(first, first)
         return sp.Add(*(rate for name, rate in others.items() if name not in ("x", "n")))
@@ -433,7 +433,7 @@ class RuleEquations:
 
     @cached_property
     def of_one_component(self) -> dict[sp.Indexed, sp.Expr]:
-        """The same for data of a single component."""
+        """The equations for data of a single component."""
         found = {one_component(of): one_component(rate) for of, rate in self.overlaps.items()}
         return {of: written_out(rate) for of, rate in found.items()}
 

@@ -33,7 +33,7 @@ class InputsAssumed:
 
 
 class NoisyInputs(Equality):
-    """What the student sees of an input's coordinate, and the variance of that."""
+    """A coordinate of an input as the student sees it, and its variance."""
 
 
 class NoiseDefined(Equality):
@@ -63,7 +63,7 @@ class ForceFound:
     Attributes:
         force: Its name.
         derivative: What it is.
-        factored: By the chain rule, with the slope of the loss as one factor.
+        factored: The derivative by the chain rule, with the slope of the loss as one factor.
         value: Written out.
     """
 
@@ -182,12 +182,12 @@ class InputPower:
 
 @dataclass(frozen=True)
 class SelfAveraged:
-    """What is left of a mean with the squared length of the input for N to infinity.
+    """The limit, for N to infinity, of a mean with the squared length of the input.
 
     Attributes:
         of: The mean.
         value: Its limit.
-        relative_variance: Of the squared length.
+        relative_variance: The relative variance of the squared length.
     """
 
     of: sp.Expr
@@ -226,7 +226,7 @@ class MeanGradient(Equality):
 
 
 class Moved(Equality):
-    """What a rule adds to a quantity: its derivative by α, or its change in a step."""
+    """The contribution of a rule to a quantity: its derivative by α, or its change in a step."""
 
 
 class Averaged(Equality):

@@ -103,8 +103,8 @@ def paired(different: sp.Expr, same: sp.Expr, sizes: Mapping[str, int]) -> sp.Ex
     """Return a coefficient of the units i and j, with δ_ij before what one unit has besides.
 
     Args:
-        different: Of the units 0 and 1, written out for a few.
-        same: Of the unit 0 twice.
+        different: The sum for the units 0 and 1, written out for a few.
+        same: The sum for the unit 0 twice.
         sizes: How many units it is written out for.
     """
     first, second = ("K", 0), ("K", 1)

@@ -208,7 +208,7 @@ class StudentActivation(sp.Function):  # type: ignore[misc]
 
 
 class TeacherActivation(StudentActivation):
-    """The same for the teacher's activation."""
+    """The teacher's activation, as :class:`StudentActivation` is the student's."""
 
 
 class LossSlope(sp.Function):  # type: ignore[misc]
@@ -239,7 +239,7 @@ class Partial(sp.Function):  # type: ignore[misc]
 
 
 class Change(sp.Function):  # type: ignore[misc]
-    """What one example adds to an order parameter."""
+    """The change of an order parameter in one example."""
 
     nargs = 1
 

@@ -1,4 +1,4 @@
-r"""How the learning equations look in LaTeX, in the letters of the literature; sums run from 1."""
+r"""Learning equations in LaTeX, in the letters of the literature; sums run from 1."""
 
 from __future__ import annotations
 

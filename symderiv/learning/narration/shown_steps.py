@@ -140,7 +140,7 @@ class _RuleTold:
 
     @property
     def _added_loss(self) -> sp.Expr:
-        """What the lines of a stated rule add to the loss."""
+        """Contribution of the lines of a stated rule to the loss."""
         whole = self.derived.named.descent.loss
         return self.derived.of_all(whole - sp.Add(*whole.atoms(NamedLoss)))
 
@@ -209,7 +209,7 @@ class _RuleTold:
 
     @property
     def _gains_of_all(self) -> list[Gain]:
-        """What an example moves students along vectors by, beside what it does along inputs."""
+        """Motion of students along vectors in one example, besides that along inputs."""
         return [each for each in self.derived.gains if each.of_all]
 
     @property

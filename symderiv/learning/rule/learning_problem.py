@@ -1,4 +1,4 @@
-"""What is learned, and by which rule: the activations of student and teacher, the rule."""
+"""Learning problems: the activations of student and teacher, and the learning rule."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class LearningProblem:
 
     @property
     def loss(self) -> Loss:
-        """What the descent decreases."""
+        """The loss that gradient descent decreases."""
         return self.rule.loss
 
     @property
     def same_activation(self) -> bool:
-        """Whether student and teacher share one activation, and with it every Gaussian integral."""
+        """True if student and teacher share one activation, and with it every Gaussian integral."""
         return bool(self.student.expression == self.teacher.expression)
 
     @cached_property
     def teacher_keeps_sign(self) -> bool:
-        """Whether h(y) has the sign of y, as far as that is seen at points 3 % apart."""
+        """True if h(y) has the sign of y, as far as points 3 % apart show this."""
         h = as_function(sp.Symbol("x", real=True), self.teacher.expression, "mpmath")
         points = (float(y) for y in np.geomspace(1e-6, 20.0, 600))
         return all(h(y) > 0 > h(-y) for y in points)

@@ -1,4 +1,4 @@
-"""How a student learns: loss, what it sees, what it is taught, how its weights follow.
+"""Learning rules of a student: loss, inputs, targets, and the motion of the weights.
 
 A rule says which features there are. Their sizes (rates, probabilities, biases, …) stay symbols in
 the equations and are parameters of modules, so that one module serves all of them.
@@ -15,7 +15,7 @@ from symderiv.learning.rule.loss import SQUARED, Loss
 
 @dataclass(frozen=True)
 class LearningRule:
-    """What is put into the derivation besides activations and inputs.
+    """The properties of a rule on which the derivation depends, besides activations and inputs.
 
     Attributes:
         loss: ℓ(s, t).
@@ -50,12 +50,12 @@ class LearningRule:
 
     @property
     def plain_motion(self) -> bool:
-        """Whether weights move by minus the gradient of one example, or follow a velocity."""
+        """True if weights move by minus the gradient of one example, or follow a velocity."""
         return not self.batches and self.normalise == "none"
 
     @cached_property
     def features(self) -> dict[str, str]:
-        """What differs from plain descent of the squared loss, by name, in words of a recipe."""
+        """Differences from plain descent of the squared loss, by name, in words of a recipe."""
         found = {}
         for each in fields(self):
             value = getattr(self, each.name)

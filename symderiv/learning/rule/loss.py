@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Loss:
-    """What gradient descent decreases, ℓ(s, t).
+    """The loss ℓ(s, t) that gradient descent decreases.
 
     Attributes:
         name: As it is called.
@@ -44,7 +44,7 @@ class Loss:
 
     @property
     def quadratic(self) -> bool:
-        """Whether the means of its forces are sums of means of products of activations.
+        """True if the means of its forces are sums of means of products of activations.
 
         Those of all polynomials are; of second order they have four factors at most.
         """

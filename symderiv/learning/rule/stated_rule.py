@@ -51,7 +51,8 @@ class RuleNumbers:
         momentum_rate: γ of velocities; None for none.
         batch: Examples of a step.
         batch_ratio: The same over N; None for finitely many.
-        input_variance: Of a coordinate of the inputs, their mean; for normalised steps.
+        input_variance: The variance of a coordinate of the inputs, their mean; for normalised
+            steps.
         sobolev_weight: λ of λ |∇_ξ s - ∇_ξ t|²/2 in the loss, with gradients by the input.
         consistency_weight: λ of λ (s - a)²/2 in the loss, a the output of averaged students.
         averaging_rate: γ of the average A ← A + γ (J - A)/N of the students.
@@ -208,7 +209,7 @@ def _loss(
 
     Args:
         problem, numbers: The rule.
-        vectors: Of students and teachers.
+        vectors: The vectors of students and teachers.
         weights: v and b.
         example: The inputs.
         drawn: Kept units, sign and noise of the label.

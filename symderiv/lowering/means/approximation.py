@@ -1,4 +1,4 @@
-"""How activations without closed Gaussian means enter the equations, and with which error."""
+"""Activations without closed Gaussian means in the equations, and the errors of their means."""
 
 from __future__ import annotations
 

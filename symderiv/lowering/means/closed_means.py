@@ -52,7 +52,7 @@ class ClosedMean:
 
     @property
     def constant(self) -> bool:
-        """Whether the value does not depend on the covariance."""
+        """True if the value does not depend on the covariance."""
         return not self.definitions and not self.value.free_symbols
 
     @cached_property
@@ -87,7 +87,7 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
     """Return the mean of a function of fields by the Gaussian calculus.
 
     Args:
-        integrand: Of :func:`field_symbols`; it need not depend on all of them.
+        integrand: The integrand of :func:`field_symbols`; it need not depend on all of them.
         shifted: For every field whether it has a mean of its own.
 
     Raises:

@@ -28,11 +28,11 @@ class ForceSteps(Protocol):
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """Of equal steps."""
+        """Numbers of equal steps."""
 
     @property
     def panels(self) -> tuple[float, ...]:
-        """Of panels."""
+        """Numbers of panels."""
 
 
 @dataclass(frozen=True)

@@ -67,17 +67,17 @@ class ForceFields:
 
     @property
     def sign_target(self) -> bool:
-        """Whether labels are the sign of the teacher's output."""
+        """True if labels are the sign of the teacher's output."""
         return self.problem.rule.target == "sign"
 
     @property
     def flips(self) -> bool:
-        """Whether targets change their sign with some probability."""
+        """True if targets change their sign with some probability."""
         return self.problem.rule.flips
 
     @cached_property
     def kinked(self) -> bool:
-        """Whether something that is integrated is not smooth."""
+        """True if an integrand is not smooth."""
         teacher = () if self.sign_target else self.teacher.kinks
         return bool(self.student.kinks or teacher or self.loss.kinks)
 
@@ -93,7 +93,7 @@ class ForceFields:
 
     @cached_property
     def flags(self) -> dict[str, Constant]:
-        """What the functions are told about the problem."""
+        """Properties of the problem that the functions take as arguments."""
         return {
             "STUDENT_KINKS": self.student.kinks,
             "TEACHER_KINKS": self.teacher.kinks,

@@ -92,10 +92,10 @@ def force_rule(step: float, panel: float, tolerance: float, reach: float) -> For
     """Return steps and panels for a tolerance.
 
     Args:
-        step: In units of the fields, for outputs of order one.
+        step: The step in units of the fields, for outputs of order one.
         panel: The longest, in the same units.
         tolerance: Bound on the error of means.
-        reach: In independent variables.
+        reach: The reach in independent variables.
     """
     digits = math.log(10 / tolerance)
     width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)

@@ -67,7 +67,7 @@ class Integrals:
 
         Args:
             problem: The activations.
-            tables: Of the activations that are sums of error functions.
+            tables: The tables of the activations that are sums of error functions.
             quadrature: Where no mean has a closed form.
         """
         self._problem = problem

@@ -74,7 +74,7 @@ def mixture_integral(
         pattern: Factors by field.
         tables: The mixtures.
         factor: The other activations at a field.
-        biases: Of the fields, none without.
+        biases: The biases of the fields, none without.
     """
     size = len(pattern.fields)
     fields = field_symbols(size)

@@ -73,12 +73,12 @@ class NumericActivation:
 
     @cached_property
     def jumps(self) -> bool:
-        """Whether the activation itself is discontinuous."""
+        """True if the activation itself is discontinuous."""
         return bool(derivative(self._stable).has(sp.DiracDelta))
 
     @property
     def noise_diverges(self) -> str:
-        """How refusals of this activation of students begin."""
+        """First words of the message that refuses this activation for students."""
         return f"Γ_ii, the noise of the update, diverges for the student activation {self.text!r}"
 
     def refuse_jumps(self) -> None:
@@ -91,17 +91,17 @@ class NumericActivation:
 
     @cached_property
     def slope_jumps(self) -> bool:
-        """Whether its derivative is discontinuous."""
+        """True if its derivative is discontinuous."""
         return bool(derivative(derivative(self._stable)).has(sp.DiracDelta))
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Where it is not smooth, ascending."""
+        """Places where it is not smooth, ascending."""
         return tuple(float(place) for place in self.kink_places)
 
     @cached_property
     def kink_places(self) -> tuple[sp.Expr, ...]:
-        """The same, exactly."""
+        """Exact places where it is not smooth, ascending."""
         places: set[sp.Expr] = set()
         for rough in self._stable.atoms(*ROUGH):
             for gap in gaps_of(rough):
@@ -113,12 +113,12 @@ class NumericActivation:
 
     @cached_property
     def jumps_of_value(self) -> tuple[float, ...]:
-        """By how much it jumps at each kink."""
+        """Size of the jump at each kink."""
         return self._jumps_of(self._stable)
 
     @cached_property
     def jumps_of_slope(self) -> tuple[float, ...]:
-        """By how much the derivative between the kinks jumps at each kink."""
+        """Size of the jump of the derivative at each kink."""
         return self._jumps_of(derivative(self._stable))
 
     def _jumps_of(self, function: sp.Expr) -> tuple[float, ...]:

@@ -77,7 +77,7 @@ class NumericLoss:
 
     @property
     def even(self) -> bool:
-        """Whether ℓ(-s, -t) = ℓ(s, t)."""
+        """True if ℓ(-s, -t) = ℓ(s, t)."""
         other = self.loss.expression.xreplace({OUTPUT: -OUTPUT, TARGET: -TARGET})
         return bool(sp.simplify(other - self.loss.expression) == 0)
 
@@ -112,6 +112,6 @@ class NumericLoss:
                 size = abs(float(sp.log(abs(sp.Float(slope(student(x), t))) + 1)))
                 if size > far**2 / 8:
                     raise DivergentError(
-                        f"the mean force of the loss {self.loss.name!r} diverges: it grows like a "
-                        'Gaussian falls; choose bounded activations, or target = "sign"'
+                        f"the mean force of the loss {self.loss.name!r} diverges: it grows as fast "
+                        'as the Gaussian falls; choose bounded activations, or target = "sign"'
                     )

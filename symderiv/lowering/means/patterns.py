@@ -1,4 +1,4 @@
-r"""Which fields of a mean coincide: patterns, their names, and their symmetries.
+r"""Patterns of coinciding fields in a mean, their names, and their symmetries.
 
 The mean E[g'(x_i) g'(x_j) g(x_p) g(x_q)] is one function of a 4×4 covariance while the four
 indices differ. Where indices coincide fewer fields are left and the function may simplify (H² = H
@@ -35,12 +35,14 @@ class Pattern:
 
     @property
     def letters(self) -> str:
-        """Which factors share a field, e.g. ``aabc``: the first two do; a is the first field."""
+        """Letters of the factors, equal for factors that share a field: in ``aabc`` the first two
+        share the first field, a.
+        """
         return min(_words(self.fields))[0]
 
     @property
     def distinct(self) -> bool:
-        """Whether every factor has a field of its own."""
+        """True if every factor has a field of its own."""
         return all(len(field) == 1 for field in self.fields)
 
     def symmetries(self, biased: bool = False) -> tuple[tuple[int, ...], ...]:

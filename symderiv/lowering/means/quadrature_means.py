@@ -61,7 +61,7 @@ def error_within(
 
     Args:
         student, teacher: Activations.
-        rule: Of the module.
+        rule: The rule of the module.
         numbers: ``QUADRATURE_RULE`` and ``QUADRATURE_PAIR_RULE`` of the module.
         variance, bias: The largest of the fields, and of their biases in modulus.
 
@@ -139,12 +139,12 @@ class Quadrature:
 
     @cached_property
     def kinked(self) -> bool:
-        """Whether the rules have to be split."""
+        """True if the rules have to be split."""
         return bool(self.student.kinks or self.teacher.kinks)
 
     @property
     def shared(self) -> bool:
-        """Whether the means of four factors are computed together (``shared_means``)."""
+        """True if the means of four factors are computed together (``shared_means``)."""
         return not self.kinked and not self.problem.rule.stated
 
     @property
@@ -349,7 +349,7 @@ class Quadrature:
 
     @property
     def higher(self) -> bool:
-        """Whether means contain derivatives beyond those of plain descent."""
+        """True if means contain derivatives beyond those of plain descent."""
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 

@@ -29,7 +29,7 @@ def coarsest(
     """Return the coarsest rule that keeps a tolerance, and its error.
 
     Args:
-        rules: From coarse to fine.
+        rules: The rules, from coarse to fine.
         error_of: The largest error that a search finds of a rule; it may end above a number.
         tolerance: Bound on the error.
         of_what: What means are of, for messages.
@@ -67,7 +67,7 @@ class MeanRule:
     """The numbers of a rule, for means of four factors and for means of two.
 
     Attributes:
-        step: Of equal steps, or the longest panel, both in units of the fields.
+        step: The step of equal steps, or the longest panel, both in units of the fields.
         four, two: The arrays that the functions take.
     """
 
@@ -82,7 +82,7 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     Means of two factors cost little, and so take finer steps.
 
     Args:
-        step: In units of the fields.
+        step: The step in units of the fields.
         tolerance: Bound on the error of means.
         tail: The t beyond which the largest integrand is negligible.
     """

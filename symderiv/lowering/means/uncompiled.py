@@ -25,7 +25,7 @@ def uncompiled(
     """Return the names of a generated module.
 
     Args:
-        text: Of the module.
+        text: The text of the module.
         compiled: Functions to take in place of its own, by name.
 
     Its functions give what the compiled ones give up to rounding, except where those divide by zero

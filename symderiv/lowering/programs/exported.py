@@ -33,7 +33,7 @@ def exported_program(
 
     Args:
         problem: Activations and rule.
-        name: Of the program.
+        name: The name of the program.
         tolerance: Bound on the error of an activation as a mixture; None for the default.
 
     Raises:

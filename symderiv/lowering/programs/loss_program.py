@@ -54,7 +54,7 @@ def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> P
     Args:
         equations: The derived equations.
         name: Name of the module.
-        means: Of forces.
+        means: The means of forces.
     """
     problem = equations.problem
     arrays = arrays_of(problem.rule)
@@ -112,9 +112,10 @@ def _made(
 
     Args:
         called: What computes means.
-        arrays: Of the rule.
+        arrays: The arrays of the rule.
         results: The names of what it gives.
-        noiseless: Without label noise, flips and dropout, but as the student is judged.
+        noiseless: The program without label noise, flips and dropout, but as the student is
+            judged.
     """
     taken = _taken(arrays)
     if noiseless:

@@ -1,4 +1,4 @@
-"""What a module says of itself: title, recipe, equations as text, constants to know it by."""
+"""Header of a module: title, recipe, equations as text, constants that identify it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stated(name: str, value: sp.Expr) -> list[str]:
 
 
 class ToldMeans(Protocol):
-    """What computes means that have no closed form, as far as a module's header tells of it."""
+    """The description, in a module's header, of means that have no closed form."""
 
     @property
     def recipe(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How the equations look as plain text, in the names of the arrays: for the header of a module."""
+"""Equations as plain text in the names of the arrays, for the header of a module."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def precise_module(program: Program) -> SimpleNamespace:
     """Return the functions of a program in numbers of any precision.
 
     Args:
-        program: With means that are closed.
+        program: The program with means that are closed.
 
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.

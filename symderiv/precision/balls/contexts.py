@@ -28,7 +28,7 @@ BACKENDS: Final = ("arb", "mpmath", "float64")
 
 
 class RealNumber(Protocol):
-    """What numbers of all kinds can do; those of different kinds are not mixed."""
+    """Operations that numbers of all kinds have; numbers of different kinds are not mixed."""
 
     def __add__(self, other: Any, /) -> RealNumber: ...
     def __radd__(self, other: Any, /) -> RealNumber: ...

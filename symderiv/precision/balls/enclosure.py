@@ -30,7 +30,7 @@ def certified(found: DerivedExpectation, digits: int) -> Value:
     """Return the number of an expectation with a proved error bound where that is possible.
 
     Args:
-        found: Without symbols.
+        found: An expression without symbols.
         digits: Significant digits, at least 1.
 
     Returns:

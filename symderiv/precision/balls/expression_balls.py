@@ -125,7 +125,7 @@ class _Balls:
 
     def _owen_t(self, h: sp.Expr, a: sp.Expr) -> Meaning:
         if a in (sp.oo, -sp.oo):
-            raise NotYetError("no enclosure of OwenT with an infinite slope")
+            raise NotYetError("there is no enclosure of OwenT with an infinite slope")
         return lambda x, slope: owen_t(x, cast("arb", _real(slope)), self.bits), (h, a)
 
 
@@ -137,7 +137,7 @@ def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
     """
     known = KNOWN.get(type(e).__name__)
     if known is None or not known.ball:
-        raise NotYetError(f"no enclosure of {type(e).__name__}")
+        raise NotYetError(f"there is no enclosure of {type(e).__name__}")
     return methodcaller(known.ball)
 
 

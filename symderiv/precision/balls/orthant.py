@@ -67,7 +67,7 @@ _Number = TypeVar("_Number", fmpq, arb)
 
 @dataclass(frozen=True)
 class _ExactPartner(Generic[_Number]):
-    """What one partner of the scaled field contributes; exact numbers as balls."""
+    """The contribution of one partner of the scaled field, with exact numbers as balls."""
 
     r: _Number
     p: _Number

@@ -1,4 +1,4 @@
-r"""How many digits the moment form needs: what is lost between moments and eigenvalues.
+r"""Digits that the moment form needs: the loss between moments and eigenvalues.
 
 The dynamics move one overlap per eigenvalue, :math:`q_k`; moments are sums of them,
 :math:`m_l = \sum_k w_k\rho_k^l q_k`, l = 0 … L - 1. The map is linear and well defined both ways,
@@ -53,7 +53,7 @@ _GUARD: Final = 6
 
 @dataclass(frozen=True)
 class Plan:
-    """How many digits to work with, and why.
+    """Number of working digits, and the reason for it.
 
     Attributes:
         digits: Decimal digits to work with.

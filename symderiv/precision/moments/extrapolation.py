@@ -37,7 +37,7 @@ _MOST_REJECTED: Final = 30
 
 @dataclass
 class Steps:
-    """What an integration did; a caller may pass one to read it while it runs."""
+    """Counts of an integration; a caller may pass one and read it while the integration runs."""
 
     accepted: int = 0
     rejected: int = 0
@@ -63,8 +63,9 @@ def trajectory(
         start: y(0).
         times: Ascending, >= 0.
         tolerance: The local error of each step is kept below this, in units of ``size``.
-        size: From an error and a state the size of the error relative to what matters; infinite or
-            not a number where it cannot be told, and then the step is refused.
+        size: A function that gives, from an error and a state, the size of the error relative to
+            what matters; infinite or not a number where it cannot be told, and then the step is
+            refused.
         point: Applied to all entries before and after each right-hand side; ``mid`` of balls:
             along a trajectory, and already within a long step, radii grow until they say nothing,
             although the numbers are accurate.
@@ -96,7 +97,7 @@ def trajectory(
 
 
 class _March:
-    """Where a trajectory is, and how long its next step shall be."""
+    """The current point of a trajectory, and the length of its next step."""
 
     def __init__(
         self, control: _Control, start: Vector, point: Callable[[Any], RealNumber], most: int

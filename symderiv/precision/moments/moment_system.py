@@ -82,10 +82,11 @@ class MomentSystem:
     """A state and a learning rule as moments and their flow, in one kind of numbers.
 
     Args:
-        module: From :func:`moment_module`.
+        module: The module from :func:`moment_module`.
         state: Doubles, taken as exact.
         rates: Doubles, taken as exact.
-        context: From :func:`symderiv.precision.numbers`; the system lives as long as its block.
+        context: The context from :func:`symderiv.precision.numbers`; the system lives as long as
+            its block.
     """
 
     def __init__(

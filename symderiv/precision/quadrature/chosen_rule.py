@@ -1,4 +1,4 @@
-"""Which rule integrates a component, behind one face: cost, value, description."""
+"""The choice of a rule that integrates a component: cost, value, description."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CertifiedRule(Protocol):
 
     @property
     def name(self) -> str:
-        """What was done, for people."""
+        """Description of the rule, for people."""
 
     def points(self) -> int:
         """Return how many evaluations the last value took."""

@@ -73,7 +73,7 @@ class FactorComponent:
 
     @property
     def has_polynomials(self) -> bool:
-        """Are there variables that occur as polynomials only?"""
+        """True if some variables occur as polynomials only."""
         return bool(self._polynomial)
 
     @property

@@ -69,7 +69,7 @@ class PanelPlan:
     """Panels per variable and the bound of the whole rule.
 
     Args:
-        panels: Per variable.
+        panels: The panels per variable.
         bound: Proved bound of the difference between rule and expectation.
         scale: Proved bound of the expectation of the modulus.
     """

@@ -1,4 +1,4 @@
-r"""How fast a function of one real variable can grow: |f(x)| <= A exp(b |x|) beyond a point.
+r"""Growth bounds of functions of one real variable: |f(x)| <= A exp(b |x|) beyond a point.
 
 The bound is found over the expression's tree on [X, oo), X >= 1, and on its mirror image. Every
 part carries an interval that contains its values and numbers A, p, b with |part| <= A x^p exp(b x).

@@ -82,7 +82,8 @@ class NumericMean:
 
         Args:
             digits: At least 1.
-            evaluations: Of the functions, at most (:data:`MAX_EVALUATIONS`); a bound of the time.
+            evaluations: The evaluations of the functions, at most (:data:`MAX_EVALUATIONS`); a
+                bound of the time.
 
         Raises:
             InputError: Symbols are left.
@@ -255,8 +256,8 @@ class _Evaluation:
                 ratio = float((abs(total).lower() / total.rad()).log()) / _LN10
                 reached = max(0, math.floor(ratio))
         return ToleranceError(
-            f"{self.digits} digits asked, {reached} reached with error bound {bound} within "
-            f"{self.most:.0e} evaluations; ask for fewer digits"
+            f"{self.digits} digits were asked for, but {self.most:.0e} evaluations reached "
+            f"{reached}, with the error bound {bound}; ask for fewer digits"
         )
 
     def _method(self) -> str:

@@ -62,7 +62,7 @@ class OneVariable:
 
     @property
     def smooth(self) -> bool:
-        """Is nothing with a kink in it?"""
+        """True if no factor has a kink."""
         return not self.expression.has(*KINKED)
 
     def parity(self) -> int:
@@ -125,7 +125,7 @@ class _BallsOfVariable:
         if name in _RULES:
             return partial(_RULES[name], self.analytic), parts
         if name in KNOWN and KNOWN[name].cut:
-            raise NotYetError(f"no enclosure of {name}")
+            raise NotYetError(f"there is no enclosure of {name}")
         return ball_method(e), parts
 
     def _constant(self, e: sp.Expr) -> arb:

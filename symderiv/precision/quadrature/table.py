@@ -31,7 +31,7 @@ class FactorTable:
     """f on [-reach, reach], |f(x+iy)| <= factor strip.factor exp(strip.rate |x|) in the strip.
 
     Args:
-        function: On real balls.
+        function: The function on real balls.
         strip: Where it is analytic; at least as far along the line as the table goes.
         reach: Half length of the table.
         factor: What the strip's bound has to be multiplied by.

@@ -81,7 +81,7 @@ def plan(component: FactorComponent, accuracy: float) -> StepPlan:
     scale.
 
     Args:
-        component: With smooth factors.
+        component: The component with smooth factors.
         accuracy: Natural logarithm, positive.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How far simulated curves are from those of the equations, over times evenly spread in ln α."""
+"""Distance of simulated curves from those of the equations, over times evenly spread in ln α."""
 
 from __future__ import annotations
 

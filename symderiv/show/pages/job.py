@@ -39,7 +39,7 @@ Checkpoints = Callable[[Path], "Checkpoint"]
 
 @dataclass(frozen=True, repr=False)
 class StudyResult(PrintedResult):
-    """What a study left behind.
+    """Files and numbers of a finished study.
 
     Attributes:
         title: The study's name.
@@ -315,12 +315,12 @@ class _Case:
 
     @property
     def label(self) -> str:
-        """How it is called in figures and sentences."""
+        """Name of the case in figures and sentences."""
         return label_of(self.settings)
 
     @property
     def work(self) -> float:
-        """What its simulation costs, up to a factor: coordinates of all inputs of a run."""
+        """Cost of its simulation, up to a factor: coordinates of all inputs of a run."""
         data = self.study.data_model
         N = float((data and data.dimension) or 1)
         return self.study.simulation.runs * float(self.study.simulation_alpha[-1]) * N * N

@@ -1,4 +1,4 @@
-"""What ``symderiv linear`` prints for people."""
+"""Output of ``symderiv linear`` for people."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that is read off one case."""
+    """All findings of one case."""
 
     case: StudyCase
     plateau: SlowestStretch | None

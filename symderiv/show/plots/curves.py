@@ -1,4 +1,4 @@
-"""What a report shows of one study: the curve of the equations and the points of the simulation."""
+"""Curves of one study for a report: the curve of the equations and the points of the simulation."""
 
 from __future__ import annotations
 

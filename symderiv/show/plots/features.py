@@ -53,7 +53,7 @@ class SlowestStretch:
 
     @property
     def exists(self) -> bool:
-        """Whether the stretch is flat enough to be called a plateau; else it is a shoulder."""
+        """True if the stretch is flat enough to be called a plateau; otherwise it is a shoulder."""
         return self.exponent < FLAT
 
     @property
@@ -138,7 +138,7 @@ def _crossing(alpha: Floats, error: Floats, level: float) -> float | None:
 
 @dataclass(frozen=True)
 class Decay:
-    """How ε_g falls over the last part of the time, from ``begin`` to ``end``.
+    """Decay of ε_g over the last part of the time, from ``begin`` to ``end``.
 
     ``rate`` is −Δ ln ε_g / Δα (per unit α), ``exponent`` is −Δ ln ε_g / Δ ln α; both negative if
     ε_g grows.
@@ -186,12 +186,12 @@ class Agreement:
 
     @property
     def within(self) -> int:
-        """At how many times the deviation is at most ``bound``."""
+        """Number of times at which the deviation is at most ``bound``."""
         return sum(abs(d) <= self.bound for d in self.deviations)
 
     @property
     def within_three(self) -> int:
-        """At how many times the deviation is at most 3 standard errors."""
+        """Number of times at which the deviation is at most 3 standard errors."""
         return sum(abs(d) <= 3.0 for d in self.deviations)
 
     @property
@@ -206,7 +206,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """At least nine tenths of the times are within ``bound`` standard errors."""
+        """True if at least nine tenths of the times are within ``bound`` standard errors."""
         return self.within >= 0.9 * len(self.deviations)
 
 

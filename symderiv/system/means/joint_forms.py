@@ -17,7 +17,7 @@ class FormSlot:
     """One factor of a product: a function of x at an affine combination of fields.
 
     Args:
-        function: In the symbol x, with further symbols of the statement as parameters.
+        function: The function in the symbol x, with further symbols of the statement as parameters.
         form: The affine combination.
     """
 

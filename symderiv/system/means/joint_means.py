@@ -39,7 +39,7 @@ class Joint:
     """A function of a few fields whose mean is taken by quadrature.
 
     Args:
-        function: In z1, z2, …, a polynomial of the last ones.
+        function: The function in z1, z2, …, a polynomial of the last ones.
         nonlinear: How many fields it is not a polynomial of.
         size: How many fields there are.
         constants: Further symbols that it is a polynomial of.
@@ -78,7 +78,7 @@ class Joint:
 
     @property
     def arguments(self) -> tuple[sp.Symbol, ...]:
-        """What the integrand is a function of."""
+        """Arguments of the integrand."""
         return (*self.fields, *self.left.values(), *self.constants)
 
 
@@ -86,7 +86,7 @@ class JointMeans:
     """The functions by quadrature of one system, with the rule that they share.
 
     Attributes:
-        functions: By name.
+        functions: The functions by name.
         names: What each joint function is called.
         error: The largest error found, times a safety factor; zero without such means.
         step: The rule's, in units of the fields.

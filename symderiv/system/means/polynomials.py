@@ -92,7 +92,7 @@ def mean_over(
     Args:
         expression: A polynomial of the symbols.
         symbols: What is averaged over; they stand for their means in the result.
-        covariance: Of the symbols, for places i <= j.
+        covariance: The covariance of the symbols, for places i <= j.
 
     Returns:
         None if the expression is not a polynomial of the symbols.

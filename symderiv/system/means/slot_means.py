@@ -24,7 +24,7 @@ class SlotMeans:
     """The functions that the means of a statement are, each derived once.
 
     Attributes:
-        functions: By name, in the order in which they were needed.
+        functions: The functions by name, in the order in which they were needed.
         joints: Those by quadrature.
     """
 

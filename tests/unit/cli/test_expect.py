@@ -381,7 +381,7 @@ def test_a_batch_goes_on_after_a_value_that_was_too_expensive() -> None:
     ]
     with mock.patch("symderiv.precision.quadrature.numeric_mean.MAX_EVALUATIONS", 500):
         first, second = batch(*lines)
-    assert "12 digits asked" in first["error"]
+    assert "12 digits were asked for" in first["error"]
     assert second["certified"] is True
     assert second == answer("expect", "tanh(x)", "--covariance", "[[1]]", "--mean", "[0.5]")
 

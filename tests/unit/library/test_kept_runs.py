@@ -68,10 +68,12 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(np.all(one == other))
 
 
-def test_a_run_that_diverges_warns() -> None:
+@pytest.mark.parametrize("extended", [False, True])
+def test_a_run_that_diverges_warns(extended: bool) -> None:
     wild = sd.Problem("relu", students=2, teachers=2, learning_rate=50.0, seed=0)
+    short = wild.solve(end=1e-3, points=3)
     with pytest.warns(RunWarning, match="what was computed before is kept") as told:
-        run = wild.solve(end=1000, points=20)
+        run = short.extend(1000) if extended else wild.solve(end=1000, points=20)
     assert run.cause != "done"
     # it points to the line that asked
     assert {each.filename for each in told} == {__file__}

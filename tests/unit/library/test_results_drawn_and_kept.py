@@ -122,6 +122,16 @@ def test_curves_go_into_given_axes_with_the_names_given(runs: xarray.Dataset) ->
         runs.symderiv.plot("Q[2,1]")
 
 
+def test_an_ensemble_draws_itself_also_after_a_selection(runs: xarray.Dataset) -> None:
+    given = axes()
+    assert runs.sel(seed=0).plot("R[1,1]", ax=given) is given
+    assert len(given.lines) == runs.sizes["learning_rate"]
+    assert type(runs["Q"].plot) is type(xarray.DataArray(0).plot)
+    with pytest.raises(sd.InputError, match="'Z' is not one of"):
+        runs.plot("Z")
+    assert callable(runs.plot.scatter)
+
+
 def test_numbers_of_runs_are_features_of_each(runs: xarray.Dataset) -> None:
     found = runs.symderiv.features()
     run = PROBLEM.replace(learning_rate=0.5, seed=1).solve(alpha=runs.alpha.values)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, RunWarning
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)
@@ -101,12 +101,28 @@ def test_the_page_has_figures_numbers_derivation_and_statement(
     assert len(deviations) == 1
     assert abs(float(deviations[0].replace("−", "-"))) < 8
     assert "What is stated" in page
-    assert "&#34;symderiv-system&#34;" in page
+    assert "&quot;symderiv-system&quot;" in page
     assert "<script" not in page
     other = committee.simulate(100, runs=2, alpha=[2.0], initial=START)
     run = committee.solve(alpha=TIMES, initial=START)
     with pytest.raises(InputError, match="no time in common"):
         run.report(tmp_path / "other.html", simulation=other)
+
+
+def test_a_run_that_diverges_warns_where_it_was_asked_for() -> None:
+    P = sd.System()
+    x, eta = P.inputs("x"), P.parameter("eta", 9.0)
+    w, B = P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((w @ x - B @ x) ** 2 / 2, {w: eta})
+    start = {"w.w": 1.0, "w.B": 0.5, "B.B": 1.0}
+    with pytest.warns(RunWarning, match="ended early at alpha = .*; what was computed") as told:
+        run = P.solve(100, initial=start)
+    assert run.failure() == str(told[0].message)
+    with pytest.warns(RunWarning, match="a run diverged") as of_sgd:
+        P.simulate(50, end=100, initial=start, runs=1)
+    with pytest.warns(RunWarning, match="1 of 2 runs did not reach their end") as of_many:
+        P.ensemble(eta=[0.1, 9.0], end=100, initial=start)
+    assert {each.filename for each in (*told, *of_sgd, *of_many)} == {__file__}
 
 
 def test_numbers_travel_to_other_processes(run: Any) -> None:
