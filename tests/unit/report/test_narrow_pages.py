@@ -61,13 +61,27 @@ def derivation(folder: Path) -> str:
     return sd.derive("relu", teacher_activation="erf").to_html()
 
 
+def system(folder: Path) -> str:
+    P = sd.System()
+    x, eta = P.inputs("x"), P.parameter("learning_rate", 0.123456789)
+    w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+    loss = ((w @ x).sum() - (B @ x).sum()) ** 2 / 2
+    P.descend(loss, {w: eta})
+    P.observe(an_error_with_a_name_that_is_longer_than_a_cell=loss)
+    start = {"w.w": [[1.0, 0.2], [0.2, 1.0]], "w.B": [[0.1, 0.0], [0.2, 0.1]]}
+    start["B.B"] = [[1.0, 0.0], [0.0, 1.0]]
+    path = folder / "system.html"
+    P.report(path, initial=start, end=1, dimension=20, runs=2)
+    return path.read_text(encoding="utf-8")
+
+
 def ledger(folder: Path) -> str:
     return (Path(__file__).parents[3] / "docs" / "ledger.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.turns(3)
 @pytest.mark.parametrize(
-    "make", [study, sweep, gallery, derivation, ledger], ids=lambda made: made.__name__
+    "make", [study, sweep, gallery, derivation, system, ledger], ids=lambda made: made.__name__
 )
 def test_a_page_of_375_pixels_shows_all_of_itself(
     make: Callable[[Path], str], tmp_path: Path
