@@ -51,7 +51,7 @@ class EnsembleView(ManyRuns):
         return Summary("Runs", [("keys", sizes), ("runs", f"{record['runs']}: {ended}")])
 
 
-class Runs(xarray.Dataset):
+class Runs(xarray.Dataset):  # type: ignore[no-untyped-call]
     """An xarray dataset of runs, which draws itself when its ``plot`` is called."""
 
     __slots__ = ()
@@ -67,7 +67,7 @@ class RunsPlot(DatasetPlotAccessor):
 
     __slots__ = ()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Draw the runs; see :meth:`symderiv.Sweep.plot`."""
         return EnsembleView(self._ds).plot(*args, **kwargs)
 

@@ -138,11 +138,25 @@ def error_page(kind: str) -> str:
     own = [each for each in messages() if each.kind == kind]
     if own:
         lines += ["", f"In the messages below, {_FILLED} stands for what was given."]
+    used: set[str] = set()
     for topic, rooms in TOPICS.items():
         said = sorted({each.text for each in own if each.room in rooms})
         if said:
-            lines += ["", f"## {topic}", "", *(f"- ``{text}``" for text in said)]
+            lines += ["", f"## {topic}", ""]
+            lines += [f"- ``{text}``{{#{_address(text, used)}}}" for text in said]
     return "\n".join(lines) + "\n"
+
+
+def _address(text: str, used: set[str]) -> str:
+    """Return the anchor of a message on its page, of its first words; note that it is used."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    plain = address = "-".join(["message", *words[:9]])
+    count = 1
+    while address in used:
+        count += 1
+        address = f"{plain}-{count}"
+    used.add(address)
+    return address
 
 
 def _sources() -> Iterator[tuple[str, Path]]:

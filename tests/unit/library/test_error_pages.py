@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,5 @@ def test_a_page_has_each_message_of_a_topic_once_as_code(kind: str) -> None:
     for lines in said:
         assert len(set(lines)) == len(lines)
         assert all(line.count("``") == 2 for line in lines)
+    addresses = re.findall(r"\{#(message-[a-z0-9-]+)\}", error_pages.error_page(kind))
+    assert len(addresses) == len(set(addresses)) == sum(map(len, said))
