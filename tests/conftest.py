@@ -1,15 +1,18 @@
 """Tests derive what they test: nothing is read from, or left in, the user's cache of derivations.
 
-Commands that tests start as processes of their own do keep what they derive.
+What one test has derived the others of the session read. Commands that tests start as processes of
+their own do keep what they derive, and code is kept as always: its files are named by all the
+sources that it is made of.
 """
 
 import pytest
+from support import session_derivations
 from support.room_times import RoomTimes
 from support.rotating import DAY, of_other_days
 
-from symderiv.foundation import derivation_cache, progress
+from symderiv.foundation import progress
 
-derivation_cache.enabled = False
+session_derivations.share()
 # a slow machine shall not change what commands write
 progress.FIRST_LINE = 1e6
 

@@ -107,8 +107,12 @@ def together(size: int) -> Iterator[tuple[str, ...]]:
             yield chosen
 
 
-def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") -> Found:
+def tried(
+    features: tuple[str, ...], *, solve: bool, state: bool = True, activation: str = "erf"
+) -> Found:
     """State a problem with these features, and derive and integrate it if that is not refused.
+
+    Its statement is written only if ``state`` says so, or something is solved.
 
     What is wrong: a refusal that takes long or does not name the keys of two of them, and a problem
     that can be stated but has no statement of its rule, or cannot be solved.
@@ -132,7 +136,8 @@ def tried(features: tuple[str, ...], *, solve: bool, activation: str = "erf") ->
     if seconds > MOST_SECONDS:
         return Found(features, "wrong", f"stating took {seconds:.1f} CPU seconds", seconds)
     try:
-        _ = problem.system
+        if state or solve:
+            _ = problem.system
         if not solve:
             return Found(features, "stated", "", seconds)
         run = problem.solve(alpha=[0.0, 0.02], relative_tolerance=1e-4)

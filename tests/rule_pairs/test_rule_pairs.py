@@ -27,14 +27,16 @@ def test_every_key_of_rules_is_tried() -> None:
     assert {key for keys in RULE_KEYS.values() for key in keys} <= tried_keys
 
 
-def test_all_pairs_are_stated_or_refused_at_once_by_name() -> None:
-    found = [tried(pair, solve=False) for pair in together(2)]
+def test_all_pairs_are_taken_or_refused_at_once_by_name() -> None:
+    """The statement of every eighth of those that are taken is written, other ones every day."""
+    pairs = enumerate(together(2), start=DAY)
+    found = [tried(pair, solve=False, state=not n % 8) for n, pair in pairs]
     assert [each for each in found if each.ending == "wrong"] == []
     assert sum(each.ending == "refused" for each in found) > 50
 
 
 def test_triples_of_today() -> None:
-    triples = random.Random(DAY).sample(list(together(3)), 100)
+    triples = random.Random(DAY).sample(list(together(3)), 40)
     found = [tried(triple, solve=False) for triple in triples]
     assert [each for each in found if each.ending == "wrong"] == []
 
@@ -52,7 +54,7 @@ def test_what_is_stated_is_derived() -> None:
 
 
 def test_the_command_counts_endings() -> None:
-    words = ["--state", "--pairs", "40", "--triples", "10", "--seed", str(DAY)]
+    words = ["--state", "--pairs", "8", "--triples", "2", "--seed", str(DAY)]
     done = subprocess.run(
         [sys.executable, "-m", "rule_pairs", *words],
         cwd=Path(__file__).parents[1],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import sympy as sp
 from support.commands import python
+from support.session_derivations import USERS_PLACE
 
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
@@ -25,7 +26,8 @@ def _noted(*args: object) -> tuple[object, ...]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(derivation_cache, "enabled", True)
+    # not where the tests share what they derive
+    monkeypatch.setattr(derivation_cache, "_place", USERS_PLACE)
     monkeypatch.delenv("SYMDERIV_CACHE", raising=False)
     calls.clear()
     return tmp_path / "symderiv" / "derived"

@@ -35,8 +35,8 @@ def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
     ranges = enclosed_ranges(recording, low, high)
     values, middle, slopes = enclosed_values(recording, low, high)
     with mpmath.workdps(40):
-        for n in range(20):
-            for share in random.uniform(0, 1, (5, 2)):
+        for n in range(0, 20, 2):
+            for share in random.uniform(0, 1, (2, 2)):
                 x, y = (mpmath.mpf(b) for b in low[n] + share * (high[n] - low[n]))
                 for k, value in enumerate(expressions(mpmath.mp, x, y)):
                     for bounds in (ranges[n, k], values[n, k]):

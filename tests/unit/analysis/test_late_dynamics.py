@@ -131,11 +131,28 @@ def test_teachers_are_seen_through_the_mean_eigenvalue(mean: float) -> None:
     assert seen.teacher_moments == (1.5 * mean, 0.25 * mean)
 
 
+def _alike(one: object, other: object, known: dict[tuple[int, int], bool]) -> bool:
+    """Whether two trees are built alike; parts that stand in several places are compared once."""
+    if isinstance(one, sp.MatrixBase) and isinstance(other, sp.MatrixBase):
+        parts = one.shape, other.shape, one.flat(), other.flat()
+    elif isinstance(one, sp.Basic) and isinstance(other, sp.Basic) and one.args:
+        parts = one.func, other.func, one.args, other.args
+    else:
+        return sp.srepr(one) == sp.srepr(other)
+    key = id(one), id(other)
+    if key not in known:
+        pairs = zip(parts[2], parts[3], strict=False)
+        known[key] = (parts[0], len(parts[2])) == (parts[1], len(parts[3])) and all(
+            _alike(a, b, known) for a, b in pairs
+        )
+    return known[key]
+
+
 def test_a_linearisation_comes_back_from_its_file_with_the_very_trees() -> None:
     theory = perfect_learning("erf(x/sqrt(2))")
     content = pickle.dumps(theory)
     sp.core.cache.clear_cache()
     again = pickle.loads(content)
     for name, value in vars(again).items():
-        assert sp.srepr(value) == sp.srepr(getattr(theory, name)), name
+        assert _alike(value, getattr(theory, name), {}), name
     assert str(again.coefficients(3, "1.3", "0.1")) == str(theory.coefficients(3, "1.3", "0.1"))

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import symderiv.foundation.derivation_cache
 from symderiv.api.problem import Problem
 from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code
 from symderiv.compiled_code.linked import Linked
@@ -27,13 +26,6 @@ from symderiv.problem.input_models import Isotropic
 from symderiv.storage.kernels import Kernel, load_kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _cache():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(symderiv.foundation.derivation_cache, "enabled", True)
-        yield
 
 
 @pytest.fixture(scope="module")
