@@ -14,6 +14,7 @@ from symderiv.foundation import former_rooms
 
 if TYPE_CHECKING:
     from symderiv.api import opening as _opening
+    from symderiv.api.arguments.events import event as event
     from symderiv.api.deriving import derive as derive
     from symderiv.api.deriving import generate as generate
     from symderiv.api.problem import Problem as Problem
@@ -74,6 +75,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Activation": "symderiv.formula",
     "activation": "symderiv.formula",
+    "event": "symderiv.api.arguments.events",
     "Covariance": "symderiv.problem.input_models",
     "GaussianMixture": "symderiv.problem.input_models",
     "Generator": "symderiv.problem.input_models",

@@ -14,7 +14,7 @@ from symderiv.api.arguments.argument_names import argument_of, given, naming_arg
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.outputs import Output, as_output
-from symderiv.foundation.progress import Progress, Tell, following, progress_bar
+from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.problem.key_names import STATED, by_key, key_of, study_key
 from symderiv.problem.key_records import saying
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import xarray
 
+    from symderiv.api.arguments.events import Event
     from symderiv.api.results.best_constants import BestConstant
     from symderiv.api.results.biased_plateau import BiasedPlateau
     from symderiv.api.results.citations import Citation
@@ -423,9 +424,11 @@ class Problem(Shown):
         method: Literal["auto", "explicit", "implicit"] | None = None,
         compression: Literal["auto", "on", "off"] | None = None,
         sensitivities: Sequence[str] = (),
-        events: Sequence[str] = (),
+        events: Sequence[str | Event] = (),
+        until: str | Event | None = None,
         certify: bool | str | PathLike[str] | Output | None = False,
-        radius: float = 1e-12,
+        radius: float | None = None,
+        digits: int | None = None,
         output: str | PathLike[str] | None = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -447,13 +450,18 @@ class Problem(Shown):
                 generalisation error are differentiated at all times; see
                 :meth:`Trajectory.sensitivity`.
             events: conditions on order parameters, as ``"generalization_error < 1e-3"`` or
-                ``"R[1,1] > 2*R[1,2]"``: the first time at which each of them holds is located, and
-                differentiated by what ``sensitivities`` names; see :attr:`Trajectory.events`.
-            certify: also prove the run: the result has an ``enclosure``, see
-                :class:`symderiv.api.results.certified.Enclosure`, whose balls contain the exact
-                order parameters and errors at all times, and the times of events. A file instead
-                of True: also write the proof there, see ``Enclosure.save``.
-            radius: of these balls, at most; between 1e-200 and 1e-3.
+                ``"R[1,1] > 2*R[1,2]"``, or events made by :func:`symderiv.event`: the first time at
+                which each of them holds is located, and differentiated by what ``sensitivities``
+                names; see :attr:`Trajectory.events`.
+            until: an event at which the run ends. Its time is the last of the run; a run on which
+                it does not happen goes on to its end, with a warning.
+            certify: also prove the run: ``enclosures["R"]`` and those of the other arrays are balls
+                that contain the exact order parameters and errors at all times, and the times of
+                events are enclosed; see :attr:`Trajectory.enclosures` and
+                :class:`symderiv.api.results.certified.Enclosure`. A file instead of True: also
+                write the proof there, see :meth:`Trajectory.certificate`.
+            radius: of these balls, at most; between 1e-200 and 1e-3; 1e-12 when left out.
+            digits: instead of ``radius``: decimal places that balls fix, of radius 10^-digits.
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
@@ -471,21 +479,13 @@ class Problem(Shown):
         target = None
         if certify is not None and not isinstance(certify, bool):
             target = as_output(certify, "json")
+        from symderiv.api.results.solved import Wanted, solved
+
+        wanted = Wanted.of(sensitivities, events, until, bool(certify), radius, digits)
         with naming_arguments(), progress_bar(progress) as update:
-            run = _integrated(study, initial, update, notice, checkpoint)
-        if (sensitivities or events) and run.alpha.size:
-            from symderiv.api.results.followed import followed
-
-            with naming_arguments():
-                run = followed(run, study, initial, sensitivities, events)
-        if certify:
-            from symderiv.api.results.certified import enclosed_trajectory
-
-            with naming_arguments(), progress_bar(progress) as update:
-                proof = enclosed_trajectory(run, study, initial, radius, events, update)
-                if target is not None:
-                    proof.save(target)
-            run = replaced(run, enclosure=proof)
+            run, study = solved(study, initial, wanted, update, notice, checkpoint)
+        if target is not None:
+            run.enclosure.save(target)
         return self._finished(run, study, initial, output)
 
     @following("following fluctuations")
@@ -500,7 +500,7 @@ class Problem(Shown):
         initial: Start | None = None,
         dimension: int | None = None,
         independent_starts: bool = False,
-        events: Sequence[str] = (),
+        events: Sequence[str | Event] = (),
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
@@ -1304,26 +1304,6 @@ def _own_key(name: str) -> str:
         place = f"inputs=sd.{first.__name__}({key}=…)"
         place += f" (also {', '.join(also)})" if also else ""
     raise InputError(f"is not an argument of a Problem; give it as {place}", argument=name)
-
-
-def _integrated(
-    study: Study, initial: Start | None, update: Tell, notice: Any, checkpoint: Any
-) -> Trajectory:
-    """Return the run of a study, to where it was interrupted."""
-    from symderiv.api.arguments.starts import start_of
-    from symderiv.integrate.rules.solving import solve
-
-    last = float(study.alpha[-1]) or 1.0
-    run = solve(
-        study,
-        start=start_of(study, initial),
-        progress=lambda reached, steps: update("solving", reached / last),
-        notice=notice,
-        checkpoint=checkpoint,
-    )
-    if checkpoint is not None and checkpoint.stopped:
-        return replaced(run, cause="interrupted")
-    return run
 
 
 def _restored(tables: dict[str, Any], base: Path) -> Problem:

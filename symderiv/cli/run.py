@@ -38,13 +38,24 @@ def solve(
         list[str] | None,
         option("--event", "Condition whose first time to locate; may be repeated.", "CONDITION"),
     ] = None,
+    until: Annotated[
+        str | None,
+        option("--until", "Condition, or plateau-end, at which the run ends.", "EVENT"),
+    ] = None,
     certify: Annotated[
         Path | None,
         option("--certify", "Also prove the run, and write its proof to a file.", "PROOF.json"),
     ] = None,
     radius: Annotated[
-        float, option("--radius", "Largest radius of the balls of a proved run.", "R")
-    ] = 1e-12,
+        float | None,
+        option(
+            "--radius", "Largest radius of the balls of a proved run.", "R", show_default="1e-12"
+        ),
+    ] = None,
+    digits: Annotated[
+        int | None,
+        option("--digits", "Decimal places of a proved run, instead of --radius.", "N"),
+    ] = None,
     output: Annotated[
         Path | None,
         option(
@@ -63,6 +74,8 @@ def solve(
 
     Example:  symderiv solve examples/two-units.toml --event "generalization_error < 1e-3"
 
+    Example:  symderiv solve examples/two-units.toml --until plateau-end
+
     Example:  symderiv solve examples/two-units.toml --end 5 --certify proof.json
     """
     problem = stated_problem(study, set_, end)
@@ -73,8 +86,10 @@ def solve(
         problem.solve,
         sensitivities=sensitivity or (),
         events=event or (),
+        until=until,
         certify=proof,
         radius=radius,
+        digits=digits,
     )
     _run(solved, target, figure, checkpoint_every, fresh, json_)
 

@@ -90,7 +90,7 @@ class TracedFlow:
 
     @cached_property
     def observables(self) -> tuple[Tape, list[str]]:
-        """Q, R and the generalisation error, and their names, ``Q[1,1]`` and so on."""
+        """Q, R, v where it moves and the generalisation error, and their names: ``Q[1,1]``, …"""
         procedure = self._procedure(self.program.observables)
         K, M = self.flow.state.K, self.flow.state.M
         outputs = [
@@ -101,6 +101,10 @@ class TracedFlow:
         tape = traced(self.module, procedure.name, given, outputs)
         names = [f"Q[{i + 1},{j + 1}]" for i in range(K) for j in range(K)]
         names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
+        weights = [(n, place) for n, (name, place) in enumerate(self._moving) if name == "v"]
+        if len(weights) == K:
+            tape.outputs[-1:-1] = [tape.place(("state", n)) for n, _ in weights]
+            names += [f"v[{place + 1}]" for _, place in weights]
         return tape, [*names, "generalization_error"]
 
     def gap(self, expression: sp.Expr) -> Tape:

@@ -87,7 +87,7 @@ def test_balls_contain_the_solution_of_a_linear_unit() -> None:
     problem = sd.Problem(
         "linear", students=1, teachers=1, learning_rate=eta, label_noise=noise, student_weights=0.5
     )
-    run = problem.solve(alpha=[1.0, 3.0], initial=ONE, certify=True, radius=1e-25)
+    run = problem.solve(alpha=[1.0, 3.0], initial=ONE, certify=True, digits=25)
     with mpmath.workdps(50):
         e, v, T, s = map(mpmath.mpf, (eta, 0.5, 1.25, noise))
         matrix = mpmath.matrix(
@@ -105,6 +105,32 @@ def test_balls_contain_the_solution_of_a_linear_unit() -> None:
             found = mpmath.expm(matrix * time) * mpmath.matrix([0.125, 0.0625, 1])
             assert inside(run, "R[1,1]", n, found[0], 1e-40)
             assert inside(run, "Q[1,1]", n, found[1], 1e-40)
+            ball = run.enclosures["Q"][n, 0, 0]
+            assert ball.contains(mpmath.nstr(found[1], 45))
+            assert float(ball.rad) <= 1e-25
+            assert not ball.contains(mpmath.nstr(found[1] + mpmath.mpf("1e-23"), 45))
+            assert not ball.contains("1/3")
+            assert float(ball) == pytest.approx(float(found[1]))
+    with pytest.raises(sd.InputError, match="digits: is given together with radius"):
+        problem.solve(alpha=[1.0], certify=True, digits=25, radius=1e-10)
+    with pytest.raises(sd.InputError, match="digits: 2, a radius of"):
+        problem.solve(alpha=[1.0], certify=True, digits=2)
+
+
+def test_runs_that_end_at_an_event_and_train_output_weights_are_proved() -> None:
+    problem = sd.Problem(
+        "linear", students=1, teachers=1, student_weights=0.5, train_second_layer=True
+    )
+    end = sd.event("R[1,1]", above=0.5)
+    run = problem.solve(end=20.0, points=3, initial=ONE, until=end, certify=True, digits=18)
+    assert run.events["R[1,1]"]["verdict"] == "proved"
+    assert run.alpha[-1] == pytest.approx(run.events[0].time, rel=1e-12)
+    balls = run.enclosures
+    assert balls["v"].shape == (len(run.alpha), 1)
+    assert balls["R"].shape == (len(run.alpha), 1, 1)
+    for n, value in enumerate(run.v[:, 0]):
+        assert abs(float(balls["v"][n, 0]) - value) <= run.enclosure.difference
+    assert abs(float(balls["R"][-1, 0, 0]) - 0.5) < 1e-12
 
 
 def test_balls_contain_the_solution_of_a_relu_unit() -> None:
@@ -143,6 +169,11 @@ def test_events_are_enclosed(run: sd.Trajectory) -> None:
     begin, end = float(crossed["begin"]), float(crossed["end"])
     assert end - begin < 1e-12
     assert abs(run.events[0]["alpha"] - begin) < 1e-7
+    assert [each["verdict"] for each in run.events] == ["proved", "never", "proved"]
+    event = run.events["generalization_error < 5e-2"]
+    assert event.time - event.error_bound <= begin <= end <= event.time + event.error_bound
+    assert event.error_bound < 1e-12
+    assert run.events[1].time == np.inf
     problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
     # the error falls, so that at times a little before and after it is on both sides
     ends = problem.solve(

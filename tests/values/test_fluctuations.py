@@ -183,6 +183,32 @@ def test_late_fluctuations_of_a_linear_unit_solve_lyapunovs_equation() -> None:
     assert run.error < 0.02
 
 
+def test_the_covariance_follows_its_equation_in_order_parameters() -> None:
+    problem = sd.Problem(
+        "erf", students=2, teachers=1, learning_rate=0.5, label_noise=0.2, student_std=0.4
+    )
+    step = 1e-3
+    found = problem.fluctuations(alpha=[1.0 - step, 1.0, 1.0 + step], dimension=1000)
+    A, D, Sigma = (getattr(found, name)[1] for name in ("A", "D", "Sigma"))
+    assert found.linear_names == ["Q[1,1]", "Q[1,2]", "Q[2,2]", "R[1,1]", "R[2,1]"]
+    change = (found.Sigma[2] - found.Sigma[0]) / (2 * step)
+    np.testing.assert_allclose(change, A @ Sigma + Sigma @ A.T + D, atol=1e-4 * np.abs(D).max())
+    # the Jacobian by differences of the rates
+    run = problem.solve(alpha=[1.0])
+    Q, R, T = run.Q[0], run.R[0], run.T
+    rows, columns = np.triu_indices(2)
+
+    def rates(values: np.ndarray) -> np.ndarray:
+        q = np.zeros((2, 2))
+        q[rows, columns] = q[columns, rows] = values[:3]
+        rate = problem.rates(Q=q, R=values[3:].reshape(2, 1), T=T)
+        return np.concatenate([rate.dQ[rows, columns], rate.dR.ravel()])
+
+    at = np.concatenate([Q[rows, columns], R.ravel()])
+    expected = [(rates(at + e) - rates(at - e)) / 2e-5 for e in 1e-5 * np.eye(5)]
+    np.testing.assert_allclose(A, np.array(expected).T, atol=1e-6)
+
+
 def test_points_of_a_normal_law_have_its_moments() -> None:
     covariance = np.array([[1.0, 0.4, 0], [0.4, 0.5, 0], [0, 0, 0]])
     points = normal_points(np.array([1.0, 2.0, 3.0]), covariance, 512)

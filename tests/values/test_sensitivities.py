@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,61 @@ def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
             if other["alpha"]:
                 located += 1
                 assert one["alpha"] == pytest.approx(other["alpha"], rel=10 * tolerance)
+                assert abs(one.time - other.time) <= one.error_bound + other.error_bound
     assert located > 4
+
+
+def test_runs_end_at_events() -> None:
+    problem = sd.Problem(
+        "erf", students=2, teachers=2, learning_rate=1.0, student_std=0.1, label_noise=0.1, seed=3
+    )
+    low = sd.event("generalization_error", below=0.03)
+    run = problem.solve(end=300.0, until=low, sensitivities=["learning_rate"])
+    event = run.events["generalization_error"]
+    assert event is not run.events[0]
+    assert event == run.events["generalization_error < 0.03"]
+    assert run.alpha[-1] == event.time
+    assert run.generalization_error[-1] == pytest.approx(0.03)
+    slope = -run.sensitivity("generalization_error", "learning_rate")[-1]
+    whole = problem.solve(alpha=[event.time - 1e-4, event.time + 1e-4])
+    speed = np.diff(whole.generalization_error)[0] / 2e-4
+    assert event.derivatives["learning_rate"] == pytest.approx(slope / speed, rel=1e-5)
+    assert run.problem.solve().alpha[-1] == event.time
+    with pytest.warns(UserWarning, match="until: generalization_error does not happen up to"):
+        late = problem.solve(end=1.0, until=sd.event("generalization_error", below=1e-3))
+    assert late.alpha[-1] == 1.0
+    assert late.events[0].time == np.inf
+
+
+def test_ends_of_plateaus_are_events() -> None:
+    problem = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=1e-2)
+    events = ["plateau-begin", sd.event("plateau-end")]
+    run = problem.solve(end=600.0, points=400, events=events)
+    features = run.features
+    begin, end = run.events["plateau-begin"].time, run.events["plateau-end"].time
+    assert begin == pytest.approx(features.begins, rel=1e-2)
+    assert end == pytest.approx(features.ends, rel=1e-2)
+    at = problem.solve(alpha=[begin, end]).generalization_error / features.height
+    assert at == pytest.approx([1.1, 0.5], rel=1e-4)
+    again = run.extend(700.0, points=2)
+    assert again.events["plateau-end"].time == pytest.approx(end, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: sd.event("R[1,1]"), "give one of below"),
+        (lambda: sd.event("R[1,1]", below=1, above=2), "give one of below"),
+        (lambda: sd.event("R[1,1] > 1", below=1), "whole event"),
+        (lambda: sd.event("R[1,1]", below="much"), "below: 'much' is not a number"),
+        (lambda: sd.event(3), "what: 3 is not a text"),
+        (lambda: general().solve(end=1, until="R[1,1]"), "until: 'R"),
+        (lambda: general().solve(end=1).certificate(), "was not certified"),
+    ],
+)
+def test_events_that_are_not_ones_are_refused(make: Any, said: str) -> None:
+    with pytest.raises(sd.InputError, match=re.escape(said)):
+        make()
 
 
 def test_what_cannot_be_followed_is_refused() -> None:

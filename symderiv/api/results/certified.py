@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,12 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
+from symderiv.api.results.balls_shown import ball_arrays
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
+from symderiv.integrate.flows.located_events import LocatedEvent, LocatedEvents
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Enclosure", "enclosed_trajectory"]
+__all__ = ["Enclosure", "enclosed_trajectory", "radius_of"]
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -39,6 +42,8 @@ _MOST_ORDER_PARAMETERS = 60
 # Times at which a run in doubles tells what errors grow to.
 _LOOKED_AT = 200
 _MOST_BITS_SHOWN = 120
+# A run that ends at an event is proved a little further, at most by this factor.
+_BEYOND, _FURTHER = 1e-9, 1.01
 
 
 class Enclosure(Answer):
@@ -101,6 +106,15 @@ class Enclosure(Answer):
         ends = [arb(middle) + side * arb(radius) for middle, radius in pairs]
         return np.array([np.nextafter(float(end), side * np.inf) for end in ends])
 
+    @property
+    def balls(self) -> dict[str, np.ndarray]:
+        """Balls in arrays over time: ``balls["R"]`` (P, K, M), ``["Q"]`` (P, K, K), ``["v"]``
+        (P, K) where it is trained and ``["generalization_error"]`` (P,), each a
+        :class:`symderiv.api.results.balls_shown.Ball`.
+        """
+        record = self._record
+        return ball_arrays(record["names"], record["middles"], record["radii"])
+
     def certificate(self) -> dict[str, Any]:
         """Return the proof as a JSON object of rational numbers.
 
@@ -144,18 +158,36 @@ class Enclosure(Answer):
         return Summary(self._title, rows)
 
 
+def radius_of(radius: float | None, digits: int | None) -> float:
+    """Return the radius that balls must have.
+
+    Raises:
+        InputError: Radius and digits are both given, or the radius is not between 1e-200 and 1e-3.
+    """
+    if digits is None:
+        size, argument = 1e-12 if radius is None else radius, "radius"
+    elif radius is not None:
+        raise InputError("is given together with radius; remove one", argument="digits")
+    else:
+        size, argument = 10.0**-digits, "digits"
+    if not _LEAST_RADIUS <= size <= _MOST_RADIUS:
+        given = size if digits is None else f"{digits}, a radius of {size:g},"
+        raise InputError(
+            f"{given} is not between {_LEAST_RADIUS} and {_MOST_RADIUS}", argument=argument
+        )
+    return size
+
+
 def enclosed_trajectory(
     run: Trajectory,
     study: Study,
     initial: Start | None,
     radius: float,
-    events: Sequence[str],
     progress: Progress | None,
-) -> Enclosure:
-    """Return the proved enclosure of a run at its times; see :meth:`symderiv.Problem.solve`.
+) -> Trajectory:
+    """Return a run with its proved enclosure at its times; see :meth:`symderiv.Problem.solve`.
 
     Raises:
-        InputError: The radius is not between 1e-200 and 1e-3.
         NotYetError: The equations do not enclose, or there are too many order parameters.
         ToleranceError: The radius was not reached.
     """
@@ -163,10 +195,6 @@ def enclosed_trajectory(
     from symderiv.enclosures.proved_run import enclosed
     from symderiv.enclosures.traced_flow import TracedFlow
 
-    if not _LEAST_RADIUS <= radius <= _MOST_RADIUS:
-        raise InputError(
-            f"{radius} is not between {_LEAST_RADIUS} and {_MOST_RADIUS}", argument="radius"
-        )
     flow = flow_at(study, start_of(study, initial))
     traced = TracedFlow.of(flow, _formulas(study, flow))
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
@@ -175,15 +203,40 @@ def enclosed_trajectory(
             "take fewer eigenvalues",
             argument="certify",
         )
-    gaps = [(text, traced.gap(_gap(text, traced))) for text in events]
+    gaps = [(each, traced.gap(_gap(each.condition, traced))) for each in run.events]
     times = [float(time) for time in run.alpha]
     if times[-1] <= 0.0:
         raise InputError("has no time after 0", argument="alpha")
-    found = enclosed(
-        traced.rates, traced.start, times, radius, _growth(traced, times[-1]), progress
+    beyond = [each.time + max(_BEYOND * each.time, 10 * each.error_bound) for each in run.events]
+    beyond = [time for time in beyond if times[-1] < time < times[-1] * _FURTHER]
+    proved = enclosed(
+        traced.rates,
+        traced.start,
+        times + beyond[:1],
+        radius,
+        _growth(traced, times[-1]),
+        progress,
     )
-    record = _record(run, traced, found, gaps)
-    return Enclosure(record, record_of(found, traced.rates, traced.start, traced.names))
+    record = _record(run, traced, proved, gaps)
+    enclosure = Enclosure(record, record_of(proved, traced.rates, traced.start, traced.names))
+    pairs = zip(run.events, record["events"], strict=True)
+    events = LocatedEvents(_proved(*each) for each in pairs)
+    attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
+    return replace(run, enclosure=enclosure, attributes=attributes)
+
+
+def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
+    """Return an event with what is proved of its time."""
+    ends = {name: enclosed[name] for name in ("verdict", "begin", "end")}
+    if enclosed["verdict"] == "never":
+        return {**event, **ends, "alpha": None, "error_bound": None, "derivatives": {}}
+    if enclosed["begin"] is None:
+        return {**event, **ends}
+    begin, end = float(enclosed["begin"]), float(enclosed["end"])
+    # the middle, if a time in doubles is outside or was not found
+    time = event.time if begin <= event.time <= end else (begin + end) / 2
+    error = float(np.nextafter(max(end - time, time - begin), np.inf)) + np.spacing(time)
+    return {**event, **ends, "alpha": time, "error_bound": error}
 
 
 def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
@@ -235,7 +288,10 @@ def _growth(traced: TracedFlow, end: float) -> float:
 
 
 def _record(
-    run: Trajectory, traced: TracedFlow, found: EnclosedRun, gaps: Sequence[tuple[str, Any]]
+    run: Trajectory,
+    traced: TracedFlow,
+    found: EnclosedRun,
+    gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> dict[str, Any]:
     from symderiv.enclosures.crossings import first_crossing
     from symderiv.precision.balls.working import working_bits
@@ -253,12 +309,12 @@ def _record(
             "radii": {name: [_radius(c[n]) for c in columns] for n, name in enumerate(names)},
             "events": [
                 {
-                    "event": text,
+                    "event": event.name,
                     "verdict": crossing.verdict,
                     "begin": _end(crossing, -1),
                     "end": _end(crossing, 1),
                 }
-                for (text, _), crossing in zip(gaps, crossings, strict=True)
+                for (event, _), crossing in zip(gaps, crossings, strict=True)
             ],
             "radius": max(float(region.radius) for region in regions),
             "difference": _difference(run, names, columns),
@@ -315,7 +371,9 @@ def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequenc
 
     largest = 0.0
     for n, column in enumerate(columns):
-        own = [*run.Q[n].ravel(), *run.R[n].ravel(), run.generalization_error[n]]
+        own = [*run.Q[n].ravel(), *run.R[n].ravel()]
+        own += [*run.v[n]] if "v[1]" in names else []
+        own.append(run.generalization_error[n])
         for value, ball in zip(own, column, strict=True):
             largest = max(largest, float(abs(arb(float(value)) - ball).upper()))
     return largest

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.events import PLATEAU, Event
 from symderiv.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
             "the file of this run did not keep the overlaps per eigenvalue; solve it again",
             argument="end",
         )
-    events = [each["event"] for each in run.events]
+    events = [
+        each.name if each.name in PLATEAU else Event(each.name, each.condition)
+        for each in run.events
+    ]
     if run.compression is not None or run.further or events or problem.has_rule:
         again: Trajectory = whole.solve(initial=run.initial, events=events, progress=progress)
         return again

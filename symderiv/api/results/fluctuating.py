@@ -146,6 +146,18 @@ class StudyFluctuations:
         return found
 
     @cached_property
+    def linear_frame(self) -> tuple[tuple[str, ...], np.ndarray]:
+        """Names of the order parameters in which fluctuations are linear, and how these change with
+        the coordinates: those that are shown, or with several eigenvalues those of each.
+        """
+        slopes = self.slopes
+        if slopes.shape[0] == slopes.shape[1]:
+            return self.names[:-1], slopes
+        places = (entry for _, _, entry in self._coordinates)
+        names = (f"{name}[{','.join(str(n + 1) for n in place)}]" for name, place in places)
+        return tuple(names), np.eye(slopes.shape[1])
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of what is shown: Q, R, v where it is trained, and the error behind them."""
         K, M = self.flow.state.K, self.flow.state.M

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.events import Event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.fluctuating import StudyFluctuations
@@ -35,7 +36,7 @@ _AWAY = 4.0
 _POINTS = 512
 _GRID = 201
 _SHOWN = 12
-_ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion"}
+_ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion", "A", "D", "Sigma"}
 
 
 class Fluctuations(Answer):
@@ -51,6 +52,10 @@ class Fluctuations(Answer):
         mean: in the limit of large N, shape (P, n).
         covariance: Σ, of √N times the quantities, shape (P, n, n); independent of N.
         shift: N times what finite N adds to the means, shape (P, n).
+        A, D, Sigma: the Jacobian of the rates, the covariance of the steps and the covariance of
+            √N times m order parameters, shape (P, m, m), with Sigma' = A Sigma + Sigma Aᵀ + D.
+        linear_names: of these m: ``names`` without the error, or with several eigenvalues the
+            overlaps of each, with the number of the eigenvalue last.
         dimension: N, of the bands and laws.
         expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
             of an order parameter in units of its standard deviation, or, if that is larger, the
@@ -97,7 +102,7 @@ class Fluctuations(Answer):
         n = self._column(name)
         return np.asarray(np.sqrt(np.maximum(self.covariance[:, n, n], 0.0) / self.dimension))
 
-    def law(self, event: str) -> EventTimes:
+    def law(self, event: str | Event) -> EventTimes:
         """Return the law of the time at which a condition first holds.
 
         Args:
@@ -106,12 +111,13 @@ class Fluctuations(Answer):
         Raises:
             InputError: it was not asked for.
         """
+        condition = event if isinstance(event, str) else event.condition
         for each in self._record["events"]:
-            if each["event"] == event:
+            if each["event"] == condition:
                 return EventTimes(each)
         asked = ", ".join(repr(each["event"]) for each in self._record["events"]) or "none"
         raise InputError(
-            f"{event!r} is not one of the events of this result: {asked}", argument="event"
+            f"{condition!r} is not one of the events of this result: {asked}", argument="event"
         )
 
     def plot(self, quantity: str = "Q", ax: Axes | None = None) -> Axes:
@@ -263,11 +269,20 @@ def fluctuations_at(
     initial: Start | None,
     dimension: int | None,
     independent: bool,
-    events: Sequence[str],
+    events: Sequence[str | Event],
 ) -> Fluctuations:
     """Return fluctuations along a run; see :meth:`symderiv.Problem.fluctuations`."""
+    asked = events_of(events)
+    ends = [each.name for each in asked if not each.condition]
+    if ends:
+        raise InputError(
+            f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
+            argument="events",
+        )
+    conditions = [each.condition for each in asked]
     with one_blas_thread():  # for many small matrices
-        return _followed(study, _start(study, initial, independent), dimension, independent, events)
+        start = _start(study, initial, independent)
+        return _followed(study, start, dimension, independent, conditions)
 
 
 def _followed(
@@ -358,7 +373,11 @@ class _Seen:
         """Return means, covariances and shifts at some times, the error's behind the others."""
         run, slopes = self.run, self.fluctuating.slopes
         mean = self.fluctuating.order_parameters(run.states[rows])
-        found: dict[str, list[Any]] = {"mean": [], "covariance": [], "shift": []}
+        found: dict[str, list[Any]] = {
+            name: [] for name in ("mean", "covariance", "shift", "A", "D", "Sigma")
+        }
+        names, turn = self.fluctuating.linear_frame
+        back = np.linalg.inv(turn)
         for own, row in zip(mean, rows, strict=True):
             sigma, shift = run.covariance[row], run.shift[row]
             error, slope, moved = self.fluctuating.error(run.states[row], sigma, shift)
@@ -366,7 +385,10 @@ class _Seen:
             found["mean"].append([*own.tolist(), float(error)])
             found["covariance"].append((whole @ sigma @ whole.T).tolist())
             found["shift"].append([*(slopes @ shift).tolist(), moved])
-        return found
+            found["A"].append((turn @ run.jacobian[row] @ back).tolist())
+            found["D"].append((turn @ run.noise[row] @ turn.T).tolist())
+            found["Sigma"].append((turn @ sigma @ turn.T).tolist())
+        return {**found, "linear_names": list(names)}
 
     def warnings(self, rows: np.ndarray) -> list[str]:
         """Return a line where the Gaussian picture fails."""

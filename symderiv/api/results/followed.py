@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.events import PLATEAU, Event
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.integrate.flows.located_events import LocatedEvents
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 from symderiv.problem.key_names import STATED, by_key
 
@@ -42,14 +44,13 @@ def followed(
     study: Study,
     initial: Start | None,
     sensitivities: Sequence[str],
-    events: Sequence[str],
+    events: Sequence[Event],
 ) -> Trajectory:
     """Return a run with its derivatives and the times of events; see
     :meth:`symderiv.Problem.solve`.
     """
     flow = flow_at(study, start_of(study, initial))
     directions = {name: direction(study, initial, name) for name in dict.fromkeys(sensitivities)}
-    conditions = [Condition(text, flow.state.K, flow.state.M) for text in dict.fromkeys(events)]
     varied = VariedFlow(flow, directions)
     further, attributes = dict(run.further), dict(run.attributes)
     if directions:
@@ -58,12 +59,10 @@ def followed(
             for field in _FIELDS:
                 values = [getattr(each[name], field) for each in found]
                 further[f"{field}_by_{name}"] = np.array(values)
-    if conditions:
-        times = _denser(run.alpha)
-        rows = varied.run(times)
-        observed = [varied.observed(row) for row in rows]
-        located = [_located(each, varied, times, rows, observed) for each in conditions]
-        attributes["events"] = json.dumps(located)
+    if events:
+        seen = _Seen.of(varied, _denser(run.alpha))
+        located = LocatedEvents(_located(each, seen) for each in events)
+        attributes["events"] = located.to_text()
     return replace(run, further=further, attributes=attributes)
 
 
@@ -249,38 +248,93 @@ class Condition:
         return as_function([self._symbol(name) for name in self._names], expressions, "floats")
 
 
-def _located(
-    condition: Condition,
-    varied: VariedFlow,
-    times: np.ndarray,
-    rows: np.ndarray,
-    observed: Sequence[Observed],
-) -> dict[str, Any]:
-    """Return the first time at which a condition holds, and its derivatives."""
-    found: dict[str, Any] = {"event": condition.text, "alpha": None, "derivatives": {}}
-    gaps = [condition.gap(each, float(t)) for each, t in zip(observed, times, strict=True)]
-    first = next((n for n, gap in enumerate(gaps) if gap > 0.0), None)
-    if first is None:
+@dataclass(frozen=True)
+class _Seen:
+    """A run at many times: rows of states with derivatives, and what is observed there."""
+
+    varied: VariedFlow
+    times: np.ndarray
+    rows: np.ndarray
+    observed: Sequence[Observed]
+    looser: float = 1.0
+
+    @classmethod
+    def of(cls, varied: VariedFlow, times: np.ndarray, looser: float = 1.0) -> _Seen:
+        rows = varied.run(times, looser=looser)
+        return cls(varied, times, rows, [varied.observed(row) for row in rows], looser)
+
+    def condition(self, event: Event) -> Condition | None:
+        """Return the condition of an event; None for an end of a plateau that is not there."""
+        text = event.condition
+        if not text:
+            errors = np.array([each.generalization_error for each in self.observed])
+            height = drawing("run_quantities").Features(self.times, errors).height
+            if not np.isfinite(height):
+                return None
+            text = f"generalization_error < {PLATEAU[event.name] * float(height)!r}"
+        state = self.varied.flow.state
+        return Condition(text, state.K, state.M)
+
+    def first(self, condition: Condition) -> tuple[np.ndarray, float] | None:
+        """Return state and time at which a condition first holds; None if it never does."""
+        pairs = zip(self.observed, self.times, strict=True)
+        gaps = (condition.gap(each, float(time)) for each, time in pairs)
+        n = next((n for n, gap in enumerate(gaps) if gap > 0.0), None)
+        if n is None or n == 0:
+            return None if n is None else (self.rows[0], float(self.times[0]))
+        begin, end = (float(time) for time in self.times[n - 1 : n + 1])
+        return _root(condition, self, self.rows[n - 1], begin, end - begin)
+
+
+def _located(event: Event, seen: _Seen) -> dict[str, Any]:
+    """Return the first time at which an event's condition holds, its error and derivatives."""
+    found: dict[str, Any] = {
+        "event": event.name,
+        "condition": event.condition,
+        "alpha": None,
+        "error_bound": None,
+        "derivatives": {},
+    }
+    condition = seen.condition(event)
+    place = None if condition is None else seen.first(condition)
+    if condition is None or place is None:
         return found
-    if first == 0:
-        return found | {"alpha": float(times[0])}
-    begin = float(times[first - 1])
-    row, alpha = _root(condition, varied, rows[first - 1], begin, float(times[first]) - begin)
+    found["condition"] = condition.text
+    row, alpha = place
+    if alpha == seen.times[0]:
+        return found | {"alpha": alpha, "error_bound": 0.0}
+    varied = seen.varied
     here = varied.observed(row)
     speed = condition.change(here, alpha, varied.rates(row), 1.0)
     changes = varied.derivatives(row).items() if varied.directions else ()
     slopes = {name: -condition.change(here, alpha, each, 0.0) / speed for name, each in changes}
-    return found | {"alpha": alpha, "derivatives": slopes}
+    error = _time_error(condition, seen, alpha)
+    return found | {"alpha": alpha, "error_bound": error, "derivatives": slopes}
+
+
+def _time_error(condition: Condition, seen: _Seen, alpha: float) -> float | None:
+    """Return how far a time is from that in a run with ten times the tolerance."""
+    last = int(np.searchsorted(seen.times, alpha))
+    times = seen.times[max(last - 2, 0) : last + 3]
+    other = _Seen.of(VariedFlow(seen.varied.flow, {}), times, 10.0).first(condition)
+    if other is None or other[1] == times[0] != seen.times[0]:
+        return None
+    return abs(other[1] - alpha) + 1e-15 * alpha
 
 
 def _root(
-    condition: Condition, varied: VariedFlow, row: np.ndarray, begin: float, length: float
+    condition: Condition, seen: _Seen, row: np.ndarray, begin: float, length: float
 ) -> tuple[np.ndarray, float]:
     """Return state and time at which a gap vanishes, between two times of a run."""
     from scipy.optimize import brentq
 
+    varied = seen.varied
+
     def state(after: float) -> np.ndarray:
-        return varied.run(np.array([after]), row)[0] if after > 0.0 else row
+        if after <= 0.0:
+            return row
+        there: np.ndarray = varied.run(np.array([after]), row, looser=seen.looser)[0]
+        return there
 
     def gap(after: float) -> float:
         return condition.gap(varied.observed(state(after)), begin + after)

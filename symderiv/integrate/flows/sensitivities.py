@@ -69,19 +69,22 @@ class VariedFlow:
         """The start, and its derivatives behind it."""
         return np.concatenate([self.flow.begin, *(each.state for each in self.directions.values())])
 
-    def run(self, asked: np.ndarray, begin: np.ndarray | None = None) -> np.ndarray:
+    def run(
+        self, asked: np.ndarray, begin: np.ndarray | None = None, looser: float = 1.0
+    ) -> np.ndarray:
         """Return states with their derivatives at times, shape (P, n (1 + directions)).
 
         Args:
             asked: Ascending times since the begin.
             begin: The start of the flow by default.
+            looser: A factor of the tolerance that steps keep otherwise.
 
         Raises:
             InputError: The run ends before the last time.
         """
         flow = self.flow
         asked_tolerance = flow.study.time.relative_tolerance
-        tolerance = max(asked_tolerance / _TIGHTER, flow.least_tolerance())
+        tolerance = looser * max(asked_tolerance / _TIGHTER, flow.least_tolerance())
         start = self.begin if begin is None else begin
         given = FlatProblem(self._slope, start, flow.sizes, self._parameters, asked)
         found = integrate_flat(given, flow.step_limits(tolerance, 100_000_000))

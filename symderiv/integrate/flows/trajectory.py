@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary, whole_rows
 from symderiv.integrate.flows.compression import Compression
+from symderiv.integrate.flows.located_events import LocatedEvents
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
 from symderiv.storage.run_files import BY, Contents, write
@@ -123,12 +125,52 @@ class Trajectory(Curves):
         return self.further[key]
 
     @property
-    def events(self) -> list[dict[str, Any]]:
-        """The events that were asked for: of each the condition (``event``), the first time at
-        which it holds (``alpha``, None if it never does), and the derivatives of that time.
+    def events(self) -> LocatedEvents:
+        """The events that were asked for, by name or in order: ``events["plateau-end"].time``.
+
+        Each has its ``name`` and ``condition``, the first ``time`` at which it holds (infinite if
+        it never does), the ``error_bound`` of that time and its ``derivatives``; see
+        :class:`symderiv.integrate.flows.located_events.LocatedEvent`.
         """
-        found: list[dict[str, Any]] = json.loads(str(self.attributes.get("events", "[]")))
+        return LocatedEvents.from_text(str(self.attributes.get("events", "[]")))
+
+    @property
+    def enclosures(self) -> dict[str, np.ndarray]:
+        """Balls that contain the exact order parameters of a certified run, as arrays over time.
+
+        ``enclosures["R"]`` has the shape (P, K, M), ``["Q"]`` (P, K, K), ``["v"]`` (P, K) where it
+        is trained, ``["generalization_error"]`` (P,). Each ball has the decimals ``mid`` and
+        ``rad``, and ``contains("0.25")``.
+
+        Raises:
+            InputError: the run was not certified.
+        """
+        found: dict[str, np.ndarray] = self._certified().balls
         return found
+
+    def certificate(self, path: str | PathLike[str] | Output | None = None) -> dict[str, Any]:
+        """Return the proof of a certified run as a JSON object of rational numbers.
+
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks the file with balls alone.
+
+        Args:
+            path: also write it there.
+
+        Raises:
+            InputError: the run was not certified, or the file exists or cannot be written.
+        """
+        enclosure = self._certified()
+        if path is not None:
+            enclosure.save(path)
+        found: dict[str, Any] = enclosure.certificate()
+        return found
+
+    def _certified(self) -> Any:
+        if self.enclosure is None:
+            raise InputError(
+                "this run was not certified; solve it with certify=True", argument="certify"
+            )
+        return self.enclosure
 
     def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:
         """Integrate the same problem further, from the last time to a later one.
@@ -205,8 +247,8 @@ class Trajectory(Curves):
         rows.append(("tolerance", f"{reached} ({self.tolerance_method})"))
         rows.append(("work", f"{self.steps} steps, {self.wall_seconds:.3g} s, {self.method}"))
         for event in self.events:
-            time = event["alpha"]
-            rows.append((event["event"], "never" if time is None else f"from alpha = {time:.10g}"))
+            time = "never" if math.isinf(event.time) else f"from alpha = {event.time:.10g}"
+            rows.append((event.name, time))
         if self.enclosure is not None:
             told = f"all errors at most {self.enclosure.difference:.1e} (proved)"
             rows.append(("certified", told))
@@ -219,9 +261,10 @@ class Trajectory(Curves):
         if not events:
             return summary
         numbers = list(dict.fromkeys(name for each in events for name in each["derivatives"]))
-        columns = ("event", "first holds at alpha", *(f"derivative by {name}" for name in numbers))
+        slopes = (f"derivative by {name}" for name in numbers)
+        columns = ("event", "first holds at alpha", "error of that", *slopes)
         rows = [
-            [each["event"], _said(each["alpha"], "never")]
+            [each.name, _said(each["alpha"], "never"), _size(each["error_bound"])]
             + [_said(each["derivatives"].get(name), "") for name in numbers]
             for each in events
         ]
@@ -291,6 +334,10 @@ def write_run(
 
 def _said(number: float | None, missing: str) -> str:
     return missing if number is None else f"{number:.10g}"
+
+
+def _size(error: float | None) -> str:
+    return "" if error is None else f"{error:.1e}"
 
 
 def _compression_attributes(compression: Compression | None) -> dict[str, Any]:

@@ -85,6 +85,8 @@ class GaussianRun:
         states: Flat states, shape (P, F).
         covariance: Σ, shape (P, n, n).
         shift: m, shape (P, n).
+        jacobian: A, shape (P, n, n).
+        noise: D, shape (P, n, n).
         error: The largest error of Σ that was found, relative to its largest entry: of means over
             examples, of splines and of integration together.
     """
@@ -93,6 +95,8 @@ class GaussianRun:
     states: Floats
     covariance: Floats
     shift: Floats
+    jacobian: Floats
+    noise: Floats
     error: float
 
 
@@ -108,7 +112,11 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
         InputError: The run ends early, or goes where its Jacobian is not finite.
     """
     if alpha[-1] == 0.0:
-        return GaussianRun(alpha, motion.begin[None], begin[None], np.zeros((1, len(begin))), 0.0)
+        still = np.zeros((1, len(begin)))
+        first = motion.jacobian(motion.begin)[None], motion.noise(motion.begin, False).covariance
+        return GaussianRun(
+            alpha, motion.begin[None], begin[None], still, first[0], first[1][None], 0.0
+        )
     nodes = _Nodes(motion, float(alpha[-1]))
     edges = np.union1d(nodes.alpha, alpha)
     linear, noise = nodes.linear.spline, nodes.noise.spline
@@ -124,6 +132,8 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
         nodes.states(alpha),
         covariance[asked],
         shift[asked],
+        linear(alpha),
+        noise(alpha),
         float(integration + nodes.apart + nodes.noise_error()),
     )
 

@@ -1,0 +1,92 @@
+"""Events that a caller asks for: conditions on order parameters, and ends of plateaus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import public
+
+__all__ = ["PLATEAU", "Event", "as_event", "event", "events_of"]
+
+#: The level at which the error passes an end of its plateau, in heights of the plateau.
+PLATEAU = {"plateau-begin": 1.1, "plateau-end": 0.5}
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event along a run, made by :func:`symderiv.event`.
+
+    Args:
+        name: what the time is asked for by: ``run.events[name]``.
+        condition: on order parameters; empty for an end of the plateau, whose condition follows
+            from the height of the plateau.
+    """
+
+    name: str
+    condition: str
+
+
+@public
+def event(what: str, *, below: float | None = None, above: float | None = None) -> Event:
+    """Return an event, for the ``until`` and ``events`` of :meth:`symderiv.Problem.solve`.
+
+    Args:
+        what: an order parameter such as ``"R[1,1]"``, ``"generalization_error"`` or an expression
+            in these, with one of ``below`` and ``above``; or a whole condition such as
+            ``"R[1,1] > 2*R[1,2]"``; or ``"plateau-begin"`` or ``"plateau-end"``, where the error
+            falls below 1.1 times and half the height of its plateau, see
+            :attr:`symderiv.Trajectory.features`.
+        below: the event is that the quantity is below this number.
+        above: the event is that the quantity is above this number.
+
+    Raises:
+        InputError: there is no level, or there are two.
+
+    Example:
+        >>> import symderiv as sd
+        >>> problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+        >>> run = problem.solve(end=100, until=sd.event("generalization_error", below=1e-3))
+        >>> bool(run.alpha[-1] == run.events["generalization_error"].time)
+        True
+    """
+    if not isinstance(what, str):
+        raise InputError(f"{what!r} is not a text", argument="what")
+    whole = what in PLATEAU or "<" in what or ">" in what
+    levels = [(sign, at) for sign, at in (("<", below), (">", above)) if at is not None]
+    if whole and levels:
+        raise InputError(f"{what!r} is a whole event; leave out below and above", argument="what")
+    if whole:
+        return Event(what, "" if what in PLATEAU else what)
+    if len(levels) != 1:
+        raise InputError(
+            f"{what!r} is a quantity; give one of below=… and above=…, or name plateau-begin or "
+            "plateau-end",
+            argument="what",
+        )
+    ((sign, level),) = levels
+    try:
+        return Event(what, f"{what} {sign} {float(level)!r}")
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{level!r} is not a number", argument="below" if sign == "<" else "above"
+        ) from None
+
+
+def as_event(value: str | Event) -> Event:
+    """Return an event that is given, or named by a text."""
+    return value if isinstance(value, Event) else event(value)
+
+
+def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
+    """Return events that are given, each once.
+
+    Raises:
+        InputError: one of them is not an event; it names ``events``.
+    """
+    given = [values] if isinstance(values, str | Event) else values
+    try:
+        return list(dict.fromkeys(as_event(each) for each in given))
+    except InputError as error:
+        raise error.renamed("events") from None
