@@ -27,13 +27,13 @@ __all__ = ["Wanted", "solved"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of a run beside its order parameters.
+    """The requests for a run beside its order parameters.
 
     Args:
         sensitivities: Names of numbers by which it is differentiated.
         events: All events, the one at which it ends among them.
         until: The event at which it ends.
-        radius: Of proved balls; None if the run is not proved.
+        radius: The radius of proved balls; None if the run is not proved.
     """
 
     sensitivities: tuple[str, ...]
