@@ -23,7 +23,8 @@ import numpy as np
 
 import symderiv as sd
 from symderiv.enclosures.check_enclosures import main as checked
-from symderiv.precision import RuleParameters, moment_trajectory
+from symderiv.precision.moments.moment_system import RuleParameters
+from symderiv.precision.moments.moment_trajectory import moment_trajectory
 
 _PROBLEMS, _SEED, _DIGITS = 200, 11, 30
 

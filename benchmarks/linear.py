@@ -20,7 +20,7 @@ from symderiv.analysis.linear.system import linear_system, moment_system
 from symderiv.analysis.low_rank import low_rank_spectrum
 from symderiv.inputs.spectra import power_law
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
-from symderiv.precision import moment_digits
+from symderiv.precision.moments.digits import moment_digits
 
 LEARNING_RATE, EXPONENT = 1.0, 1.0
 ROOM_SECONDS = 60.0

@@ -15,9 +15,10 @@ import numpy as np
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.flows.moment_check import solve_moments
 from symderiv.integrate.rules.solving import solve
-from symderiv.precision import RuleParameters, moment_digits, numbers
+from symderiv.precision.balls.contexts import numbers
+from symderiv.precision.moments.digits import moment_digits
 from symderiv.precision.moments.extrapolation import trajectory
-from symderiv.precision.moments.moment_system import MomentSystem, moment_module
+from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters, moment_module
 from symderiv.problem.initial import initial
 from symderiv.problem.study import Study, parse_study
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import expectation, i4
 from symderiv.gaussian.forms.evaluate import number
-from symderiv.precision import ball, certified
+from symderiv.precision.balls.enclosure import certified
+from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
 
 pytestmark = pytest.mark.turns(3)

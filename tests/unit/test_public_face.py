@@ -92,3 +92,26 @@ def test_solving_a_known_activation_loads_neither_sympy_nor_scipy_nor_matplotlib
         """
     )
     assert python(probe).stdout.strip() == "set()"
+
+
+LIGHT = {
+    "check": "i2 --activation erf --formula 2/pi*asin(c12)",
+    "linear": "--distinct-eigenvalues 9 --exponent 1 --learning-rate 0.4 --alpha 3",
+    "plateau": "--units 3 --T1 1 --D1 0 --T2 1 --D2 0",
+}
+
+
+@pytest.mark.parametrize("command", LIGHT)
+def test_commands_load_no_library_that_they_do_not_use(command: str) -> None:
+    probe = textwrap.dedent(
+        f"""
+        import contextlib, io, sys
+        from symderiv.cli import main
+        sys.argv = ["symderiv", {command!r}, *{LIGHT[command]!r}.split()]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+        heavy = {{"scipy", "xarray", "zarr", "matplotlib", "numba", "dask"}}
+        print(sorted(heavy & set(sys.modules)))
+        """
+    )
+    assert python(probe).stdout.strip() == "[]"

@@ -14,7 +14,8 @@ import symderiv as sd
 from benchmarks.enclosures import PLANTED, planted
 from symderiv.enclosures.check_enclosures import main as checked
 from symderiv.foundation.errors import NotYetError
-from symderiv.precision import RuleParameters, moment_trajectory
+from symderiv.precision.moments.moment_system import RuleParameters
+from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.state import State
 
 pytestmark = pytest.mark.turns(3)

@@ -12,9 +12,10 @@ from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.integrate.flows.moment_check import solve_moments
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import solve
-from symderiv.precision import RuleParameters, moment_trajectory, numbers
+from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.moments.extrapolation import trajectory
-from symderiv.precision.moments.moment_system import MomentSystem, moment_module
+from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters, moment_module
+from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 
 import sympy as sp
@@ -44,8 +45,10 @@ def _scalar(
     return ScalarFunction(name, arguments, definitions, value, doc)
 
 
-HELPERS: Mapping[str, Function] = MappingProxyType(
-    {
+@cache
+def helpers() -> Mapping[str, Function]:
+    """Return what guarded functions call instead of roots, arcsines and quotients, and steps."""
+    found = {
         "Heaviside": _scalar(
             "unit_step",
             sp.Piecewise((1, _X > 0), (sp.Rational(1, 2), sp.Eq(_X, 0)), (0, True)),
@@ -83,5 +86,4 @@ HELPERS: Mapping[str, Function] = MappingProxyType(
             (_SAFE, sp.Piecewise((1, sp.Eq(_D, 0)), (_D, True))),
         ),
     }
-)
-"""What guarded functions call instead of roots, arcsines and quotients, and steps."""
+    return MappingProxyType(found)

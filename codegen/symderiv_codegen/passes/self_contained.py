@@ -10,7 +10,7 @@ import sympy as sp
 from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.ir.extension import NO_EXTENSION
 from symderiv_codegen.ir.functions import Function
-from symderiv_codegen.ir.portable import HELPERS, Portable
+from symderiv_codegen.ir.portable import Portable, helpers
 from symderiv_codegen.ir.procedures import Assignment, Procedure
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
@@ -30,7 +30,7 @@ def self_contained(program: Program) -> Program:
     portable = program.extension.portable()
     own = tuple(_function(each, portable) for each in program.functions)
     procedures = tuple(_procedure(each, portable) for each in program.procedures)
-    known = (*HELPERS.values(), *(_function(each, portable) for each in portable.definitions))
+    known = (*helpers().values(), *(_function(each, portable) for each in portable.definitions))
     needed = _needed(known, own, procedures)
     used = {row.size for f in needed for row in _rows(f)}
     used |= {table for f in needed for row in _rows(f) for _, table in row.entries}
@@ -120,13 +120,14 @@ def _rewritten(node: sp.Expr, portable: Portable, guarded: bool) -> sp.Expr:
     name = node.func.__name__
     if name in portable.functions:
         return sp.Function(portable.functions[name])(*arguments)
-    if name in ALWAYS or (guarded and name in HELPERS and not arguments[0].is_number):
+    if name in ALWAYS or (guarded and name in helpers() and not arguments[0].is_number):
         return _call(name, arguments[0])
-    return node.func(*arguments)
+    same = all(new is old for new, old in zip(arguments, node.args, strict=True))
+    return node if same else node.func(*arguments)
 
 
 def _call(helper: str, *arguments: sp.Expr) -> sp.Expr:
-    return sp.Function(HELPERS[helper].name)(*arguments)
+    return sp.Function(helpers()[helper].name)(*arguments)
 
 
 def _product(node: sp.Mul, portable: Portable) -> sp.Expr:

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from scipy.optimize import linear_sum_assignment
-
 __all__ = ["places"]
 
 Place = tuple[str, str]
@@ -70,6 +68,8 @@ def _closest_pairs(
     """
     if not mine or not others:
         return []
+    from scipy.optimize import linear_sum_assignment  # it takes half a second to import
+
     table = [[_pair(one, other) for other in others] for one in mine]
     costs = [[sum(size for _, size in found) for found in row] for row in table]
     rows, columns = linear_sum_assignment(costs)

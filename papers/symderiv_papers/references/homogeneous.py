@@ -19,7 +19,7 @@ import mpmath
 from symderiv_ledger.rules.arithmetic import Indexed
 
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
-from symderiv.precision import numbers
+from symderiv.precision.balls.contexts import numbers
 from symderiv_papers.references.exact import as_number, as_numbers
 from symderiv_papers.references.moments import Moments, Motion, generalization_error, motion
 

@@ -12,7 +12,7 @@ from symderiv_ledger.formulas.points import points
 
 from symderiv.formula import activation as named_activation
 from symderiv.gaussian import DerivedExpectation, covariance_symbols, i2, i3, i4
-from symderiv.precision import ball
+from symderiv.precision.balls.expression_balls import ball
 from symderiv_papers.references.exact import as_number
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from symderiv.precision import numbers
+from symderiv.precision.balls.contexts import numbers
 from symderiv_papers.references.homogeneous import Committee, Flow
 
 __all__ = [

@@ -81,6 +81,9 @@ def proved_root(
                 slope = arb_mat(size, size, slopes(middle))
                 step = slope.solve(arb_mat(size, 1, equations(middle)))
                 middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
+                # Newton's rule squares what is left, so the next step would be rounding
+                if all(abs(step[a, 0]) < _radius(x, -bits // 2 - 8) for a, x in enumerate(middle)):
+                    break
             slope = arb_mat(size, size, slopes(middle))
             inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
             correction = inverse * arb_mat(size, 1, equations(middle))

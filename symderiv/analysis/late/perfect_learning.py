@@ -53,8 +53,6 @@ from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.learning_problem import learning_problem
 
 M = s.M
 
@@ -240,6 +238,9 @@ def perfect_learning(activation: str) -> PerfectLearning:
         InputError: ε_g has no second derivatives at Q = R = T (activations with a kink).
         DivergentError, NotYetError: see :func:`~symderiv.learning.solver_program`.
     """
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import learning_problem
+
     problem = learning_problem(activation)
     reduced = reduced_equations(derive_equations(problem), paired=True)
     gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}

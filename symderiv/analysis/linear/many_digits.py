@@ -15,23 +15,22 @@ import numpy as np
 from flint import arb
 
 from symderiv.analysis.linear.certified_roots import secular_rates
+from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.companion import STEP_DIGITS, companion_rates, moment_error
 from symderiv.analysis.linear.decay import ExponentialSum
+from symderiv.analysis.linear.digit_limits import check_digits
 from symderiv.analysis.linear.error_curve import (
     eigendirections,
     generalization_error,
     stability_limit,
 )
 from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, sum_of_exponentials
-from symderiv.analysis.linear.system import linear_system
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.moments.agreement import Agreed, bits_of, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
 
 METHODS: Final = ("secular", "companion", "moments")
-MAX_DIGITS: Final = 1000
-MAX_WORKING_DIGITS: Final = 20_000
 #: Most eigenvalues for which each method is tried; beyond, it would take hours.
 MOST_EIGENVALUES: Final = {"secular": 2000, "companion": 300, "moments": 300}
 # The coefficients of the characteristic polynomial lose digits once; the left eigenvectors, at
@@ -75,20 +74,6 @@ class DigitsAnswer:
     enclosures: Balls
 
 
-def check_digits(digits: int, working_digits: int | None) -> None:
-    """Refuse numbers of digits that nobody computes with, before anything is computed.
-
-    Raises:
-        InputError: one of them is out of range.
-    """
-    for name, value, most in (
-        ("digits", digits, MAX_DIGITS),
-        ("working_digits", working_digits, MAX_WORKING_DIGITS),
-    ):
-        if value is not None and not 1 <= value <= most:
-            raise InputError(f"{value} is not between 1 and {most}", argument=name)
-
-
 def linear_digits(
     problem: ExactLinear,
     alpha: list[Fraction],
@@ -103,9 +88,9 @@ def linear_digits(
         alpha: times ≥ 0.
         method: one of :data:`METHODS`; ``moments`` gives rates and weights of the secular equation,
             because following moments in time finds none.
-        digits: decimal digits of every number, 1 to :data:`MAX_DIGITS`.
+        digits: decimal digits of every number, 1 to ``digit_limits.MAX_DIGITS``.
         working_digits: work with so many instead of the planned number, 1 to
-            :data:`MAX_WORKING_DIGITS`; 15 or 16 mean double precision.
+            ``digit_limits.MAX_WORKING_DIGITS``; 15 or 16 mean double precision.
 
     Raises:
         InputError: an argument is out of range.
@@ -193,7 +178,7 @@ def _planned(
     late = _digits_below_start(generalization_error(directions, eta), last)
     wanted = digits + late + math.ceil(near)
     if method == "moments":
-        rate = float(linear_system().numbers(eta, 1.0, 1.0)[0])
+        rate = float(linear_coefficients().numbers(eta, 1.0, 1.0)[0])
         plan = moment_digits(rho, weight, wanted, alpha=last, rate=rate)
         needed = plan.digits + STEP_DIGITS
     else:

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 import sympy as sp
 
 from symderiv.analysis.symmetric import D, Q, R, SymmetricState, T, Unit
-from symderiv.gaussian import derivative, expectation
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import Slot, slots
@@ -75,12 +74,16 @@ class CollinearState(SymmetricState):
         return self._means[integrand]
 
     def _factor(self, slot: Slot) -> sp.Expr:
+        from symderiv.gaussian import derivative
+
         problem = self.equations.problem
         activation = problem.teacher if slot.teacher else problem.student
         return derivative(activation.expression, slot.order)
 
     @staticmethod
     def _expectation(integrand: sp.Expr, fields: list[sp.Symbol]) -> sp.Expr:
+        from symderiv.gaussian import expectation
+
         left = [number for number, field in enumerate(fields) if integrand.has(field)]
         if not left:
             return integrand

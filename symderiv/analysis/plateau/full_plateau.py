@@ -48,7 +48,7 @@ from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
-from symderiv.precision import ball_at
+from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
 
 _UNKNOWNS = (Q, C, R)

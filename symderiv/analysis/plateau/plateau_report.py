@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from flint import arb
@@ -28,11 +28,12 @@ from symderiv.analysis.symmetric import reduced_equations
 from symderiv.formula import Activation
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
-from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
-from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.precision import ball_at
 from symderiv.precision.balls.decimals import Outward
+from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
+
+if TYPE_CHECKING:
+    from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
 _M, _T, _D = SYMBOLS
@@ -337,6 +338,9 @@ def _numbers(
 
 @lru_cache(maxsize=8)
 def _equations(activation: Activation) -> LearningEquations:
+    from symderiv.learning.derivation.learning_equations import derive_equations
+    from symderiv.learning.rule.learning_problem import LearningProblem
+
     return derive_equations(LearningProblem(activation, activation))
 
 

@@ -19,7 +19,7 @@ from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.precision import ball_at
+from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["Group", "PlateauNumbers", "plateau_numbers"]

@@ -28,8 +28,8 @@ from symderiv.foundation.errors import (
 )
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.gaussian import Value, expectation
-from symderiv.precision import certified
 from symderiv.precision.balls.decimals import Digits, arithmetic, nearest_float
+from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.quadrature.numeric_mean import NumericMean, numeric_mean
 
 __all__ = ["Expectation", "Question", "answered"]

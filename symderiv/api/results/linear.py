@@ -101,7 +101,7 @@ def linear(
     >>> curve.generalization_error.round(6)
     array([0.5     , 0.008616])
     """
-    from symderiv.analysis.linear.many_digits import check_digits
+    from symderiv.analysis.linear.digit_limits import check_digits
     from symderiv.analysis.linear.whole_answer import linear_answer
 
     check_digits(digits, working_digits)

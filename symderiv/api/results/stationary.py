@@ -272,7 +272,7 @@ def _ball_of(formula: str, K: int, M: int) -> arb:
 @lru_cache(maxsize=64)
 def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
     from symderiv.formula import parse_formula
-    from symderiv.precision import ball_at
+    from symderiv.precision.balls.expression_balls import ball_at
 
     tree = parse_formula(formula, ("K", "M"))
     values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from symderiv.foundation.errors import InputError
-from symderiv.precision import MomentTrajectory, RuleParameters, moment_trajectory
+from symderiv.precision.moments.moment_system import RuleParameters
+from symderiv.precision.moments.moment_trajectory import MomentTrajectory, moment_trajectory
 from symderiv.problem.initial import initial
 from symderiv.problem.study import Study
 

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.moment_hierarchy import MomentEquations, moment_equations
-from symderiv.learning.derivation.motion import Motion
-from symderiv.learning.derivation.rule_equations import CROSS, STUDENTS, equations_of, written_out
-from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.learning_rule import LearningRule
+
+if TYPE_CHECKING:
+    from symderiv.learning.derivation.moment_hierarchy import MomentEquations
+    from symderiv.learning.derivation.motion import Motion
+    from symderiv.learning.rule.learning_problem import LearningProblem
+    from symderiv.learning.rule.learning_rule import LearningRule
 
 __all__ = [
     "EQUATION_ROOMS",
@@ -126,6 +127,15 @@ def derive_equations(problem: LearningProblem) -> LearningEquations:
 @derived_once(*EQUATION_ROOMS, shipped=PLAIN_EQUATIONS)
 def equations_of_any(rule: LearningRule) -> Mapping[str, Any]:
     """Return :class:`LearningEquations` of any activations: they stay symbols throughout."""
+    # equations that come with the package are read without what derives them
+    from symderiv.learning.derivation.moment_hierarchy import moment_equations
+    from symderiv.learning.derivation.rule_equations import (
+        CROSS,
+        STUDENTS,
+        equations_of,
+        written_out,
+    )
+
     derived = equations_of(rule)
     general = [written_out(rate) for rate in derived.overlaps.values()][:2]
     special = [*derived.of_one_component.values()][:2]

@@ -170,7 +170,8 @@ def _log(_: sp.Expr, x: Ball) -> Ball:
 
 def _asin(argument: sp.Expr, x: Ball) -> Ball:
     # SymPy reduces the square of a root to its rational: ±1 is recognised exactly.
-    if (argument**2 - 1).is_zero:
+    inside = isinstance(x, arb) and x > -1 and x < 1
+    if not inside and (argument**2 - 1).is_zero:
         edge = arb.pi() / 2
         return edge if cast("arb", x) > 0 else -edge
     x = _real(x)

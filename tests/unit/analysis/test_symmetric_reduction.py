@@ -16,7 +16,7 @@ from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.precision import ball_at
+from symderiv.precision.balls.expression_balls import ball_at
 
 ETA, KAPPA, SIGMA = 0.37, 0.05, 0.2
 RHO = np.array([1.6, 0.4])

@@ -13,7 +13,7 @@ import symderiv_kernels.erf
 from support.studies import toml
 
 from symderiv.foundation.errors import InputError
-from symderiv.precision import numbers
+from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters, moment_module
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study

@@ -12,8 +12,7 @@ import pytest
 
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.inputs.spectra import power_law
-from symderiv.precision import moment_digits, require_double
-from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan
+from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
 
 SEED = 5
 

@@ -10,7 +10,7 @@ import sympy as sp
 from symderiv.formula import activation, parse_formula
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.gaussian import DerivedExpectation, Value, expectation, i2, i4
-from symderiv.precision import certified, certified_value
+from symderiv.precision.balls.enclosure import certified, certified_value
 
 R = sp.Rational
 FIELDS = sp.symbols("x y", real=True)

@@ -8,8 +8,9 @@ from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.rules.solving import solve
-from symderiv.precision import RuleParameters, moment_trajectory
 from symderiv.precision.moments import moment_trajectory as moments
+from symderiv.precision.moments.moment_system import RuleParameters
+from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
 

@@ -11,7 +11,7 @@ from flint import acb, arb
 
 from symderiv.foundation.errors import DivergentError, InputError, NotYetError, ToleranceError
 from symderiv.gaussian import Value, expectation
-from symderiv.precision import certified
+from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.numeric_mean import numeric_mean
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined

@@ -12,7 +12,7 @@ from unit.precision.test_quadrature import value_of
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import Value, derivative, expectation
-from symderiv.precision import certified
+from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.chosen_rule import Lattice, Panels, Trapezoid
 from symderiv.precision.quadrature.component import FactorComponent

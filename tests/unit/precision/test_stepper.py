@@ -9,7 +9,7 @@ import mpmath
 import pytest
 
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.precision import numbers
+from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.moments.extrapolation import Steps, trajectory
 
 TIMES = [0.0, 1.0, 1.0625, 5.0]
