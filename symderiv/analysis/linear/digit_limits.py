@@ -1,4 +1,4 @@
-"""How many digits of linear networks are served."""
+"""The numbers of digits that linear networks are served with."""
 
 from __future__ import annotations
 
