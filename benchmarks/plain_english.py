@@ -79,7 +79,7 @@ NO_NOUN = frozenset(
 ) | {"Those", "From", "At", "On", "In", "Something"}
 
 # An argument is something: "seed: Of the numbers" leaves out what.
-_BARE = re.compile(r"^ +\*{0,2}([A-Za-z]\w+)(?:, \w+)*: (?:Of|On|Per) ", re.MULTILINE)
+_BARE = re.compile(r"^ +\*{0,2}([A-Za-z]\w+)(?:, \w+)*: (?:[Oo]f|[Oo]n|[Pp]er) ", re.MULTILINE)
 
 # Files whose digests are kept, in compiled code or in the hashes of claims: their nouns wait.
 _KEPT = ("integrate/steppers", "compiled_code/compiled.py", "problem/flat_layout.py", "papers/")

@@ -96,9 +96,10 @@ def rooms() -> dict[str, list[Place]]:
         found.setdefault("/".join(("manual", *folder[:1])), []).extend(of_markdown(page))
     for page in (page for pattern in NOTES for page in sorted(TOP.glob(pattern))):
         found.setdefault("notes", []).extend(of_markdown(page))
-    for module in sorted((TOP / "symderiv").rglob("*.py")):
-        for room, place in of_module(module):
-            found.setdefault(room, []).append(place)
+    for package in ("symderiv", "ledger/symderiv_ledger", "models/symderiv_models"):
+        for module in sorted((TOP / package).rglob("*.py")):
+            for room, place in of_module(module):
+                found.setdefault(room, []).append(place)
     return found
 
 

@@ -68,7 +68,8 @@ class LowRankSpectrum:
             the lowest, where it is near 0 and all poles are positive, to that over F(0).
         origin: the pole from which it is measured, or 0, shape (n,).
         offset: value - origin, shape (n,), small relative error.
-        slope: of the eigenvalue of F at its root: Σ_k a_k/(d_k - s)² for one class; shape (n,).
+        slope: the slope at the eigenvalue of F at its root: Σ_k a_k/(d_k - s)² for one class; shape
+            (n,).
         moment: Σ_c n_c Σ_i g_i/(p_i - value) for the m given g, shape (m, n).
     """
 

@@ -353,9 +353,10 @@ def all_roots(
     """Fill what :class:`~symderiv.analysis.low_rank.LowRankSpectrum` holds.
 
     Args:
-        pole, square: by class, shape (C, L), poles strictly ascending in a class, C = 1 or 2.
+        pole, square: poles and squares by class, shape (C, L), poles strictly ascending in a
+            class, C = 1 or 2.
         matrices: the inverse of the coupling, and F(0); shape (2, C, C).
-        bound: on how far an eigenvalue is from all poles.
+        bound: the bound on how far an eigenvalue is from all poles.
         numerator: shape (m, C, L), m ≥ 1.
         room: shape (C, L).
         found: origin, offset, slope and m moments of the roots, shape (3 + m, C L), filled.

@@ -36,7 +36,7 @@ def derive(
             student.
         study: a study file that states the activations and the learning rule.
         rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their values stay
-            symbols; only which keys are given matters.
+            symbols; the derivation depends only on which keys are given.
         tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
             tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
 

@@ -460,8 +460,9 @@ class Problem(Shown):
                 events are enclosed; see :attr:`Trajectory.enclosures` and
                 :class:`symderiv.api.results.certified.Enclosure`. A file instead of True: also
                 write the proof there, see :meth:`Trajectory.certificate`.
-            radius: of these balls, at most; between 1e-200 and 1e-3; 1e-12 when left out.
-            digits: instead of ``radius``: decimal places that balls fix, of radius 10^-digits.
+            radius: the largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out.
+            digits: number of decimal places that the balls fix, instead of ``radius``, which is
+                then 10^-digits.
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
@@ -504,20 +505,19 @@ class Problem(Shown):
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
-        √N times their difference is Gaussian with a covariance Σ that follows
-        Σ' = AΣ + ΣAᵀ + D, with the Jacobian A of the equations and the covariance D of what one
-        example changes, which is derived from the statement of the rule; and finite N shifts means
-        by amounts of order 1/N.
+        √N times their difference is Gaussian with a covariance Σ that obeys Σ' = AΣ + ΣAᵀ + D. Here
+        A is the Jacobian of the equations, and D is the covariance of the change in one example,
+        which is derived from the statement of the rule. Finite N also shifts means by amounts of
+        order 1/N.
 
         Args:
             initial: where the run begins, see :meth:`solve`; all runs begin there.
             [time]
             dimension: N, for bands and laws of times; that of the inputs by default.
-            independent_starts: students are drawn anew for every run, from the same law, and not
-                once for all runs; the run then begins at the mean of that law. Teachers are common
-                to all runs.
-            events: conditions on order parameters as those of :meth:`solve`, for each of which the
-                law of the time at which it first holds is computed.
+            independent_starts: True draws the students anew for every run, from the same law; the
+                calculation then begins at the mean of that law. All runs have the same teachers.
+            events: conditions on order parameters as those of :meth:`solve`. The result has the law
+                of the time at which each of them first holds.
 
         Raises:
             InputError: an argument is not acceptable.
@@ -613,26 +613,28 @@ class Problem(Shown):
     ) -> OptimalControl:
         """Return a number of this problem as a function of time that makes the error small.
 
-        The control is constant in pieces of equal length. It is searched by a projected
-        quasi-Newton method (SciPy's L-BFGS-B) with gradients of the adjoint of the run, from the
-        best constant, the steepest descent of the error and some constants; Pontryagin's conditions
-        are evaluated at what is found. It is a local optimum: better ones may exist.
+        The control is constant in pieces of equal length. A projected quasi-Newton method (SciPy's
+        L-BFGS-B) searches for it, with gradients from the adjoint of the run. The searches begin at
+        the best constant, at the steepest descent of the error and at some constants. The result
+        states how well it fulfils Pontryagin's conditions. It is a local optimum: better ones may
+        exist.
 
         Args:
             control: learning_rate (with it all other rates of the problem change by the same
                 factor), weight_decay, label_noise, label_flip, keep, input_noise or update_noise.
             bounds: the smallest and the largest value of the control.
-            end: of the run, in α; that of the problem when left out.
+            end: the end of the run, in α; that of the problem when left out.
             objective: "final" for the generalisation error at the end, "integral" for its integral
                 over α, or "time:1e-3" for the time at which it is first below that number.
-            pieces: in which the control is constant.
+            pieces: the number of pieces in which the control is constant.
             initial: see :meth:`solve`.
             progress: see :meth:`solve`.
 
         Returns:
             The control with its run, the best constant, the steepest descent, and the residual of
-            Pontryagin's conditions. Of a learning rate it has a ``schedule`` for this problem.
-            Steps of the run are halved until that changes the objective by less than 1e-6.
+            Pontryagin's conditions. If the control is the learning rate, the result has a
+            ``schedule`` for this problem. The steps of the run are halved until the objective
+            changes by less than 1e-6.
 
         Raises:
             InputError: an argument is not acceptable, or no control reaches the error asked for.
@@ -690,18 +692,18 @@ class Problem(Shown):
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
 
-        Of 256 runs and more that share a solver module, eight at a time go through compiled lanes
-        on each thread, also in tasks and in schedules whose rates are constant between jumps;
-        fewer runs, means by quadrature and losses go one after the other on each thread, without
-        Python between their steps. Schedules that are formulas, mixtures of tasks, batches that
-        grow with N and large systems are solved as by :meth:`solve`, one on each thread. The
-        numbers agree with those of :meth:`solve` to the tolerance, which is that of each step;
-        ``check="auto"`` measures how large errors have become.
+        If 256 runs or more share a solver module, each thread integrates eight of them at a time in
+        compiled lanes, also with tasks and with schedules whose rates are constant between jumps.
+        Fewer runs, means by quadrature and losses are integrated one after the other on each
+        thread, and no Python code runs between their steps. Schedules that are formulas, mixtures
+        of tasks, batches that grow with N and large systems are solved as by :meth:`solve`, one run
+        on each thread. The numbers agree with those of :meth:`solve` to the tolerance, which is
+        that of each step; ``check="auto"`` measures how large the errors have become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
                 the same for all runs. The default end is that of this problem.
-            threads: one per processor when left out.
+            threads: number of threads; one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
             check: "auto" measures the error of each run from a second one with a larger tolerance
                 and a start that differs by more than rounding, for up to twice the time.
@@ -710,14 +712,14 @@ class Problem(Shown):
 
         Returns:
             An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
-            ``status`` ("done", or why the run ended early: what lies behind is not a number; or
-            "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
+            ``status`` ("done", or why the run ended early, after which its values are not a number;
+            or "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
             measured), local_error_sum (of the steps, as estimated), steps, rhs_evaluations and
             wall_seconds over the lists. After an interrupt from the keyboard, the dataset contains
             what was computed.
 
-            Under the name ``symderiv`` it draws and saves itself: ``runs.symderiv.plot()``,
-            ``features()``, ``to_csv()`` and ``save(path)``.
+            It draws itself with ``runs.plot(quantity)``, see :meth:`symderiv.Sweep.plot`. Under the
+            name ``symderiv`` it also has ``features()``, ``to_csv()`` and ``save(path)``.
 
         Raises:
             InputError: a value is not acceptable, or the results do not fit into memory.
@@ -728,7 +730,7 @@ class Problem(Shown):
         >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
         >>> dict(runs.generalization_error.sizes)
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
-        >>> axes = runs.symderiv.plot()
+        >>> figure = runs.plot()
         """
         study = self._timed(locals()).with_end()
         from symderiv.api.results.ensembles import ensemble_of
@@ -825,7 +827,7 @@ class Problem(Shown):
             output: the folder of the report, figures and files; NAME-results when left out.
             thorough: simulate as far as the equations are integrated.
             force: replace files that symderiv did not write.
-            checkpoints: from an output file to its checkpoint.
+            checkpoints: a function from an output file to its checkpoint.
             progress: see :meth:`solve`.
             notice: called with a line that says what is going to be done, and with another one,
                 before simulations begin, when the page with the curves of the equations can be
@@ -1113,22 +1115,24 @@ class Problem(Shown):
         """Return the fixed points of the flow that are found, each proved where it can be.
 
         Newton's method starts from drawn states, from the problem's own start and from slow states
-        of trajectories, in the whole and in every space of states that exchanges of units leave
-        alone. Points that such exchanges take to each other are one. For plain descent whose means
-        have a closed form, existence, uniqueness nearby and the index are proved in balls. That no
-        point was missed is proved, if ``complete`` asks for it, among symmetric states that at most
-        four numbers describe; that is all states of one student with one or two teachers.
+        of trajectories. It searches among all states, and in every space of states that do not
+        change when units are exchanged. Points that such exchanges turn into each other count as
+        one. For plain descent whose means have a closed form, ball arithmetic proves that a point
+        exists, that it is the only one nearby, and its index. If ``complete`` asks for it, the
+        result also proves that no point was missed among symmetric states that at most four numbers
+        describe. These are all states of one student with one or two teachers.
 
         Args:
             initial: a state with the teachers and inputs; see :meth:`solve`.
             digits: significant digits, 1 to 1000.
-            starts: drawn states in each invariant space; ten times as many in the whole.
-            unconnected: leave out where the unstable directions of every point lead.
-            complete: a largest Q_ii; all fixed points with Q_ii up to it are then found and proved
-                to be all, in every space of symmetric states that four numbers describe. For plain
-                descent on isotropic inputs with fixed output weights.
+            starts: number of drawn states in each space of symmetric states; ten times as many are
+                drawn among all states.
+            unconnected: do not follow the unstable directions of the points.
+            complete: the largest Q_ii of a search that misses nothing: all fixed points with Q_ii
+                up to it are found, in every space of symmetric states that four numbers describe.
+                It works for plain descent on isotropic inputs with fixed output weights.
             follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
-                followed between them, around folds, and so are branches that leave them.
+                followed between them, also around folds, with the branches that leave them.
 
         Raises:
             InputError: an argument is not acceptable, or rates depend on more than the state.
@@ -1161,15 +1165,15 @@ class Problem(Shown):
         """Return the best constant value of a number, to about nine digits.
 
         Args:
-            name: of the number, such as ``learning_rate`` or ``weight_decay``.
+            name: the name of the number, such as ``learning_rate`` or ``weight_decay``.
             between: the least and the largest value that are allowed.
-            goal: "error": the least generalisation error at the end of a run, where its derivative
-                by the number vanishes (of several such places that near the best of twelve values);
-                "stable": the largest value up to which a fixed point stays stable; "escape": the
-                value at which a fixed point is left fastest per unit of α. Points are followed from
-                the value of the problem.
-            end: α at which the error counts; that of the problem when left out.
-            point: of the fixed points of :meth:`fixed_points`, the number, from 1.
+            goal: "error" asks for the smallest generalisation error at the end of a run, where its
+                derivative by the number vanishes (if there are several such places, the one near
+                the best of twelve values). "stable" asks for the largest value up to which a fixed
+                point stays stable. "escape" asks for the value at which runs leave a fixed point
+                fastest per unit of α. Points are followed from the value of the problem.
+            end: the α of the error; that of the problem when left out.
+            point: the number of a point in :meth:`fixed_points`, from 1.
 
         Raises:
             InputError: an argument is not acceptable.

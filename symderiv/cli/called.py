@@ -74,8 +74,9 @@ def calling(
         call: module and name, such as "api/results/plateau:plateau".
         others: calls to which its docstring refers, and which take its remaining keywords.
         but: arguments that are no options.
-        read: from the texts of options to arguments, where the annotation does not say how.
-        placeholders: of values, where they are not the usual ones.
+        read: functions from the texts of options to arguments, where the annotation does not say
+            how.
+        placeholders: the placeholders of values, where they are not the usual ones.
     """
     readers: dict[str, Callable[[Any], Any]] = dict(read or {})
 

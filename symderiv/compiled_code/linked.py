@@ -22,7 +22,7 @@ class Linked:
 
     Args:
         module: its full name; it must not import other compiled functions.
-        name: of the function.
+        name: the name of the function.
 
     It is called with doubles, whole numbers and C-contiguous arrays of doubles or 64-bit integers
     that can be written to. What it was first called with is what its code is kept for.

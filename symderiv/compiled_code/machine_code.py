@@ -75,7 +75,7 @@ class MachineCode:
             and its number of axes, as "<f8 2", or a list of such for a tuple.
         returns: "none", "double" or "int64".
         owner: what must live as long as the function.
-        messages: of the errors that it raises, by number.
+        messages: the messages of the errors that it raises, by number.
         for_c: where the form of it is that other compiled code calls as C does; 0 if there is none.
     """
 

@@ -25,8 +25,9 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
     """Write a file of compiled functions; returns whether it was possible.
 
     Args:
-        path: of :func:`symderiv.compiled_code.machine_code.code_path`.
-        functions: by name; each decorated by numba with its cache on, and called or compiled.
+        path: the path of :func:`symderiv.compiled_code.machine_code.code_path`.
+        functions: the functions by name; each decorated by numba with its cache on, and called or
+            compiled.
     """
     if not is_possible():
         return False

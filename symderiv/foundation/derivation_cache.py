@@ -82,7 +82,8 @@ def derived_once(
     """Keep what a function returns, in this process and on disk.
 
     Args:
-        rooms: of ``symderiv/``, whose sources the result depends on beside the function's module.
+        rooms: the rooms of ``symderiv/``, whose sources the result depends on beside the function's
+            module.
         also: other folders of such sources.
         shipped: a file of the package with results, see :func:`ship`.
 

@@ -46,7 +46,7 @@ class Packing:
     """A vector that holds arrays of given shapes in order, each in C order; a number has shape ().
 
     Args:
-        shapes: of the fields by name, in the order in which they lie.
+        shapes: the shapes of the fields by name, in the order in which they lie.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -58,7 +58,8 @@ class Packing:
         Args:
             layout: ``LAYOUT`` of a module.
             vector: ``"state"`` or ``"parameters"``.
-            sizes: by the names of the layout's ranges; those that no field has may be left out.
+            sizes: the sizes by the names of the layout's ranges; those that no field has may be
+                left out.
         """
         fields = layout[vector].items()
         return cls({name: tuple(sizes[axis] for axis in axes) for name, axes in fields})

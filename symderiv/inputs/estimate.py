@@ -138,7 +138,7 @@ def estimate_generator(
         latent_dimension: D.
         samples: their number, or the most if ``relative_error`` is given; at least 2 (D + 1).
         relative_error: stop when the relative standard errors of Ω and Φ are at most this.
-        seed: of the latent vectors.
+        seed: the seed of the latent vectors.
         block: samples per call of ``function``; by default 2^20 numbers of output.
 
     Raises:

@@ -34,7 +34,7 @@ class Gaussianity:
     """Deviations of the fields (λ, ν), p = K + M of them, from a Gaussian law.
 
     Args:
-        skewness, kurtosis: of every field, excess kurtosis; shape (p,).
+        skewness, kurtosis: the skewness and kurtosis of every field, excess kurtosis; shape (p,).
         skewness_error, kurtosis_error: their standard errors from the samples, shape (p,).
         joint_skewness: Mardia's, less its mean under a Gaussian law, per p (p + 1) (p + 2) third
             moments: the mean square of a standardised third moment.
@@ -145,7 +145,7 @@ def gaussianity(
         W: teacher weights, shape (M, D).
         activation, teacher_activation: with closed I2.
         samples: their number.
-        seed: of the samples.
+        seed: the seed of the samples.
         constant: c of the allowance c/√N.
 
     Raises:

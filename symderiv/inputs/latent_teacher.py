@@ -22,8 +22,8 @@ class LatentTeacher:
         sampler: inputs (count, N) and latent vectors (count, D); None if inputs cannot be drawn.
         no_equations: why the inputs can be simulated only; empty if they have equations.
         variance: variances of the independent coordinates of c, shape (D,); None: all 1.
-        spectra: of inputs of several components, which the teacher sees itself: probabilities and
-            variances along the axes, shape (N,) each.
+        spectra: the spectra of inputs of several components, which the teacher sees itself:
+            probabilities and variances along the axes, shape (N,) each.
     """
 
     dimension: int | None

@@ -150,7 +150,7 @@ def uniform_means(
         separation: α, not negative.
         means: ``"common"``: one number per component; ``"coordinate"``: one per component and
             coordinate.
-        seed: of the means alone.
+        seed: the seed of the means alone.
     """
     if means not in MEANS:
         raise InputError(f"{means!r} is not one of {', '.join(MEANS)}", argument="means")

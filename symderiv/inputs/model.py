@@ -19,7 +19,7 @@ class Component:
     """One Gaussian component of the inputs.
 
     Args:
-        probability: of drawing an example from it, in (0, 1].
+        probability: the probability of drawing an example from it, in (0, 1].
         eigenvalue: the distinct eigenvalues of its covariance, shape (L,), >= 0, not all zero.
         weight: their multiplicities divided by the dimension, shape (L,), > 0, sum 1.
 

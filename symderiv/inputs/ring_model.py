@@ -27,7 +27,7 @@ def ring_model(name: str, law: RingInputs) -> DataModel:
     Equations take Gaussian inputs of the same covariance; simulations draw the inputs themselves.
 
     Args:
-        name: of the model.
+        name: the name of the model.
         law: the inputs of label 1 and of label 0; one component if their covariances are equal.
     """
     sites = law.sites

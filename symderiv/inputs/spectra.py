@@ -61,7 +61,7 @@ def mixed_spectra(
     """Centred inputs of several components, each with eigenvalues of its own in a common basis.
 
     Args:
-        probabilities: of the components, shape (C,), sum 1.
+        probabilities: the probabilities of the components, shape (C,), sum 1.
         eigenvalues: shape (C, L), >= 0.
         weights, dimension: as for :func:`spectrum`.
 

@@ -34,8 +34,8 @@ class AddedField:
 
     Attributes:
         packed: its name in the vectors of solver modules.
-        families: of the vectors of which it holds overlaps per eigenvalue, as ("U", "J"); ()
-            where it holds one number per student.
+        families: the families of vectors whose overlaps it holds per eigenvalue, as ("U",
+            "J"); () where it holds one number per student.
     """
 
     packed: str

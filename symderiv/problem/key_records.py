@@ -37,7 +37,7 @@ class Key:
 
     Args:
         meaning: in words that stand behind the name, a colon and the letter.
-        letter: of the field.
+        letter: the letter of the field.
         acts: where a key of a learning rule acts, at whose default the rule is plain descent: on
             the "equations", on their "rates" only, on rates in "time", on what a step is
             ("steps"), or as nothing but lines of the rule's "statement", where it is a number of
@@ -139,8 +139,8 @@ def saying(tables: Mapping[str, type[BaseModel]], **names: str) -> Callable[[Sai
     no arguments.
 
     Args:
-        tables: by their names in the docstring.
-        names: of keys that arguments call otherwise.
+        tables: the tables by their names in the docstring.
+        names: the names of keys that arguments call otherwise.
     """
 
     def decorated(found: Said) -> Said:

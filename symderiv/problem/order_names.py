@@ -19,8 +19,8 @@ def order_name(field: str) -> str:
     """Return the name of an order parameter, as calls take it and runs hold it.
 
     Args:
-        field: of the vectors of solver modules. Overlaps of what else is followed are named by the
-            two families of vectors, as ``A.J``; other fields by their own names.
+        field: the field of the vectors of solver modules. Overlaps of what else is followed are
+            named by the two families of vectors, as ``A.J``; other fields by their own names.
     """
     families = families_of(field) if field.startswith("overlap_") else ()
     return _NAMES.get(field) or ".".join(families) or field

@@ -144,7 +144,7 @@ def task_eigenvalues(
 
     Args:
         study, number: the entry of [[task]], which has inputs of its own.
-        eigenvalue, weight: of the study's inputs, shape (L,).
+        eigenvalue, weight: the eigenvalue and weight of the study's inputs, shape (L,).
 
     Raises:
         InputError: they do not belong to these eigenspaces; the message starts with the key.

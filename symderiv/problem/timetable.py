@@ -105,7 +105,8 @@ def task_weights(study: Study, number: int, teacher_weights: np.ndarray) -> np.n
 
     Args:
         study, number: the task.
-        teacher_weights: of all units, those of the state; a state file may bring its own.
+        teacher_weights: the output weights of all units in the state; a state file may bring its
+            own.
     """
     teachers = study.task[number].teachers or []
     weights = np.zeros(study.M)

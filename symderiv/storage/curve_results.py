@@ -47,7 +47,7 @@ class CurveResult(Kept):
         """Yield curves with their names, ``R[1,2]`` for an entry of an array, each of shape (P,).
 
         Args:
-            names: of arrays or of single entries; all arrays when left out.
+            names: the names of arrays or of single entries; all arrays when left out.
 
         Raises:
             InputError: nothing has this name.

@@ -31,13 +31,13 @@ _MEANINGS = {
 class Forgetting(Kept):
     """Errors of tasks around the times in which they were taught.
 
-    Tasks that were not taught by themselves in the run are not in it.
+    It leaves out tasks that were taught only in mixtures.
 
     Attributes:
         tasks: their numbers in the study.
         begun, learned, final: the generalisation error on each when it was first taught, when it
             was last taught, and at the end; of means over simulated runs.
-        untaught: the same at alpha = 0.
+        untaught: the generalisation error on each at alpha = 0.
     """
 
     tasks: tuple[int, ...]
@@ -74,8 +74,9 @@ class Forgetting(Kept):
         """Draw numbers of the tasks as bars, one group for each task.
 
         Args:
-            names: of "untaught", "begun", "learned", "final", "forgetting" and "transfer"; the
-                errors when first taught, when last taught and at the end if none is given.
+            names: some of "untaught", "begun", "learned", "final", "forgetting" and
+                "transfer"; the errors when first taught, when last taught and at the end if none is
+                given.
             label: what the legend calls them.
             ax: Matplotlib axes to draw into; None makes new ones.
 
@@ -105,7 +106,7 @@ def forgetting_of(
 
     Args:
         alpha: times, shape (P,); those nearest to a switch from before stand for it.
-        errors: on all tasks, shape (P, tasks).
+        errors: the errors on all tasks, shape (P, tasks).
         tasks: the entries of [[task]].
 
     Raises:

@@ -428,7 +428,7 @@ class WaitingModule(ModuleType):
     sizes, and what :meth:`function` gives, are translated where that is possible, without numba.
 
     Args:
-        name: of the module.
+        name: the name of the module.
         text: its source.
         path: its file.
         run: makes the module.

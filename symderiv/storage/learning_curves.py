@@ -97,8 +97,8 @@ class Curves(CurveResult):
         """The :class:`symderiv.Problem` that was solved, with the times of this run.
 
         Raises:
-            InputError: of a run from a file: files or large arrays that its study names are not
-                there.
+            InputError: the run comes from a file, and files or large arrays that its study
+                names are not there.
         """
         if self.origin is not None:
             return self.origin

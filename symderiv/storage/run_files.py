@@ -91,9 +91,10 @@ class Contents:
     """The content of a result file.
 
     Args:
-        variables: by their names in the file.
-        lengths: of the axes "student", "student_2", "teacher", "teacher_2", "mode", "run".
-        attributes: of the file.
+        variables: the variables by their names in the file.
+        lengths: the lengths of the axes "student", "student_2", "teacher", "teacher_2", "mode",
+            "run".
+        attributes: the attributes of the file.
     """
 
     variables: Mapping[str, np.ndarray]
@@ -169,8 +170,8 @@ def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
     Args:
         path: the file, for the message.
         content: its bytes, as symderiv wrote them.
-        title: of the result that would take its place.
-        study_text: of that result.
+        title: the title of the result that would take its place.
+        study_text: the study text of that result.
 
     Raises:
         InputError: the file is of another kind of result, or of another problem.

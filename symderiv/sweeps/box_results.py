@@ -34,7 +34,7 @@ class BoxResult:
     """Results of n points, in the order of their flat indices.
 
     Args:
-        arrays: by variable, first axis n; padded with not-a-number.
+        arrays: the arrays by variable, first axis n; padded with not-a-number.
         errors: why points failed, by their place among the n.
         interrupted: points are missing because of an interrupt from the keyboard.
     """
@@ -73,10 +73,10 @@ def compute(
     An interrupt from the keyboard leaves in the result what has ended by then.
 
     Args:
-        grid, layout: of the sweep.
+        grid, layout: the grid and layout of the sweep.
         indices: shape (n,).
-        known: of the same points, from before.
-        threads: of one chunk; see :func:`~symderiv.integrate.ensemble.integrate_chunk`.
+        known: earlier results of the same points.
+        threads: the threads of one chunk; see :func:`~symderiv.integrate.ensemble.integrate_chunk`.
         told: called as points are done.
     """
     result = known or empty(layout, indices.size, grid.hashes(indices))

@@ -24,9 +24,9 @@ class Box:
     """Neighbouring points of the grid, computed and written together.
 
     Args:
-        number: of the box.
+        number: the number of the box.
         start, stop: along each swept dimension.
-        shape: of the grid.
+        shape: the shape of the grid.
     """
 
     number: int

@@ -67,7 +67,7 @@ class Manifest:
         box, timed, inner: lengths of a box; axes that times depend on; what one point has, for
             studies the numbers of times, students and teachers.
         alpha: SHA-256 of the output times.
-        versions: of the programs that made the store.
+        versions: the versions of the programs that made the store.
         files: SHA-256 of metadata and coordinates, by their keys in the store.
         arrays: Zarr's metadata of all arrays.
         attributes: those of the group.

@@ -32,8 +32,8 @@ class Measure:
     """The number of a run that a map shows.
 
     Args:
-        name: of it.
-        words: on axes.
+        name: its name.
+        words: the words on axes.
         of: the value of a run, a number or a text, from its times and errors, both shape (n,), and
             its status.
         kinds: values are kinds, and only whether they are equal counts.

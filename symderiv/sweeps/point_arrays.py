@@ -74,7 +74,7 @@ class Ended:
     """Points that were integrated.
 
     Args:
-        numbers: of the points, among those that were asked for.
+        numbers: the numbers of the points, among those that were asked for.
         alpha: their output times.
         status: how they ended; "interrupted" for those that did not.
         arrays: rows by variable.

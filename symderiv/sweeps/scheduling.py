@@ -263,7 +263,7 @@ class _KeptRunning:
     """So many workers, each started again when it has ended, whatever ended it.
 
     Args:
-        words: of a worker's command line, but its name.
+        words: the command line of a worker, without its name.
         count: how many.
         folder: for what they say.
     """

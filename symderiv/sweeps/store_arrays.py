@@ -68,9 +68,9 @@ def make_array(
 
     Args:
         files: the store.
-        layout: of the sweep.
-        name: of the variable.
-        kind: of its type: "f", "i" or "U".
+        layout: the layout of the sweep.
+        name: the name of the variable.
+        kind: the kind of its type: "f", "i" or "U".
         inner: lengths of the axes of one point, for axes that the layout does not know.
     """
     own = layout.dimensions(name)

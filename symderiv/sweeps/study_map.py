@@ -40,12 +40,12 @@ class StudyMap(Kept):
         quantity: what is mapped.
         keys: the two keys.
         places: values of each key along its side, shapes (N_1 + 1,) and (N_2 + 1,).
-        tree: what is known; numbers of kinds, or logarithms where changes of these count.
+        tree: the computed values: numbers of kinds, or logarithms if their changes count.
         kinds: the kinds in the order of their numbers; none for a number.
-        runs: how many were made for the map.
-        checked: of the points that were computed only to compare, how many were, how many agree
+        runs: number of runs that were made for the map.
+        checked: for the points that were computed only to compare, their number, how many agree
             with the map, and the largest difference.
-        study_text: what all runs have in common.
+        study_text: the study that all runs have in common.
         output: the file it was written to, if any.
     """
 
@@ -144,7 +144,7 @@ class StudyMap(Kept):
             label: what the colour bar, or the title of kinds, calls the quantity.
             levels: values of the quantity at which lines are drawn; not for kinds.
             ax: Matplotlib axes to draw into; None makes new ones.
-            runs: also where runs were made.
+            runs: also draw the points at which runs were made.
         """
         axes: Axes = drawing("map_plots").map_axes(self, ax, runs, label, levels)
         return axes

@@ -29,9 +29,9 @@ class Sweep(ManyRuns):
         output: the store.
         keys: the swept keys with their values.
         points: their number.
-        statuses: numbers of points by how their integration ended; what is not there yet counts
-            nowhere.
-        skipped: points that were there before.
+        statuses: numbers of points by how their integration ended; points without a result are not
+            counted.
+        skipped: number of points that the store had before.
         errors: why points failed, by their swept values; the first few.
     """
 
@@ -66,7 +66,7 @@ class Sweep(ManyRuns):
         """Return the sweep of an existing store.
 
         Raises:
-            InputError: there is none, or it is damaged.
+            InputError: the store does not exist, or is damaged.
         """
         return cls._of(Store.at(Path(path)))
 

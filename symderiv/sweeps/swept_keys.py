@@ -47,8 +47,8 @@ class Axis:
     """One swept key.
 
     Args:
-        key: of the study, ``training.learning_rate``.
-        name: of the dimension.
+        key: the key of the study, ``training.learning_rate``.
+        name: the name of the dimension.
         values: as the checked study has them, each once.
     """
 

@@ -111,7 +111,7 @@ def widened(
     Args:
         path: the store.
         manifest: what it says of itself.
-        grid, layout: of the new store.
+        grid, layout: the grid and layout of the new store.
         tell: told how far it is.
         notice: told what is damaged and left out.
     """
@@ -171,8 +171,9 @@ class _Taken:
         """Return the points of a box that the store has; None if it has none of them.
 
         Args:
-            box: of the new layout.
-            hashes: of its points; one that the store has with another hash is another one.
+            box: the box of the new layout.
+            hashes: the hashes of its points; one that the store has with another hash is another
+                one.
         """
         layout = self._old.layout
         along = [places[one] for places, one in zip(self._places, box.slices, strict=True)]

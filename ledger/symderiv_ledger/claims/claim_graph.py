@@ -94,7 +94,9 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
             if not use.paper and not targets(use, claims, but=claim):
                 known = [*equations, *(one.name for one in claims)]
                 hint = nearest(use.target, known)
-                raise InputError(f"equation {claim.name} uses {use.target!r}, not there{hint}")
+                raise InputError(
+                    f"equation {claim.name} uses {use.target!r}, which does not exist{hint}"
+                )
     stated, defined = _Stated(), _Defined()
     found = []
     for claim in claims:

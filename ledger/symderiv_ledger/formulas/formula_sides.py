@@ -151,7 +151,7 @@ class Sides(ABC):
     def __init__(self, formula: sp.Expr, covariance: sp.Matrix) -> None:
         unknown = sorted(s.name for s in formula.free_symbols - covariance.free_symbols)
         if unknown:
-            raise InputError(f"the formula has {', '.join(unknown)}, the covariance has not")
+            raise InputError(f"the formula contains {', '.join(unknown)}, but not the covariance")
         self.formula, self.covariance = formula, covariance
         self.enclosed = True  # all that was compared
         self._integrals: dict[sp.Expr, Any] = {}

@@ -51,7 +51,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
     """
     if not accuses:
         if "accusation" in table:
-            raise InputError("accusation goes with a correction of public code")
+            raise InputError("accusation is allowed only with a correction of public code")
         return None
     found = table.get("accusation")
     if not isinstance(found, dict):

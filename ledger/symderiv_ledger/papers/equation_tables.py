@@ -95,7 +95,7 @@ def _equation(
         _check_display(claim, len(displays))
     whole = tuple(_inherited(shared, claim) for claim in claims)
     if "accusation" in table and not any("accusation" in claim for claim in whole):
-        raise InputError("accusation goes with a correction of public code")
+        raise InputError("accusation is allowed only with a correction of public code")
     code = code_of(table, repositories)
     return PrintedEquation(str(number), Printed(displays, reading, section, code), whole)
 

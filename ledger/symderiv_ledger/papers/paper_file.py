@@ -215,7 +215,7 @@ class _PaperReader:
 
     def _equation(self, equation: PrintedEquation, source: str) -> None:
         if equation.number in self.printed:
-            raise InputError("it was given before")
+            raise InputError("it is given twice")
         self.printed[equation.number] = equation.printed
         for table in equation.claims:
             claim = self._claim(equation.number, self._spelled(table))

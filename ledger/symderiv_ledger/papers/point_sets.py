@@ -117,7 +117,7 @@ class PointSet:
             refuse_unknown(table, SET_KEYS)
         else:
             if "rule" in table:
-                raise InputError("rule goes with a function")
+                raise InputError("rule is allowed only with a function")
             keys = {key: value for key, value in table.items() if key not in SET_KEYS}
             reference = read_reference(keys)
             tried_at = ", ".join(f"{key} = {keys[key]!r}" for key in sorted(keys))
@@ -150,7 +150,7 @@ def read_rule(text: str) -> ComparisonRule:
     try:
         return RULES[name](**(values or {}))
     except (TypeError, ValueError):
-        raise InputError(f"the rule {name} does not take what {text!r} gives it") from None
+        raise InputError(f"the rule {name} does not take the arguments in {text!r}") from None
 
 
 def module_of(table: Mapping[str, Any]) -> str:

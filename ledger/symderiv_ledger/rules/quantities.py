@@ -95,7 +95,10 @@ class Reference:
     def statement_of(self, formula: str) -> str:
         """Return a pasted formula (LaTeX or text) for the mean as a statement ``I == ...``."""
         if not self.fields:
-            raise InputError("a formula goes with i2, i3, i4 or expectation; write a statement")
+            raise InputError(
+                "a formula needs i2, i3, i4 or expectation as reference; otherwise write a "
+                "statement"
+            )
         return f"I == {_in_entries(formula, self.fields)}"
 
     def check(self, statement: str, ranges: str) -> None:

@@ -68,7 +68,7 @@ class Bound(PairRule):
                 if not isinstance(pair.relation, ast.Eq) and one.error < known[0]:
                     closest[point.series] = one.error, pair
         if not closest:
-            raise FormulaError(f"{found.statement} is no inequality")
+            raise FormulaError(f"{found.statement} is not an inequality")
         for series, (gap, pair) in closest.items():
             if not 1.0 - gap >= self.reaches:
                 where = f" ({series})" if series else ""

@@ -268,10 +268,10 @@ def followed(
     """Follow a flow to rest, or to the last of ascending times; after rest the state stays.
 
     Args:
-        rate: of a state, as is ``jacobian``, which is made of differences if left out.
+        rate: a function of a state, as is ``jacobian``, which is made of differences if left out.
         start: the state at time 0.
         times: that are kept.
-        tolerance: of the integrator, relative to the size of the start.
+        tolerance: the tolerance of the integrator, relative to the size of the start.
         rest: the largest rate at which it is at rest; :data:`AT_REST` times that at the start by
             default.
 

@@ -31,7 +31,7 @@ class GatedLinear:
         inputs: x, shape (P, D).
         labels: y, shape (P,).
         gates: g_k(x), 0 or 1, shape (P, K).
-        probabilities: of the examples, shape (P,), sum 1; None for equal ones.
+        probabilities: the probabilities of the examples, shape (P,), sum 1; None for equal ones.
 
     Raises:
         InputError: shapes do not fit, a gate is neither 0 nor 1, probabilities do not sum to 1.

@@ -49,7 +49,7 @@ def unchanged_of_sample(
         inputs: the two classes.
         path: weights at n times, shape (n, …, D).
         examples: how many inputs are tried.
-        seed: of their draw.
+        seed: the seed of the drawn gates.
 
     Returns:
         Means and standard errors, shape (…).

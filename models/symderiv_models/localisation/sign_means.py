@@ -43,8 +43,9 @@ class SampledSignMeans:
 
     Attributes:
         value: shape (D,).
-        standard_error: of it, shape (D,); 0 where the sum over orthants is exact (to 1e-12).
-        approximated: by the marginal of site i, shape (D,).
+        standard_error: its standard error, shape (D,); 0 where the sum over orthants is exact
+            (to 1e-12).
+        approximated: the approximation by the marginal of site i, shape (D,).
         route: ``"orthants"``, ``"orthants by Genz"`` or ``"Sobol"``.
     """
 
@@ -61,10 +62,10 @@ def sign_means(
 
     Args:
         inputs: the process.
-        label: of the class.
+        label: the label of the class.
         weights: shape (D,).
         points: inputs of all randomisations together, where the route is a mean over inputs.
-        seed: of the randomisations.
+        seed: the seed of the randomisations.
 
     >>> import symderiv as sd
     >>> found = sign_means(sd.NLGP(gain=0.01, lengths=(2, 1)).law, 1, np.eye(40)[0] + 0.5)
@@ -90,7 +91,7 @@ def orthants(row: Floats, *, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 
     Args:
         row: first row of their circulant covariance, shape (n,), n at most 8.
-        seed: of the quasi-random rule beyond four.
+        seed: the seed of the quasi-random rule beyond four.
 
     Returns:
         Signs (2^n, n), their probabilities, and standard errors of these.

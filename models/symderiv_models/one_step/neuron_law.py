@@ -51,7 +51,7 @@ class Labels:
     """Moments of labels given the sample's node, for nodes of the teacher.
 
     Args:
-        weight: of the teachers, shape (X,).
+        weight: the weight of the teachers, shape (X,).
         mean: E[y|s], shape (X, S).
         square: E[y²|s], shape (X, S).
         along: E[y z_e|s] along the other component's spikes, shape (X, S, E).

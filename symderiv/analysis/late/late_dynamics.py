@@ -54,7 +54,7 @@ class RateGroup:
 
     Attributes:
         name: what decays.
-        rates: per unit α, ascending, shape (n,); a negative one grows.
+        rates: the rates per unit α, ascending, shape (n,); a negative one grows.
         direction: the deviations (r, s, q, c) of an eigenspace that take part.
     """
 

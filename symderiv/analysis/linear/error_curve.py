@@ -132,7 +132,7 @@ def rotated_covariance(eigenvalue: Floats, seed: int) -> Floats:
 
     Args:
         eigenvalue: shape (N,).
-        seed: of the basis.
+        seed: the seed of the basis.
 
     Raises:
         InputError: N is larger than :data:`MAX_ROTATED`.

@@ -58,7 +58,8 @@ class ExactLinear:
 
     Attributes:
         spectrum: all L eigenvalues and weights.
-        trainable: from 1 to L; these eigenvalues are positive and different.
+        trainable: number of trained directions, from 1 to L; these eigenvalues are positive and
+            different.
         learning_rate: η, below the stability limit.
         deviation: S² + T.
     """

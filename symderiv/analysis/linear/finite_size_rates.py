@@ -96,7 +96,7 @@ def best_rates(
         steps_of: the map.
         steps: T.
         pieces: P; step n lies in piece ⌊n P/T⌋.
-        bounds: of the rates.
+        bounds: the bounds of the rates.
         begin: the rate from which the search begins in all pieces.
     """
     from scipy.optimize import minimize, minimize_scalar

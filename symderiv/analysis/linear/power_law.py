@@ -38,7 +38,7 @@ class PowerLawSum:
         distinct_eigenvalues: L ≥ 1.
         exponent: β > 0.
         largest: λ_+.
-        trainable: from 1 to L.
+        trainable: number of trained directions, from 1 to L.
 
     Raises:
         InputError: a value is outside its range.

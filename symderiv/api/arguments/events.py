@@ -19,9 +19,9 @@ class Event:
     """An event along a run, made by :func:`symderiv.event`.
 
     Args:
-        name: what the time is asked for by: ``run.events[name]``.
-        condition: on order parameters; empty for an end of the plateau, whose condition follows
-            from the height of the plateau.
+        name: the name under which the run has it: ``run.events[name]``.
+        condition: the condition on order parameters; empty for an end of the plateau, whose
+            condition follows from the height of the plateau.
     """
 
     name: str

@@ -20,7 +20,7 @@ def check_module_name(name: str, folder: Path | None = None) -> None:
     """Refuse names that no module can have, or that hide another module when it is imported.
 
     Args:
-        name: of the module.
+        name: the name of the module.
         folder: where it goes; a module there of the same name is its own older self.
 
     Raises:

@@ -25,7 +25,7 @@ class BestConstant(Answer):
     """The best constant value of a number.
 
     Attributes:
-        name: of the number.
+        name: the name of the number.
         value: the best one.
         goal: "error", "stable" or "escape".
         reached: the generalisation error at the end; or the largest rate of the fixed point per

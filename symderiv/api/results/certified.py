@@ -55,11 +55,13 @@ class Enclosure(Answer):
 
     Attributes:
         alpha: times, shape (P,).
-        names: of the order parameters: ``Q[1,1]``, …, ``R[1,1]``, …, ``generalization_error``.
+        names: the names of the order parameters: ``Q[1,1]``, …, ``R[1,1]``, …,
+            ``generalization_error``.
         middles: decimals of the middles of the balls by name, each a list of P texts.
         radii: their radii by name, each a list of P numbers.
-        events: of each condition ``event``, ``verdict`` ("proved", "never", "undecided"), and
-            ``begin`` and ``end``, decimals between which the first time lies at which it holds.
+        events: for each condition ``event``, ``verdict`` ("proved", "never",
+            "undecided"), and ``begin`` and ``end``, decimals between which the first time lies at
+            which it holds.
         radius: the largest radius of an overlap.
         difference: the largest distance of a value of the run in doubles from the middle of its
             ball, with the radius: a proved bound on the error of that run at these times.

@@ -32,7 +32,7 @@ class Citation(Answer):
     """The sources of a run, a problem or claims.
 
     Attributes:
-        keys: of the entries; reasons: per key, what rests on it.
+        keys: the keys of the entries; reasons: by key, the results that rest on it.
     """
 
     _title = "What the results rest on"
@@ -66,7 +66,7 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
 
     Args:
         what: a study file, or the name of a paper as :func:`symderiv.verify` takes it.
-        equation: of the paper, or the name of one claim; all when left out.
+        equation: the equation of the paper, or the name of one claim; all when left out.
 
     Raises:
         InputError: there is no such file, paper or equation.

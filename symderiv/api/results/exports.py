@@ -91,7 +91,8 @@ def export_of(
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
         force: replace a file that symderiv did not write.
         inputs: files that are not replaced.
-        fragment: of LaTeX only, see :func:`symderiv.api.results.latex_fragments.latex_fragment`.
+        fragment: options for LaTeX only, see
+            :func:`symderiv.api.results.latex_fragments.latex_fragment`.
 
     Raises:
         InputError: the language is not known, or the file must not be replaced.

@@ -33,13 +33,14 @@ class Fit(Answer):
 
     Attributes:
         parameters: the numbers, by name.
-        standard_errors: of each, from the covariance.
-        covariance: of the numbers in their order, (J^T J)^-1 of the weighted residuals; multiplied
-            by their mean square where the data came without standard errors.
+        standard_errors: the standard errors of each, from the covariance.
+        covariance: the covariance of the numbers in their order, (J^T J)^-1 of the weighted
+            residuals; multiplied by their mean square where the data came without standard errors.
         chi_square: the sum of the squares of the residuals, divided by standard errors where there
             are some.
         degrees_of_freedom: values less numbers.
-        evaluations: of the equations with their derivatives, each a whole run.
+        evaluations: the number of evaluations of the equations with their derivatives, each a whole
+            run.
         curves: data and fitted values by name, each with ``alpha``, ``data``, ``fit`` and, where
             given, ``standard_error``.
     """

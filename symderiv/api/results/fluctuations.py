@@ -47,21 +47,21 @@ class Fluctuations(Answer):
 
     Attributes:
         alpha: times, shape (P,).
-        names: of the n quantities: ``Q[i,j]``, ``R[i,n]``, ``v[i]`` where it is trained, and
-            ``generalization_error``.
+        names: the names of the n quantities: ``Q[i,j]``, ``R[i,n]``, ``v[i]`` where it is trained,
+            and ``generalization_error``.
         mean: in the limit of large N, shape (P, n).
         covariance: Σ, of √N times the quantities, shape (P, n, n); independent of N.
         shift: N times what finite N adds to the means, shape (P, n).
         A, D, Sigma: the Jacobian of the rates, the covariance of the steps and the covariance of
             √N times m order parameters, shape (P, m, m), with Sigma' = A Sigma + Sigma Aᵀ + D.
-        linear_names: of these m: ``names`` without the error, or with several eigenvalues the
-            overlaps of each, with the number of the eigenvalue last.
+        linear_names: the names of these m: ``names`` without the error, or with several eigenvalues
+            the overlaps of each, with the number of the eigenvalue last.
         dimension: N, of the bands and laws.
         expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
             of an order parameter in units of its standard deviation, or, if that is larger, the
             relative change of the Jacobian within one standard deviation along the direction in
             which order parameters vary most.
-        error: of the covariance, relative to its largest entry: the largest found.
+        error: the error of the covariance, relative to its largest entry: the largest found.
         events: the laws of the times of events, as dictionaries; see :meth:`law`.
         warnings: where the Gaussian picture fails.
     """

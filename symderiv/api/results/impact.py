@@ -52,8 +52,8 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
 
     Args:
         equation: as printed (``"43"``), for all claims about it, or the name of one of them.
-        paper: of the library, or a .toml file of claims; may be left out if only one paper of the
-            library has the equation.
+        paper: the paper of the library, or a .toml file of claims; may be left out if only one
+            paper of the library has the equation.
 
     Raises:
         InputError: there is no such paper or equation, or several papers have it.

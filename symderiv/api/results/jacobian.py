@@ -49,12 +49,12 @@ class Jacobian(Shown):
     """Derivatives of the rates of the order parameters, per unit of α.
 
     Attributes:
-        matrix: by the order parameters, shape (n, n): entry (i, j) is the derivative of the rate
-            of ``names[i]`` by ``names[j]``. Entries are mpmath's numbers if more digits than 15
-            were asked for.
-        names: of the order parameters, as those of :meth:`symderiv.Problem.rhs`; of the two equal
-            entries (i, j) and (j, i) of a symmetric overlap only that with i ≤ j, and a derivative
-            by it changes both.
+        matrix: the matrix by the order parameters, shape (n, n): entry (i, j) is the derivative of
+            the rate of ``names[i]`` by ``names[j]``. Entries are mpmath's numbers if more digits
+            than 15 were asked for.
+        names: the names of the order parameters, as those of :meth:`symderiv.Problem.rhs`; of the
+            two equal entries (i, j) and (j, i) of a symmetric overlap only that with i ≤ j, and a
+            derivative by it changes both.
         parameters: derivatives by every number that is not an order parameter, by its name, each
             of shape (n, …): learning_rate, second_layer_learning_rate, weight_decay,
             second_layer_weight_decay, label_noise (the standard deviation), T, eigenvalue, weight,
@@ -93,15 +93,15 @@ class Linearisation(Answer):
     """The flow close to a state: s' = rates + Jacobian · (s − state).
 
     Attributes:
-        eigenvalues: of the Jacobian per unit of α, those with the largest real part first, each as
-            a pair of real and imaginary part.
+        eigenvalues: the eigenvalues of the Jacobian per unit of α, those with the largest real part
+            first, each as a pair of real and imaginary part.
         modes: for each eigenvalue a dictionary of the components of its eigenvector by order
             parameter, the largest first with the value 1; components below 1e-9 are left out, and
             those of complex modes are pairs.
-        names: of the order parameters.
+        names: the names of the order parameters.
         unstable: how many eigenvalues have a positive real part, beyond 1e-12 of the largest one's
             size.
-        largest_rate: of any order parameter at the state, zero at a fixed point.
+        largest_rate: the largest rate of any order parameter at the state, zero at a fixed point.
     """
 
     _title = "Linearised flow"

@@ -32,12 +32,15 @@ class LateLearning(DrawnAnswer):
     Attributes:
         rates: decay rates per unit α, all 4 L of them ascending; a negative one grows.
         groups: name, direction and rates of each group.
-        stable: no rate is negative; critical_learning_rate: the largest η for which.
+        stable: True if no rate is negative. critical_learning_rate: the largest η for which this is
+            so.
         alpha, generalization_error: times and ε_g, shape (n,), with the terms of second order in
-            the distance where ``accuracy`` says so; generalization_error_first_order: without.
-        exponent: fitted to the power-law window, or None.
-        steady_state: with label noise where learning ends: generalization_error (~ η σ² at small
-            η), and distance, the diagonal and the rest of Q - R T⁻¹ Rᵀ; else None.
+            the distance where ``accuracy`` says so; generalization_error_first_order: ε_g without
+            these terms.
+        exponent: the exponent fitted in the power-law window, or None.
+        steady_state: the state in which learning ends with label noise: generalization_error (~ η
+            σ² at small η), and distance, the diagonal and the rest of Q - R T⁻¹ Rᵀ. It is None
+            without label noise.
         matrices: G, H, F of the linearised equations, symbolic in M.
     """
 
@@ -71,14 +74,15 @@ def late(
     """Analyse late learning of M students and M teachers with output weights 1/√M and power-law
     inputs.
 
-    With output weights v the activation is v √M g; :meth:`symderiv.Problem.late` does so itself.
+    With output weights v the activation is v √M g; :meth:`symderiv.Problem.late` makes this change
+    by itself.
 
     Args:
         units: number of students and of teachers, M ≥ 2.
         distinct_eigenvalues, exponent: L and β > 0; eigenvalues ∝ l^-(1+β), mean 1.
         activation: a name or a formula in ``x``.
         learning_rate: η; rates are per unit of α.
-        full: with the terms of order η².
+        full: keep the terms of order η².
         student_std: standard deviation of the initial weights.
         alpha: times; a few in the power-law window when left out.
         T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.

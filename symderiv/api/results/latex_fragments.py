@@ -23,8 +23,8 @@ class _Notation:
     """The notation of a paper; see "Conventions" in the manual.
 
     Attributes:
-        letters: per letter of ours, a pattern with {} for its indices.
-        indices: per index of ours, theirs.
+        letters: for each letter of ours a pattern with {} for its indices.
+        indices: for each index of ours, theirs.
         words: further replacements.
         unit_weights: output weights are 1 and not written.
     """

@@ -43,16 +43,17 @@ class LinearCurve(DrawnAnswer):
     Attributes:
         alpha, generalization_error: times and exact means, shape (n,); texts beyond 15 digits.
         small_learning_rate: the limit η → 0, shape (n,).
-        integral_approximation, integral_error_estimate, integral_error_bound: of that limit for a
-            power law, shape (n,); otherwise None.
+        integral_approximation, integral_error_estimate, integral_error_bound: for a power law the
+            integral that approximates this limit, with an estimate and a bound of its error, shape
+            (n,); otherwise None.
         window: the α between which the power law holds (``lower``, ``upper``), or None.
         rates, weights: decay rates per unit α, positive, and their weights, which sum to 1.
-        stability_limit: the largest η.
-        final_error: what is left for α → ∞.
-        digits_used: with which the numbers were computed.
-        relative_error_bound, zero_bound, arithmetic: with ``digits`` or another method, what is
-            proved of these numbers (each is so close to the exact one, relative to itself; those
-            shown as zero are not larger), and the libraries of balls that prove it.
+        stability_limit: the largest η at which the error does not grow.
+        final_error: the error for α → ∞.
+        digits_used: number of digits with which the numbers were computed.
+        relative_error_bound, zero_bound, arithmetic: with ``digits`` or another method, proved
+            bounds of the relative error of these numbers, and of the size of those that are shown
+            as zero, and the libraries of ball arithmetic that prove them.
     """
 
     _title = "Exact mean error of a linear network"
@@ -83,15 +84,17 @@ def linear(
         alpha: times ≥ 0, examples / N.
         distinct_eigenvalues, exponent: L and β > 0 of inputs with eigenvalues ∝ l^-(1+β), mean 1.
         student_std: standard deviation of initial weights; the teacher's is 1.
-        trainable: train the first so many directions only.
+        trainable: number of directions that are trained, the first ones; all when left out.
         basis: what the directions are: eigenvectors, coordinates in a random orthonormal basis
             (seed 0), or the inputs of ``covariance``.
         covariance: covariance (N, N) or samples (P, N), or a file, instead of a power law.
         method: the secular equation, the companion matrix of the moments, or the moments followed
             in time.
-        digits: of every number; beyond 15 they are texts.
-        working_digits: compute with so many (15: double precision), not with a planned number.
-        dimension: also the exact mean of SGD at this N (``finite_dimension``).
+        digits: number of digits of the results; beyond 15 they are texts.
+        working_digits: number of digits of the computation (15 means double precision); chosen by
+            symderiv when left out.
+        dimension: N; the result then also has the exact mean of SGD at this N
+            (``finite_dimension``).
 
     Raises:
         InputError: an argument is not acceptable; ToleranceError: the digits were not reached.

@@ -47,11 +47,13 @@ class Localisation(Answer):
         participation_ratio: Σ w⁴/(Σ w²)²: ``mean`` and ``standard_error`` over runs, of the mean
             over units, and ``runs``, all of them (runs × units). 1/D is flat, 1.5/D a wave, 1 a
             single site.
-        centre, width: of w² on the ring in sites (runs × units); the circular standard deviation.
-        outcomes: in how many of the fields a run localises, by the threshold (``threshold`` =
-            9/D), and how many runs do so in all, in some, or in none of their units.
-        converged: the flow is at rest; or participation ratios change by less than 5 % over the
-            last quarter of the time.
+        centre, width: the centre and width of w² on the ring in sites (runs × units); the circular
+            standard deviation.
+        outcomes: the number of fields of each run that are localised, by the threshold
+            (``threshold`` = 9/D), and the numbers of runs in which all, some or none of the units
+            are.
+        converged: True if the flow is at rest, or if participation ratios change by less than 5 %
+            over the last quarter of the time.
         loss: mean loss at the end, ½ (f − y)² or the cross-entropy, per run.
         time: times (n,); ``weights``: fields along learning (n, runs, K, D); ``biases``.
     """
@@ -111,29 +113,31 @@ def localise(
     Args:
         lengths: correlation lengths ξ of label 1 and label 0 in sites, in exp(−d²/ξ²) of the
             Gaussian beneath; for single pulses their lengths, ``(least, most)`` or numbers.
-        gain: of nonlinear Gaussian processes, > 0, ``inf`` for signs. With ``inputs="gaussian"``
-            the surrogate has the covariance of that process, or without it exp(−d²/ξ²) itself.
+        gain: the gain of nonlinear Gaussian processes, > 0, ``inf`` for signs. With
+            ``inputs="gaussian"`` the surrogate has the covariance of that process; without a gain
+            it has the covariance exp(−d²/ξ²).
         inputs: nonlinear Gaussian processes, single pulses, or the Gaussian surrogate.
-        sites: on the ring, D, at least 2.
+        sites: the number D of sites on the ring, at least 2.
         units: hidden units, K.
         activation: a name or a formula in x.
         loss: ½ (f − y)², or the cross-entropy, whose outputs must lie in (0, 1).
-        biases: learn them, from 0.
-        method: ``"sgd"``, every example seen once; ``"flow"``, the population's: exact for
-            Gaussian inputs, on ``sample`` examples of each run for the others. Without biases
-            and with the squared loss it is followed to its steady state. The flow of ReLU
-            with biases is closed too; the flow of smooth activations without closed means, of
-            those with biases, and of the cross-entropy goes by quadrature over at most two units.
-        runs: initial weights (and data) of so many seeds; the flow needs at least 1.
-        steps: of gradient descent.
-        batch: examples of a step, half of them of each label.
-        learning_rate: of a step; time is the number of steps times it.
+        biases: train biases that begin at 0.
+        method: ``"sgd"`` uses every example once. ``"flow"`` is the gradient flow of the mean loss:
+            exact for Gaussian inputs, and on ``sample`` examples of each run for others. Without
+            biases and with the squared loss it is followed to its steady state. The flow of ReLU
+            with biases is closed too. The flow of smooth activations without closed means, of
+            smooth activations with biases, and of the cross-entropy uses quadrature, for at most
+            two units.
+        runs: number of seeds for initial weights and data; the flow needs at least 1.
+        steps: the number of steps of gradient descent.
+        batch: number of examples of a step, half of them of each label.
+        learning_rate: the learning rate of a step; time is the number of steps times it.
         initial_std: standard deviation of initial weights.
-        sample: examples of each run for a flow that is not exact.
-        seed: of the first run.
+        sample: number of examples of each run for a flow that is not exact.
+        seed: the seed of the first run.
         convention: the function of g z, see :class:`symderiv.NLGP`.
-        progress: None shows a bar where somebody watches, True always, False never, or a function
-            of the task and the fraction that is done.
+        progress: None shows a bar on a terminal or in a notebook, True shows it always, False
+            never; a function is called with the task and the fraction that is done.
 
     Raises:
         InputError: an argument is not acceptable, or there is no exact flow with these.

@@ -31,9 +31,10 @@ class OneStepErrors(Answer):
     """Errors E(y - ŷ)² of the models, without the factor ½ of some figures.
 
     Attributes:
-        errors, training_errors: per model ``mean`` and ``standard_error`` over trials.
-        paired_difference: per model but the network, its error less that of the network on the
-            same data: ``mean``, ``standard_error`` and ``relative`` (to the network's error).
+        errors, training_errors: for each model the ``mean`` and
+            ``standard_error`` over trials.
+        paired_difference: for each model but the network, its error minus that of the network on
+            the same data: ``mean``, ``standard_error`` and ``relative`` (to the network's error).
         degree: highest degree ℓ of the Hermite model; ``window_degree`` is that of the window of β.
         coefficients: ``b``, ``h`` (h_0 … h_ℓ), ``remainder`` (h*), texts with ``error_bounds``.
         conditional: ``order`` P of the covariances' series and ``error_bound`` of what it leaves
@@ -165,7 +166,8 @@ class OneStep(Setting):
         """Return all trials.
 
         Args:
-            progress: None for a bar if somebody watches, True, False, or a function.
+            progress: None shows a bar on a terminal or in a notebook, True shows it always, False
+                never; or a function of the task and the fraction that is done.
 
         Raises:
             InputError: the activation has no slope, or its Gaussian means do not exist.

@@ -32,7 +32,7 @@ class Plateau(Answer):
         eigenvalues: the groups of the linearised spectrum.
         closed_forms: R, Q, … symbolic in M, T and D.
         matrices: the linearised matrices, or None.
-        full_flow: the plateau with the terms of order η², where it was looked at.
+        full_flow: the plateau with the terms of order η², if ``full`` asked for it.
     """
 
     _title = "Symmetric plateau"
@@ -89,7 +89,7 @@ def plateau(
     """Return the symmetric plateau of M students and M teachers with output weights 1/√M.
 
     With output weights v the activation is v √M g: "sqrt(2)*erf(x/sqrt(2))" for v = 1 and M = 2;
-    :meth:`symderiv.Problem.plateau` does so itself.
+    :meth:`symderiv.Problem.plateau` makes this change by itself.
 
     The flow is that of first order in η. A learning rate above 1 is refused if the full flow has no
     stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
@@ -101,7 +101,7 @@ def plateau(
         learning_rate: η > 0; rates are per unit of α.
         T1: diagonal of the teachers' moment of order 1, their covariance.
         D1: sum of the off-diagonal entries of a row of it.
-        T2, D2: the same of the moment of order 2.
+        T2, D2: diagonal and sum of off-diagonal entries for the moment of order 2.
         distinct_eigenvalues: instead of moments, L of power-law inputs and the mean random teacher.
         exponent: with it, β > 0; eigenvalues ∝ l^-(1+β), mean 1.
         digits: significant digits, all proved, 1 to 1000.

@@ -37,8 +37,8 @@ class RateFunction(Shown):
 
     Attributes:
         initial: the start of the problem, shape (n,).
-        names: of the n entries, as ``student_overlap[1,1,2]`` with the number of the eigenvalue
-            first.
+        names: the names of the n entries, as ``student_overlap[1,1,2]`` with the number of the
+            eigenvalue first.
     """
 
     def __init__(self, study: Study) -> None:

@@ -30,11 +30,12 @@ class Rates(Shown):
     Attributes:
         dQ, dR, dv: shapes (K, K), (K, M), (K,).
         generalization_error: E[(noiseless student − teacher)²]/2 at the state.
-        d_student_overlap, d_cross_overlap: of Q_k and r_k per eigenvalue, shapes (L, K, K),
-            (L, K, M).
-        db: of trained biases, shape (K,); None without.
-        dP, dW, dC: of the overlaps of velocities, at rest unless given; None without momentum.
-        further: of what else the rule adds to the state, by the names of its order parameters.
+        d_student_overlap, d_cross_overlap: derivatives of Q_k and r_k per eigenvalue, shapes (L, K,
+            K), (L, K, M).
+        db: derivatives of trained biases, shape (K,); None without.
+        dP, dW, dC: derivatives of the overlaps of velocities, which are at rest unless given; None
+            without momentum.
+        further: derivatives of the other order parameters of the rule, by their names.
     """
 
     dQ: np.ndarray

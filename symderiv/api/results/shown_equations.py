@@ -288,7 +288,7 @@ def _equivalent_rates(
     """Return the rates at which small batches and heavy balls are other rules.
 
     Args:
-        batches: of b = O(1) examples.
+        batches: the batches of b = O(1) examples.
         remembering: momentum with a fixed β.
         rule: with momentum of 1 - β = γ/N and batches velocities are those over b.
     """

@@ -187,7 +187,7 @@ def with_sampler(start: Initial, sampler: Sampler) -> Initial:
     start; so a generator's own outputs are compared with their Gaussian equivalent.
 
     Args:
-        start: of a study of structured inputs, with drawn vectors.
+        start: the start of a study of structured inputs, with drawn vectors.
         sampler: random generator and count to centred inputs (count, N) and latent vectors
             (count, D), see :func:`symderiv.inputs.generator_sampler`; called from several threads.
 

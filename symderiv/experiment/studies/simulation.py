@@ -27,7 +27,7 @@ class Simulation(Curves):
         Q, R, v, generalization_error: of every run, shapes (runs, P, K, K), (runs, P, K, M),
             (runs, P, K), (runs, P); the error is computed from Q, R, T, v, not from examples.
         T, teacher_weights: shapes (M, M), (M,); shared by all runs.
-        further: of every run, with an axis of the runs in front.
+        further: the other order parameters of every run, with an axis of the runs in front.
         cause: "done", "not-a-number" or "interrupted".
         message: one line that says how the runs ended.
         output: the file it was written to, if any.

@@ -92,7 +92,7 @@ class Summary:
         title: what the result is, in a few words; may be left out.
         rows: names and values, the most asked for first; values are texts, numbers or arrays.
         notes: whole sentences, such as warnings.
-        tones: of the rows, where they are claims.
+        tones: the tones of the rows, where they are claims.
     """
 
     title: str = ""
@@ -111,7 +111,7 @@ class Tabular:
         sides: "l" or "r" for the first column and for the others; those at the left are words,
             which may be broken.
         marked: numbers of rows that stand out.
-        tones: of words in cells, by the word.
+        tones: the tones of words in cells, by the word.
         export: whether a page offers it as a CSV file.
     """
 
@@ -131,7 +131,7 @@ class Picture:
     Args:
         svg: the file.
         caption: what is drawn.
-        number: of the figure on its page; 0 for one that is shown without.
+        number: the number of the figure on its page; 0 for one that is shown without.
         numbers: what it draws, rows of a CSV file.
     """
 

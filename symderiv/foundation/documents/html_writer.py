@@ -33,7 +33,7 @@ def fragment(node: Node, level: int = 2) -> str:
 
     Args:
         node: what is shown.
-        level: of its heading, 1 to 6.
+        level: the level of its heading, 1 to 6.
     """
     return "\n".join(_elements(node, level)) + "\n"
 

@@ -173,7 +173,7 @@ def _summary(summary: Summary, width: int, most: int | None = None) -> Iterator[
 
     Args:
         summary: names and values.
-        width: of claims.
+        width: the width of claims.
         most: characters of a value, which is then one line.
     """
     indent = "  " if summary.title else ""

@@ -52,7 +52,7 @@ class Path(NamedTuple):
     """A run in steps.
 
     Attributes:
-        values: of the control in each piece.
+        values: the values of the control in each piece.
         steps: the steps.
         stages: flat states, shape (S + 1, 4, n): those of step k in row k, and the last state as
             the first of row S.

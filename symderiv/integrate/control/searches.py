@@ -66,8 +66,8 @@ class ControlSearch:
     Args:
         flow: with the control.
         objective: to be made small.
-        bounds: of the control.
-        edges: of the pieces, shape (P + 1,), from 0 on.
+        bounds: the bounds of the control.
+        edges: the edges of the pieces, shape (P + 1,), from 0 on.
         halves: pairs of steps in each piece.
         made: an entry for each gradient.
         tell: see :class:`symderiv.foundation.progress.Progress`.

@@ -75,7 +75,8 @@ def settle(
         mode: "auto" compresses from some hundreds of eigenvalues on, if to less than half;
             "on" always, "off" never. All eigenvalues are kept where nodes do not save any.
         tolerance: relative, of the generalisation error at every time.
-        integrate: from a state to its run and the generalisation error at the times of the run.
+        integrate: a function from a state to its run and the generalisation error at the times
+            of the run.
 
     Returns:
         the state that was integrated, its run, and what was compressed, None for nothing.

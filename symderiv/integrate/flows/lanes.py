@@ -36,8 +36,8 @@ class LaneTask:
     """The task of integrating n runs of one module.
 
     Args:
-        right_hand_side: of a lane module, compiled for the sizes; of an ordinary one where one run
-            is made at a time.
+        right_hand_side: the right-hand side of a lane module, compiled for the sizes; of an
+            ordinary one where one run is made at a time.
         starts: states at alpha = 0, shape (n, S).
         constants: in the layout of the module, shape (n, P).
         tolerances: relative, absolute, of the cone test; shape (n, 3).
@@ -66,7 +66,7 @@ class LaneResults:
         errors: the generalisation error, shape (n, A); not a number beyond ``reached``.
         codes: as those of the scalar stepper, shape (n,).
         alpha_end, error_sum, steps, rejected, evaluations: shape (n,).
-        seconds: of all threads together.
+        seconds: the sum of the seconds of all threads.
     """
 
     states: np.ndarray

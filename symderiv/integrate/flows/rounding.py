@@ -41,8 +41,8 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     Args:
         flow: as it was integrated.
         result: the run; what it kept to the last bit is kept.
-        size: of the changes, relative to the largest vectors and weights along the run.
-        seed: of the random numbers.
+        size: the size of the changes, relative to the largest vectors and weights along the run.
+        seed: the seed of the random numbers.
     """
     state = flow.state
     K, M, L = state.K, state.M, state.L

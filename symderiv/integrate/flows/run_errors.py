@@ -143,8 +143,8 @@ def repeated(
     Args:
         problem: what is integrated.
         best: with the run of ``tolerance``.
-        tolerance: of its steps.
-        max_steps: of a run.
+        tolerance: the tolerance of its steps.
+        max_steps: the largest number of steps of a run.
         progress: as everywhere.
         runs: all that were made; more are added.
     """

@@ -198,8 +198,8 @@ def _varied(
     """Return the right-hand side of a flow with directions behind its state.
 
     Args:
-        rhs, tangent: of the flow, and of its rates along a direction.
-        count: of the directions.
+        rhs, tangent: the right-hand sides of the flow, and of its rates along a direction.
+        count: the number of the directions.
         moving: how many numbers behind the parameters belong to each direction.
     """
 

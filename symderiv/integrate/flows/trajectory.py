@@ -52,12 +52,14 @@ class Trajectory(Curves):
         T: teacher covariance, shape (M, M).
         teacher_weights: shape (M,).
         generalization_error: shape (P,); absolute error of the order of 1e-16 beside that of Q, R.
-        student_overlap, cross_overlap: per eigenvalue, shapes (P, L, K, K), (P, L, K, M).
+        student_overlap, cross_overlap: the overlaps per eigenvalue, shapes
+            (P, L, K, K), (P, L, K, M).
         initial, final: the states at alpha = 0 and at ``alpha_end``.
         alpha_end: the time of the last accepted step.
         cause: "done", "not-a-number", "step-underflow", "cone-left", "step-limit", "interrupted".
         message: one line that says how the run ended.
-        steps, rejected, rhs_evaluations: of all integrations made, the error check included.
+        steps, rejected, rhs_evaluations: sums over all integrations that were made, with the check
+            of the error.
         tolerance_reached: largest error of Q, R, v over the times of the result, relative to
             max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
         tolerance_kept: not measured to be above the tolerance asked for.

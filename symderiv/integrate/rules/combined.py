@@ -93,7 +93,7 @@ def mixed(rhs: RightHandSide, mixing: Mixing) -> RightHandSide:
     """Return a right-hand side of tasks mixed at random, each with its own head and teachers.
 
     Args:
-        rhs: of one task.
+        rhs: the right-hand side of one task.
         mixing: how its vectors are packed.
     """
     others, tasks = mixing.others, mixing.tasks

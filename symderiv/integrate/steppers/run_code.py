@@ -31,8 +31,8 @@ class RunCode:
     """Functions that a run of plain descent calls.
 
     Attributes:
-        right_hand_side: on flat vectors, for K students and M teachers.
-        generalization_error: of Q, R, T, v and the teacher's weights.
+        right_hand_side: the right-hand side on flat vectors, for K students and M teachers.
+        generalization_error: the generalisation error of Q, R, T, v and the teacher's weights.
     """
 
     right_hand_side: Callable[..., None]

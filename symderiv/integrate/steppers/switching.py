@@ -47,7 +47,7 @@ def due(walk: Any, end: float) -> bool:
 
     Args:
         walk: see :func:`stays`.
-        end: of the run.
+        end: the end of the run.
     """
     taken = int(walk["accepted"] + walk["rejected"])
     walk["decide"] = taken + _EXPLICIT
@@ -65,7 +65,7 @@ def limited(
     Args:
         walk: see :func:`stays`.
         y, slope: where the run is.
-        rhs: of time, state and the slope to fill.
+        rhs: the right-hand side, a function of time, state and the slope to fill.
     """
     direction, changed, rate = slope, np.empty_like(y), 0.0
     with np.errstate(all="ignore"):

@@ -25,9 +25,9 @@ class Equivalent:
 
     Attributes:
         combination: in J, V.
-        change: of it by one example of gradient g (the learning rate included).
-        factor: of the learning rates.
-        noise: of σ_J, the noise of an update, whose squares add up.
+        change: its change by one example of gradient g (the learning rate included).
+        factor: the factor of the learning rates.
+        noise: the factor of σ_J, the noise of an update, whose squares add up.
         distance: between overlaps of J and of the combination; its order in N is below 0.
     """
 

@@ -51,8 +51,8 @@ def strips_for(
 
     Args:
         function: what is averaged.
-        widest, reach: of the strips.
-        deviation: of the function's field.
+        widest, reach: the largest width of strips, and how far they reach.
+        deviation: the deviation of the function's field.
         accuracy: natural logarithm of that of the rule.
     """
     return strips(

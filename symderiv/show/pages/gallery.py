@@ -90,7 +90,7 @@ def gallery_page(
     """Return one HTML page, figures inside.
 
     Args:
-        title, subtitle: of the page.
+        title, subtitle: the title and subtitle of the page.
         entries: the figures in order.
         missing: names of what cannot be made, and why.
     """

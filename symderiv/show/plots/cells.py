@@ -20,7 +20,7 @@ def draw_cells(axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, **o
         x, y: places of the columns and rows, shapes (n,) and (m,); of equal places the first
             counts.
         values: shape (m, n).
-        options: of Matplotlib's ``pcolormesh``.
+        options: the options of Matplotlib's ``pcolormesh``.
     """
     across, columns = np.unique(x, return_index=True)
     up, rows = np.unique(y, return_index=True)

@@ -20,7 +20,7 @@ def control_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Return axes with the control over α; new ones have the error in axes above.
 
     Args:
-        record: of an optimal control.
+        record: the record of an optimal control.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)

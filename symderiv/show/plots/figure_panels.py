@@ -31,7 +31,7 @@ class Line:
     Attributes:
         x, y: points, shape (n,).
         label: for the legend; empty leaves it out.
-        style: of matplotlib, e.g. "-", "--", "o".
+        style: the style of matplotlib, e.g. "-", "--", "o".
         colour: number of the colour; None takes the next one.
     """
 
@@ -49,7 +49,7 @@ class Panel:
     Attributes:
         lines: drawn in order.
         title, xlabel, ylabel: texts, mathematics between dollar signs.
-        xscale, yscale: of the axes.
+        xscale, yscale: the scales of the axes.
         levels: heights of dashed horizontal lines with the number of their colour.
         times: places of dotted vertical lines with the number of their colour.
         window: an interval of x to shade.

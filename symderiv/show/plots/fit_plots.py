@@ -18,7 +18,7 @@ def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = 
     """Return axes with data and fits over α.
 
     Args:
-        curves: by name, each with alpha, data, fit and, where known, standard_error.
+        curves: the curves by name, each with alpha, data, fit and, where known, standard_error.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)

@@ -42,7 +42,7 @@ def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
     """Return axes with the distribution function of times.
 
     Args:
-        name: of what happens.
+        name: the name of the event.
         times: ascending, of equal weights; infinite ones are never.
         ax: where to draw; new axes when None.
     """

@@ -25,9 +25,9 @@ class Features(Shown):
     Attributes:
         final_error: the last error that was reached.
         exists: whether the slowest stretch is flat enough to be called a plateau.
-        begins, ends, length, height: of the plateau: from 10 % above its height to half of it, in
-            α; ``ends`` is infinite, and ``length`` a lower bound, if it lasts to the last time;
-            without a plateau ``length`` is 0.
+        begins, ends, length, height: numbers of the plateau, from 10 % above its height to half of
+            it, in α; ``ends`` is infinite, and ``length`` a lower bound, if it lasts to the last
+            time; without a plateau ``length`` is 0.
         slowest: the smallest local exponent after the first transient.
         rate, exponent: −Δ ln ε_g / Δα and −Δ ln ε_g / Δ ln α over the last fifth of the time.
         alpha, local_exponent: times with an error above 0 and −d ln ε_g / d ln α there, both of
@@ -80,7 +80,7 @@ class Quantity:
 
     Args:
         name: as it is asked for.
-        words: on axes.
+        words: the words on axes.
         feature: what it is called among the features of one run.
         logarithmic: over decades.
     """

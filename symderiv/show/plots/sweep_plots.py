@@ -418,7 +418,7 @@ class Sheet:
     Args:
         figure: that of the axes.
         axes: one for each panel.
-        places: of the panels among the other keys.
+        places: the places of the panels among the other keys.
         data: the runs.
         own: whether the figure was made for them.
     """

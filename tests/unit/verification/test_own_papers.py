@@ -227,7 +227,7 @@ def test_a_ledger_that_lacks_what_is_said_of_accusations_is_told_apart(tmp_path:
             'accusation.noted = "same as another"\naccusation.meant',
             "no accusation that counts is 'another'",
         ),
-        ("corrected_formula", "note", "accusation goes with a correction"),
+        ("corrected_formula", "note", "accusation is allowed only with a correction"),
     ],
 )
 def test_code_is_described_in_full(old: str, new: str, said: str) -> None:

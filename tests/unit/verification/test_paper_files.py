@@ -106,7 +106,7 @@ def test_a_later_file_uses_what_an_earlier_one_defined() -> None:
         ('[let]\nONE = "1', '[let]\n"2" = "1', "an abbreviation is called"),
         ("length(k)**2", "length(k, i)**2", "takes 1 argument"),
         ('i = "1..K"', 'i = "1 to K"', "a range is written"),
-        ('number = "2"', 'number = "1"', "equation 1: it was given before"),
+        ('number = "2"', 'number = "1"', "equation 1: it is given twice"),
         ('number = "2"', 'number = "2"\ncolour = "1"', "unknown key 'colour'"),
         ("latex = 'Q", "latex = 7 #'Q", "latex must be"),
         ("definition = true", 'statement = "K == K"', "a statement needs points or"),
