@@ -60,7 +60,7 @@ INNER = {
     "experiment": {"steps": 0, "studies": 1},
     "system": {"means": 0, "": 1},
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},
-    "analysis": {"": 0, "fixed_points": 1, "linear": 2, "plateau": 2, "late": 2},
+    "analysis": {"": 0, "fixed_points": 1, "plateau": 2, "late": 2, "linear": 3},
     "show": {"plots": 0, "pages": 1},
     "api": {"arguments": 0, "questions": 1, "results": 2, "": 3},
     "symderiv_ledger": {"claims": 0, "formulas": 1, "rules": 2, "papers": 3},

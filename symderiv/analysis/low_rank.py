@@ -134,23 +134,23 @@ def low_rank_spectrum(
     # The slopes are summed with the first of the moments.
     vectors = np.zeros((max(len(numerator), 1), classes, size))
     vectors[: len(numerator)] = np.take_along_axis(numerator, order[None], axis=2)
-    found = np.empty((3 + len(vectors), classes * size))
+    rows = np.empty((3 + len(vectors), classes * size))
     given = (np.array(each, dtype=np.float64) for each in (pole, square))
-    _all_roots(*given, matrices, bound, vectors, np.empty((classes, size)), found)
-    origin, offset, slope = found[:3]
-    return LowRankSpectrum(origin + offset, origin, offset, slope, found[3 : 3 + len(numerator)])
+    _all_roots(*given, matrices, bound, vectors, np.empty((classes, size)), rows)
+    origin, offset, slope = rows[:3]
+    return LowRankSpectrum(origin + offset, origin, offset, slope, rows[3 : 3 + len(numerator)])
 
 
 def exponential_sum(times: Floats, rate: Floats, amplitude: Floats) -> Floats:
     """Σ_j amplitude_j exp(-rate_j t), shape of ``times``, in blocks that fit into memory."""
-    found = np.empty(times.size)
+    sums = np.empty(times.size)
     block = max(1, 1_000_000 // max(rate.size, 1))
     for start in range(0, times.size, block):
         part = slice(start, start + block)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             terms = amplitude * np.exp(-np.multiply.outer(times.ravel()[part], rate))
-        found[part] = np.sum(terms, axis=1)
-    return found.reshape(times.shape)
+        sums[part] = np.sum(terms, axis=1)
+    return sums.reshape(times.shape)
 
 
 def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -178,14 +178,14 @@ def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[
     squares = np.abs([float(a) for a in strengths])
     sign = -1.0 if positive else 1.0
     starts = low_rank_spectrum(doubles[None], squares[None], [[sign]], np.empty((0, 1, len(poles))))
-    found = []
+    roots = []
     for j, (origin, offset) in enumerate(zip(starts.origin, starts.offset, strict=True)):
         near = int(np.searchsorted(doubles, origin))
         nearest = poles[near] if near < len(poles) and doubles[near] == origin else None
         # The root is below its pole, or above it.
         equation = _Equation(poles, strengths, nearest, near)
-        found.append(equation.root(offset, j if positive else j + 1))
-    return found
+        roots.append(equation.root(offset, j if positive else j + 1))
+    return roots
 
 
 class _Equation:

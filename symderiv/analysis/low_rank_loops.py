@@ -296,21 +296,21 @@ def _root(problem: SecularProblem, at: Interval) -> tuple[float, float, Sums]:
         origin, lower, upper, offset = _inner_bracket(problem, at)
     zero = origin != at.left and origin != at.right
     left, right = at.left - origin, at.right - origin
-    found = _secular(problem, at, zero, offset)
+    sums = _secular(problem, at, zero, offset)
     for turn in range(_MOST_ITERATIONS):
-        if found.value > 0.0:
+        if sums.value > 0.0:
             upper = offset
         else:
             lower = offset
-        step = _step(found, left - offset, right - offset)
-        if abs(found.value) <= _NOISE * found.noise or abs(step) <= _EPSILON * abs(offset):
+        step = _step(sums, left - offset, right - offset)
+        if abs(sums.value) <= _NOISE * sums.noise or abs(step) <= _EPSILON * abs(offset):
             # One more step, unguarded: the bracket's ends are as uncertain as the value by now.
             offset += step
             break
         crept = turn > _PATIENCE and turn % 2 == 1
         offset = _between(lower, upper, math.inf if crept else step, offset)
-        found = _secular(problem, at, zero, offset)
-    return origin, offset, found
+        sums = _secular(problem, at, zero, offset)
+    return origin, offset, sums
 
 
 @compiled()

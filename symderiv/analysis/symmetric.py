@@ -14,7 +14,7 @@ sum of a row without its diagonal entry. All output weights are equal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -220,6 +220,49 @@ class ReducedEquations:
     spectral: Mapping[str, sp.Expr]
     moments: Mapping[str, sp.Expr]
 
+    def mode_rates(self, places: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
+        """Return the rates of one eigenspace without weight decay, by letter.
+
+        Args:
+            places: What stands for Q[k], C[k], R[k], S[k], T[k], D[k] and the eigenvalue, by name.
+        """
+        return {
+            letter: rate.xreplace({s.kappa: sp.Integer(0)}).replace(
+                lambda e: isinstance(e, sp.Indexed), lambda e: places[str(e.base.label)]
+            )
+            for letter, rate in self.spectral.items()
+        }
+
+
+def linearised(
+    rates: Sequence[sp.Expr],
+    at_modes: Mapping[sp.Symbol, sp.Expr],
+    values: Mapping[sp.Symbol, sp.Expr],
+    slopes: Mapping[sp.Symbol, Sequence[sp.Expr]],
+) -> tuple[sp.Matrix, sp.Matrix]:
+    """Return what rates of an eigenspace change by with its own deviation, and with that of all.
+
+    Args:
+        rates: In the overlaps of the eigenspace and the gradients (or noise), n of them.
+        at_modes: Overlaps of the eigenspace at the fixed point, n of them.
+        values: Gradients there; those that are left out stay symbols.
+        slopes: Their derivatives there by the n order parameters.
+    """
+    local = [[sp.diff(rate, own).xreplace(values) for own in at_modes] for rate in rates]
+    forced = [
+        [
+            sp.Add(
+                *(
+                    sp.expand(sp.diff(rate, name)).xreplace(at_modes) * changes[column]
+                    for name, changes in slopes.items()
+                )
+            )
+            for column in range(len(at_modes))
+        ]
+        for rate in rates
+    ]
+    return sp.Matrix(local), sp.Matrix(forced)
+
 
 def reduced_equations(
     equations: LearningEquations, *, paired: bool, noise: bool = True
@@ -255,14 +298,14 @@ def reduced_equations(
         }
 
     def rates(student: sp.Expr, cross_rate: sp.Expr) -> dict[str, sp.Expr]:
-        found = {
+        by_letter = {
             "Q": state.collapsed(student, same),
             "C": state.collapsed(student, other),
             "R": state.collapsed(cross_rate, own),
         }
         if paired:
-            found["S"] = state.collapsed(cross_rate, cross)
-        return found
+            by_letter["S"] = state.collapsed(cross_rate, cross)
+        return by_letter
 
     return ReducedEquations(
         paired=paired,

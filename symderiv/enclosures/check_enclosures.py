@@ -113,12 +113,14 @@ class Series:
         """Return coefficients 0 to n - 1 of dz/dx."""
         if name == "exp":
             return z
-        found = self.helpers[place]
+        coefficients = self.helpers[place]
         if name == "log":
-            for m in range(len(found), n):
+            for m in range(len(coefficients), n):
                 one = arb(1) if m == 0 else arb(0)
-                found.append((one - sum((found[k] * x[m - k] for k in range(m)), arb(0))) / x[0])
-            return found
+                coefficients.append(
+                    (one - sum((coefficients[k] * x[m - k] for k in range(m)), arb(0))) / x[0]
+                )
+            return coefficients
         square, root, inverse = self.series[place]
         for m in range(len(inverse), n):
             square.append(product(x, x, m))
@@ -253,8 +255,8 @@ def check_step(
     inverse = end.axes.inv()
     moved = (inverse * (flow * begin.axes)) * arb_mat(size, 1, begin.box)
     error = inverse * arb_mat(size, 1, [x - c for x, c in zip(reached, end.centre)])
-    found = [x + y for x, y in zip(moved.entries(), error.entries())]
-    if not all(x.contains(y) for x, y in zip(end.box, found)):
+    enclosure = [x + y for x, y in zip(moved.entries(), error.entries())]
+    if not all(x.contains(y) for x, y in zip(end.box, enclosure)):
         raise NotProvedError("its end is not in the next set")
 
 

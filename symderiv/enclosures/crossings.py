@@ -14,7 +14,7 @@ from flint import arb, arb_mat
 
 from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
 from symderiv.enclosures.proved_step import ProvedStep, StateSet, gradients
-from symderiv.enclosures.tape import Tape
+from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["Crossing", "first_crossing"]
@@ -37,7 +37,7 @@ class Crossing:
     end: arb | None = None
 
 
-def first_crossing(run: EnclosedRun, rates: Tape, gap: Tape) -> Crossing:
+def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Crossing:
     """Return the first time at which a gap becomes positive.
 
     Args:
@@ -46,28 +46,30 @@ def first_crossing(run: EnclosedRun, rates: Tape, gap: Tape) -> Crossing:
         gap: A function of the state.
     """
     with working_bits(run.bits):
-        found = _Gap(rates, gap)
-        if found.at_start(run.steps[0].begin) > 0:
+        function = _Gap(rates, gap)
+        if function.at_start(run.steps[0].begin) > 0:
             return Crossing("proved", arb(0), arb(0))
         for begin, step in zip(run.begins, run.steps, strict=True):
-            if found.over(step.rough) < 0:
+            if function.over(step.rough) < 0:
                 continue
             for halvings in range(_HALVINGS):
-                verdict, place = found.searched(step, 2**halvings)
+                verdict, place = function.searched(step, 2**halvings)
                 if verdict != "undecided":
                     break
             if verdict == "undecided":
                 return Crossing("undecided")
             if verdict == "proved":
                 assert place is not None
-                return Crossing("proved", *(begin + each for each in found.narrowed(step, *place)))
+                return Crossing(
+                    "proved", *(begin + each for each in function.narrowed(step, *place))
+                )
         return Crossing("never")
 
 
 class _Gap:
     """A function of the state, with its rate of change in time."""
 
-    def __init__(self, rates: Tape, gap: Tape) -> None:
+    def __init__(self, rates: Operations, gap: Operations) -> None:
         self._rates, self._gap = _function(rates), _function(gap)
 
     def at_start(self, region: StateSet) -> arb:
@@ -127,7 +129,7 @@ class _Gap:
         return far
 
 
-def _function(tape: Tape) -> Callable[[Sequence[arb]], list[arb]]:
-    constants, values = tape.compiled()
+def _function(operations: Operations) -> Callable[[Sequence[arb]], list[arb]]:
+    constants, values = operations.compiled()
     given = constants()
     return lambda state: values(state, given)

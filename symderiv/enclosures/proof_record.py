@@ -15,7 +15,7 @@ from flint import arb
 
 from symderiv.enclosures.proved_run import EnclosedRun
 from symderiv.enclosures.proved_step import StateSet
-from symderiv.enclosures.tape import Tape
+from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["VERSION", "record_of"]
@@ -24,7 +24,7 @@ VERSION = 1
 
 
 def record_of(
-    run: EnclosedRun, rates: Tape, start: Sequence[Fraction], names: Sequence[str]
+    run: EnclosedRun, rates: Operations, start: Sequence[Fraction], names: Sequence[str]
 ) -> dict[str, Any]:
     """Return a proved run as a JSON object.
 

@@ -23,8 +23,8 @@ from symderiv.enclosures.proved_step import (
     short,
     stepped,
 )
-from symderiv.enclosures.tape import Tape
 from symderiv.foundation.errors import ToleranceError
+from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["EnclosedRun", "amplification", "enclosed", "exactly", "gradient_form"]
@@ -88,7 +88,7 @@ def amplification(slopes: Sequence[np.ndarray], times: np.ndarray) -> float:
 
 
 def enclosed(
-    tape: Tape,
+    operations: Operations,
     start: Sequence[Fraction],
     times: Sequence[float],
     radius: float,
@@ -98,7 +98,7 @@ def enclosed(
     """Return a proved run.
 
     Args:
-        tape: The tape of the rates.
+        operations: The list of operations of the rates.
         start: Exact numbers.
         times: Ascending, from 0 on, at which steps end; exactly these doubles.
         radius: The radius of the balls of all coordinates at all times, at most.
@@ -114,23 +114,23 @@ def enclosed(
     for _ in range(_ROUNDS):
         bits = max(_LEAST_BITS, math.ceil(-math.log2(tolerance)) + _SPARE_BITS)
         with working_bits(bits):
-            found = _followed(tape, start, times, tolerance, bits, progress)
-            reached = max(float(found.region(n).radius) for n in range(len(times)))
+            run = _followed(operations, start, times, tolerance, bits, progress)
+            reached = max(float(run.region(n).radius) for n in range(len(times)))
         if reached <= radius:
-            return found
+            return run
         tolerance *= min(0.1, 0.1 * radius / reached)
     raise ToleranceError(f"radii stay at {reached:.1e}, above {radius:.1e}")
 
 
 def _followed(
-    tape: Tape,
+    operations: Operations,
     start: Sequence[Fraction],
     times: Sequence[float],
     tolerance: float,
     bits: int,
     progress: Progress | None,
 ) -> EnclosedRun:
-    constants, rates = tape.compiled()
+    constants, rates = operations.compiled()
     given = constants()
     field = VectorField(lambda state: rates(state, given), len(start))
     region, now = StateSet.around([exactly(each) for each in start]), arb(0)

@@ -56,8 +56,8 @@ class VectorField:
             order = len(columns)
             ctx.cap = order
             series = [arb_series([c[n] for c in columns], order) for n in range(self.size)]
-            found = self.rates(series)
-            columns.append([_coefficient(each, order - 1) / order for each in found])
+            rates = self.rates(series)
+            columns.append([_coefficient(each, order - 1) / order for each in rates])
         return columns
 
     def slopes(self, box: Sequence[arb]) -> arb_mat:
@@ -156,10 +156,10 @@ def short(time: arb) -> arb:
     Raises:
         ToleranceError: It would be zero.
     """
-    found: arb = (time.lower() * 2**_BITS_OF_TIMES).floor().lower() / 2**_BITS_OF_TIMES
-    if not found > 0:
+    shortened: arb = (time.lower() * 2**_BITS_OF_TIMES).floor().lower() / 2**_BITS_OF_TIMES
+    if not shortened > 0:
         raise ToleranceError("steps became too short to be proved")
-    return found
+    return shortened
 
 
 def stepped(field: VectorField, begin: StateSet, longest: arb, tolerance: arb) -> ProvedStep:
@@ -291,10 +291,10 @@ def _exponential(slopes: arb_mat, time: arb) -> arb_mat:
 
 def _summed(columns: Columns, last: Sequence[arb], time: arb) -> list[arb]:
     """Return the Taylor series with its remainder."""
-    found = list(last)
+    total = list(last)
     for column in reversed(columns):
-        found = [c + time * x for c, x in zip(column, found, strict=True)]
-    return found
+        total = [c + time * x for c, x in zip(column, total, strict=True)]
+    return total
 
 
 def _applied(matrix: arb_mat, box: Sequence[arb]) -> list[arb]:
@@ -303,10 +303,10 @@ def _applied(matrix: arb_mat, box: Sequence[arb]) -> list[arb]:
 
 
 def _largest(values: Sequence[arb]) -> arb:
-    found = values[0]
+    largest = values[0]
     for each in values[1:]:
-        found = found.max(each)
-    return found.upper()
+        largest = largest.max(each)
+    return largest.upper()
 
 
 def _meet(one: arb, other: arb) -> arb:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.enclosures.tape import Tape, traced
+from symderiv.enclosures.traced_module import continued, traced
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
+from symderiv.precision.balls.operations import Operations
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -74,22 +75,22 @@ class TracedFlow:
         """Names of the moving order parameters, as ``student_overlap[1,1,2]``; the number of the
         eigenvalue comes first.
         """
-        found = []
+        names = []
         for name, place in self._moving:
             shape = self._shapes[name]
             index = np.unravel_index(place, shape) if shape else ()
             if self.flow.layout["state"][name][-1:] == ("L",):
                 index = (index[-1], *index[:-1])
-            found.append(f"{name}[{','.join(str(int(n) + 1) for n in index)}]")
-        return found
+            names.append(f"{name}[{','.join(str(int(n) + 1) for n in index)}]")
+        return names
 
     @cached_property
-    def rates(self) -> Tape:
+    def rates(self) -> Operations:
         """The rates of what moves."""
-        return self._tape[1]
+        return self._operations[1]
 
     @cached_property
-    def observables(self) -> tuple[Tape, list[str]]:
+    def observables(self) -> tuple[Operations, list[str]]:
         """Q, R, v where it moves and the generalisation error, and their names: ``Q[1,1]``, …"""
         procedure = self._procedure(self.program.observables)
         K, M = self.flow.state.K, self.flow.state.M
@@ -97,17 +98,17 @@ class TracedFlow:
             [[Fraction(0)] * K for _ in range(K)],
             [[Fraction(0)] * M for _ in range(K)],
         ]
-        given = [self._stated(self._tape[0], each.name) for each in procedure.inputs]
-        tape = traced(self.module, procedure.name, given, outputs)
+        given = [self._stated(self._operations[0], each.name) for each in procedure.inputs]
+        operations = traced(self.module, procedure.name, given, outputs)
         names = [f"Q[{i + 1},{j + 1}]" for i in range(K) for j in range(K)]
         names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
         weights = [(n, place) for n, (name, place) in enumerate(self._moving) if name == "v"]
         if len(weights) == K:
-            tape.outputs[-1:-1] = [tape.place(("state", n)) for n, _ in weights]
+            operations.outputs[-1:-1] = [operations.place(("state", n)) for n, _ in weights]
             names += [f"v[{place + 1}]" for _, place in weights]
-        return tape, [*names, "generalization_error"]
+        return operations, [*names, "generalization_error"]
 
-    def gap(self, expression: sp.Expr) -> Tape:
+    def gap(self, expression: sp.Expr) -> Operations:
         """Return an expression in the observables as one more list of operations.
 
         Args:
@@ -116,8 +117,8 @@ class TracedFlow:
         Raises:
             NotYetError: It has a function that does not enclose.
         """
-        tape, names = self.observables
-        return tape.continued(expression, names)
+        operations, names = self.observables
+        return continued(operations, expression, names)
 
     def values(self, row: np.ndarray) -> list[float]:
         """Return what moves of a packed state in doubles."""
@@ -126,10 +127,10 @@ class TracedFlow:
 
     @property
     def _moving(self) -> list[tuple[str, int]]:
-        return self._tape[0]
+        return self._operations[0]
 
     @cached_property
-    def _tape(self) -> tuple[list[tuple[str, int]], Tape]:
+    def _operations(self) -> tuple[list[tuple[str, int]], Operations]:
         """Find what moves: entries whose rate is not zero whatever the state is."""
         fields = self.program.state.fields if self.program.state else ()
         moving = [
@@ -138,26 +139,26 @@ class TracedFlow:
             for place in np.unique(self._mirrored(field.name))
         ]
         while True:
-            tape = self._traced(moving)
+            operations = self._traced(moving)
             still = {
                 each
-                for each, output in zip(moving, tape.outputs, strict=True)
-                if tape.entries[output] == ("number", Fraction(0))
+                for each, output in zip(moving, operations.outputs, strict=True)
+                if operations.entries[output] == ("number", Fraction(0))
             }
             if not still:
-                return moving, tape
+                return moving, operations
             moving = [each for each in moving if each not in still]
 
-    def _traced(self, moving: list[tuple[str, int]]) -> Tape:
+    def _traced(self, moving: list[tuple[str, int]]) -> Operations:
         procedure = self._procedure(self.program.right_hand_side)
         given = [self._stated(moving, each.name) for each in procedure.inputs]
         state = [field.name for field in self.program.state.fields]  # type: ignore[union-attr]
         zeros = [_nested(np.full(self._shapes[name], Fraction(0), object)) for name in state]
-        tape = traced(self.module, procedure.name, given, zeros)
+        operations = traced(self.module, procedure.name, given, zeros)
         begins = np.cumsum([0, *(int(np.prod(self._shapes[name])) for name in state)])
         starts = dict(zip(state, begins, strict=False))
-        tape.outputs = [tape.outputs[starts[name] + place] for name, place in moving]
-        return tape.live()
+        operations.outputs = [operations.outputs[starts[name] + place] for name, place in moving]
+        return operations.live()
 
     def _stated(self, moving: Sequence[tuple[str, int]], name: str) -> Any:
         """Return a field as nested lists, of what moves its place in the state."""
@@ -173,14 +174,14 @@ class TracedFlow:
 
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
-        found = {}
+        numbers = {}
         for vector, values in (("state", self.flow.begin), ("parameters", self.flow.parameters)):
             for name, view in self._packing(vector).views(values).items():
                 exact = np.empty(view.shape, object)
                 for index in np.ndindex(view.shape):
                     exact[index] = self.exact.get(name, Fraction(repr(float(view[index]))))
-                found[name] = exact
-        return found
+                numbers[name] = exact
+        return numbers
 
     def _mirrored(self, name: str) -> np.ndarray:
         """Return of each entry of a field the entry that is the same number."""
@@ -198,9 +199,9 @@ class TracedFlow:
         return Packing.of(self.flow.layout, vector, K=state.K, M=state.M, L=state.L)
 
     def _procedure(self, name: str) -> Procedure:
-        found = self.program.procedure(name)
-        assert found is not None
-        return found
+        procedure = self.program.procedure(name)
+        assert procedure is not None
+        return procedure
 
 
 def _nested(values: np.ndarray) -> Any:

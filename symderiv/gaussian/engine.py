@@ -118,11 +118,11 @@ def expectation(
     entries, means = validated(covariance, mean, len(fields))
     _check_names(fields, entries, means)
     used, terms = restricted(TermReader(fields).read(integrand), fields)
-    kept = [fields[i] for i in used]
+    used_fields = [fields[i] for i in used]
     block = [[entries[i][j] for j in used] for i in used]
 
     def run(opaque_roots: bool) -> DerivedExpectation:
-        problem = prepare(terms, kept, block, [means[i] for i in used], opaque_roots)
+        problem = prepare(terms, used_fields, block, [means[i] for i in used], opaque_roots)
         check_tilts(problem)
         shifted = bool(integrand.free_symbols - set(fields)) or any(m.free_symbols for m in means)
         return _Engine(problem, integrand, terms, folded, shifted).run()
@@ -290,10 +290,10 @@ def _primitive_factors(value: sp.Expr) -> list[sp.Expr]:
     """Return factors with the numbers taken out of sums, so that a sum meets its root in a
     density.
     """
-    found: list[sp.Expr] = []
+    primitive: list[sp.Expr] = []
     for factor in sp.Mul.make_args(value):
-        found += factor.primitive() if factor.is_Add else [factor]
-    return found
+        primitive += factor.primitive() if factor.is_Add else [factor]
+    return primitive
 
 
 def _imaginary(power: int) -> Weight:

@@ -257,8 +257,8 @@ def _solved(product: Any, size: int) -> list[Any]:
     last = product.ncols() - 1
     left = arb_mat([[product[a, b].mid() for b in range(size)] for a in range(size)])
     right = arb_mat([[product[a, last].mid()] for a in range(size)])
-    found = left.solve(right, algorithm="approx")
-    return [found[k, 0].mid() for k in range(size)]
+    solution = left.solve(right, algorithm="approx")
+    return [solution[k, 0].mid() for k in range(size)]
 
 
 # The proof: Taylor polynomials with remainders in balls on [0, end], monotone bounds beyond.
@@ -278,8 +278,8 @@ def _proved(
     error = slope = arb(0)
     for cell in range(cells):
         middle = width * (2 * cell + 1) / 2
-        found = _cell(height, rate, terms, middle.mid(), (width / 2).upper() * arb("1.0000001"))
-        error, slope = error.max(found[0]), slope.max(found[1])
+        bounds = _cell(height, rate, terms, middle.mid(), (width / 2).upper() * arb("1.0000001"))
+        error, slope = error.max(bounds[0]), slope.max(bounds[1])
     end = width * cells
     # Beyond the cells all terms are within the following of their limits, and both odd functions
     # are treated at positive x only.

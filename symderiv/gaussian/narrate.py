@@ -133,7 +133,7 @@ class Narrator:
         forms: FormUses,
     ) -> tuple[Step, ...]:
         """Return all steps from the question to the closed form."""
-        found = [
+        steps = [
             Step(
                 "definition",
                 "The expectation of a product of functions of Gaussian fields, "
@@ -142,13 +142,13 @@ class Narrator:
                 self.statement,
             )
         ]
-        found += self._reading()
-        found += self._variables()
-        found += [self._rule(name) for name in _ORDER if name in self._count]
-        found += [self._form(kind, forms[kind]) for kind in _FORMS if kind in forms]
-        found += self._definitions(list(definitions))
-        found.append(Step("result", "All terms added", self.statement, _short(value)))
-        return tuple(found)
+        steps += self._reading()
+        steps += self._variables()
+        steps += [self._rule(name) for name in _ORDER if name in self._count]
+        steps += [self._form(kind, forms[kind]) for kind in _FORMS if kind in forms]
+        steps += self._definitions(list(definitions))
+        steps.append(Step("result", "All terms added", self.statement, _short(value)))
+        return tuple(steps)
 
     @staticmethod
     def _times(count: int) -> str:
@@ -195,9 +195,9 @@ class Narrator:
                 for s in term.signs
                 if self.problem.variables[s].noise != 0 and s not in erf_variables
             ]
-        found = []
+        steps = []
         if erf_variables:
-            found.append(
+            steps.append(
                 Step(
                     "erf as a sign",
                     r"The error function is the mean sign of one more Gaussian,"
@@ -210,7 +210,7 @@ class Narrator:
                 )
             )
         if tilt_variables:
-            found.append(
+            steps.append(
                 Step(
                     "tilt",
                     r"A Gaussian factor is the density of the field plus noise at zero, so it acts"
@@ -224,7 +224,7 @@ class Narrator:
             )
         shifts = {t.shift for t in self.problem.terms}
         if any(b != 0 for s in shifts for b in (*s.real, *s.imaginary)):
-            found.append(
+            steps.append(
                 Step(
                     "exponential shift",
                     r"A factor $e^{b z}$ ($b$ may be imaginary) shifts the means by $C b$:"
@@ -234,7 +234,7 @@ class Narrator:
                     r"e^{b\cdot\mu + \frac{1}{2} b\cdot C b}\;\mathbb{E}\left[F(z + C b)\right]",
                 )
             )
-        return found
+        return steps
 
     def _definition_list(self, indices: Iterable[int]) -> str:
         parts = []

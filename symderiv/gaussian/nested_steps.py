@@ -26,21 +26,21 @@ def without_nesting(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
 
     Those that change at places that are not roots of polynomials stay as they are.
     """
-    found = {}
+    replaced = {}
     for outer in g.atoms(*ROUGH):
         if any(argument.has(*ROUGH) for argument in outer.args):
             try:
-                found[outer] = _steps(_pieces(outer, x), x)
+                replaced[outer] = _steps(_pieces(outer, x), x)
             except _NoPlacesError:
                 continue
-    return g.xreplace(found)
+    return g.xreplace(replaced)
 
 
 def _steps(pieces: Pieces, x: sp.Symbol) -> sp.Expr:
     places, parts = pieces
     total = parts[0]
-    for place, (before, behind) in zip(places, pairwise(parts), strict=True):
-        total += sp.expand(behind - before) * sp.Heaviside(x - place)
+    for place, (before, after) in zip(places, pairwise(parts), strict=True):
+        total += sp.expand(after - before) * sp.Heaviside(x - place)
     return total
 
 

@@ -77,9 +77,9 @@ class Moments:
             self.witness("parity", moment, [])
             return {}
         for rule in (self._merge, self._delta, self._stein):
-            found = rule(moment)
-            if found is not None:
-                return found
+            reduced = rule(moment)
+            if reduced is not None:
+                return reduced
         return {(given, signs): weights.ONE}
 
     # -- entries as weights ----------------------------------------------------------------
@@ -256,16 +256,20 @@ class Moments:
         self, given: Conditions, i: int, powers: Powers, signs: Signs, deltas: Deltas
     ) -> list[tuple[Weight, tuple[Powers, Signs, Deltas]]]:
         """Σ_j C_ij ∂_j of a product."""
-        found = []
+        branches = []
         for k, (j, p) in enumerate(powers):
             lowered = ((j, p - 1),) if p > 1 else ()
             after = (*powers[:k], *lowered, *powers[k + 1 :])
-            found.append((weights.scaled(self.covariance(given, i, j), p), (after, signs, deltas)))
+            branches.append(
+                (weights.scaled(self.covariance(given, i, j), p), (after, signs, deltas))
+            )
         for j in signs:
             rest = tuple(a for a in signs if a != j)
             raised = tuple(sorted([*deltas, (j, 0)]))
-            found.append((weights.scaled(self.covariance(given, i, j), 2), (powers, rest, raised)))
+            branches.append(
+                (weights.scaled(self.covariance(given, i, j), 2), (powers, rest, raised))
+            )
         for k, (j, order) in enumerate(deltas):
             raised = tuple(sorted([*deltas[:k], (j, order + 1), *deltas[k + 1 :]]))
-            found.append((self.covariance(given, i, j), (powers, signs, raised)))
-        return [item for item in found if item[0]]
+            branches.append((self.covariance(given, i, j), (powers, signs, raised)))
+        return [item for item in branches if item[0]]

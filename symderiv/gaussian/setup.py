@@ -100,7 +100,7 @@ def _squares(matrix: sp.Matrix, fields: Sequence[sp.Symbol]) -> list[tuple[sp.Ex
     """zᵀ A z as Σ a (l·z)², decaying ones first."""
     n = matrix.shape[0]
     rest = matrix.copy()
-    found: list[tuple[sp.Expr, Affine]] = []
+    squares: list[tuple[sp.Expr, Affine]] = []
     while not rest.is_zero_matrix:
         pivot = next((k for k in range(n) if rest[k, k] != 0), None)
         if pivot is None:
@@ -109,16 +109,16 @@ def _squares(matrix: sp.Matrix, fields: Sequence[sp.Symbol]) -> list[tuple[sp.Ex
             for sign in (1, -1):
                 row = [sp.S.Zero] * n
                 row[i], row[j] = sp.S.One, sp.Integer(sign)
-                found.append((sign * rest[i, j] / 2, Affine(tuple(row), sp.S.Zero)))
+                squares.append((sign * rest[i, j] / 2, Affine(tuple(row), sp.S.Zero)))
             rest[i, j] = rest[j, i] = 0
             continue
         head = rest[pivot, pivot]
         form = tuple(sp.cancel(rest[pivot, k] / head) for k in range(n))
-        found.append((head, Affine(form, sp.S.Zero)))
+        squares.append((head, Affine(form, sp.S.Zero)))
         rest = (rest - head * sp.Matrix(n, n, lambda i, j, f=form: f[i] * f[j])).applyfunc(
             sp.cancel
         )
-    return sorted(found, key=lambda item: sign_of(item[0]) == -1)
+    return sorted(squares, key=lambda item: sign_of(item[0]) == -1)
 
 
 class _Variables:

@@ -6,10 +6,7 @@ the teachers. With one eigenvalue, plain descent has its fixed points where
 .. math:: A R + B T + \kappa R/\eta = 0, \qquad A P + P A + 2 \kappa P/\eta = \eta\Gamma,
 
 because in dQ/dα the terms with B are those of the first equation. Vectors exist where P is
-positive semi-definite, which cuts the box. A part is left out if a rate cannot vanish in it, by its
-range or by its mean-value form, and is made smaller by preconditioned Gauss-Seidel steps; it holds
-exactly one fixed point where Krawczyk's operator maps it into its own interior. Everything is
-rounded outwards.
+positive semi-definite, which cuts the box that :mod:`symderiv.precision.balls.box_search` divides.
 """
 
 from __future__ import annotations
@@ -22,43 +19,19 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
-from symderiv.analysis.fixed_points.boxes import enclosed_ranges, enclosed_values
 from symderiv.analysis.fixed_points.proof import ExactFlow
-from symderiv.analysis.fixed_points.recorded import Recorder, Recording
 from symderiv.analysis.fixed_points.search import Found, measured, newton, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.foundation.errors import NotYetError
+from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.contexts import numbers
+from symderiv.precision.balls.operations import Operations, Recorder
 
-__all__ = ["BoxedEquations", "Census", "ProvedSpace", "census", "proved_spaces"]
+__all__ = ["BoxedEquations", "ProvedSpace", "census", "proved_spaces"]
 
 Floats = npt.NDArray[np.float64]
 
-_BATCH, _MOST_BOXES, _LARGEST_SPACE = 1024, 200_000, 4
-_ROUNDING, _DIGITS = 1e-12, 30
-_SMALLEST = 1e-5
-_RADII = tuple(0.25 * 0.7**k for k in range(32))
-
-
-@dataclass(frozen=True)
-class Census:
-    """The part of a completeness proof that covers one space of states.
-
-    Attributes:
-        boxes: How many parts were looked at.
-        points: Bounds of parts that hold exactly one fixed point each, shape (m, 2); it may be a
-            known one.
-        left: Bounds of parts of which nothing is proved, shape (p, m, 2).
-    """
-
-    boxes: int
-    points: list[Floats]
-    left: Floats
-
-    @property
-    def complete(self) -> bool:
-        """True if every part has no fixed point or exactly one."""
-        return not len(self.left)
+_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 200_000, 4, 30
 
 
 @dataclass(frozen=True)
@@ -72,7 +45,7 @@ class BoxedEquations:
     """
 
     states: SymmetricStates
-    recording: Recording
+    recording: Operations
     inverse: Floats
 
     @classmethod
@@ -102,13 +75,8 @@ class BoxedEquations:
             inverse = arb_mat(T).inv()
         except ZeroDivisionError:
             raise NotYetError("completeness needs teachers that are independent") from None
-        through = [
-            [_sum(inverse[m, n] * R[j][n] for n in range(M)) for m in range(M)] for j in range(K)
-        ]
-        Q = [
-            [_sum([P[i][j], *(R[i][m] * through[j][m] for m in range(M))]) for j in range(K)]
-            for i in range(K)
-        ]
+        through = [[_product(row, of_student) for row in inverse.tolist()] for of_student in R]
+        Q = [[P[i][j] + _product(R[i], through[j]) for j in range(K)] for i in range(K)]
         for i in range(K):
             for j in range(i):
                 Q[i][j] = Q[j][i]
@@ -122,13 +90,13 @@ class BoxedEquations:
         for n in np.unique(states.diagonal[states.diagonal >= 0]):
             np.maximum(low[:, n], 0.0, out=low[:, n])
         for k, i, j in states.pairs:
-            bound = np.sqrt(np.maximum(high[:, i] * high[:, j], 0.0)) * (1 + _ROUNDING)
+            bound = np.sqrt(np.maximum(high[:, i] * high[:, j], 0.0)) * (1 + ROUNDING)
             np.maximum(low[:, k], -bound, out=low[:, k])
             np.minimum(high[:, k], bound, out=high[:, k])
-            least = np.maximum(np.maximum(low[:, k], -high[:, k]), 0.0) ** 2 * (1 - _ROUNDING)
+            least = np.maximum(np.maximum(low[:, k], -high[:, k]), 0.0) ** 2 * (1 - ROUNDING)
             for one, two in ((i, j), (j, i)):
                 with np.errstate(all="ignore"):
-                    np.fmax(low[:, one], least / high[:, two] * (1 - _ROUNDING), out=low[:, one])
+                    np.fmax(low[:, one], least / high[:, two] * (1 - ROUNDING), out=low[:, one])
         first, others = states.largest_of_orbit()
         for n in others:
             np.minimum(high[:, n], high[:, first], out=high[:, n])
@@ -145,8 +113,8 @@ class BoxedEquations:
         possible = np.ones(len(low), dtype=bool)
         for i, row in enumerate(labels):
             own = low[:, self.states.diagonal[i]] if self.states.diagonal[i] >= 0 else 0.0
-            found = least * np.sum(squares[:, row[row >= 0]], axis=1) + own
-            possible &= found * (1 - _ROUNDING) <= largest
+            lower_bound = least * np.sum(squares[:, row[row >= 0]], axis=1) + own
+            possible &= lower_bound * (1 - ROUNDING) <= largest
         return possible
 
 
@@ -171,33 +139,21 @@ def _rates(
     rates, places = {}, states.entries
     for i in range(K):
         for n in range(M):
-            rates[int(places[1][i, n])] = _sum(
-                [
-                    *(A[i][p] * R[p][n] for p in range(K)),
-                    *(B[i][m] * T[m][n] for m in range(M)),
-                    R[i][n] * decay,
-                ]
-            )
+            along = _product(A[i], [row[n] for row in R]) + _product(B[i], [row[n] for row in T])
+            rates[int(places[1][i, n])] = along + R[i][n] * decay
         for j in range(i, K):
-            rates[int(places[0][i, j])] = _sum(
-                [
-                    *(A[i][p] * P[p][j] + A[j][p] * P[p][i] for p in range(K)),
-                    P[i][j] * (2 * decay),
-                    Gamma[i][j] * -eta,
-                ]
-            )
+            across = _product(A[i], [row[j] for row in P]) + _product(A[j], [row[i] for row in P])
+            rates[int(places[0][i, j])] = across + P[i][j] * (2 * decay) - Gamma[i][j] * eta
     return rates
+
+
+def _product(one: Sequence[Any], two: Sequence[Any]) -> Any:
+    """Return the inner product of two vectors."""
+    return sum((a * b for a, b in zip(one, two, strict=True)), arb(0))
 
 
 def _is_one(*fields: Sequence[Any]) -> bool:
     return all(abs(each - 1) < 1e-12 for field in fields for each in field)
-
-
-def _sum(terms: Any) -> Any:
-    found: Any = arb(0)
-    for each in terms:
-        found = found + each
-    return found
 
 
 def census(
@@ -211,133 +167,17 @@ def census(
         largest: Bounds the box.
         most: Parts after which the search ends.
     """
-    states, size = equations.states, equations.states.size
-    explained = [each for one in known if (each := _around(equations, one)) is not None]
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
-    in_R = np.unique(states.of_teachers[0])
-    bound = np.full(size, largest)
+    in_R = np.unique(equations.states.of_teachers[0])
+    bound = np.full(equations.states.size, largest)
     bound[in_R[in_R >= 0]] = reach
-    low, high = -bound[None], bound[None].copy()
-    points: list[Floats] = []
-    left: list[Floats] = []
-    boxes = 0
-    while len(low) and boxes < most:
-        taken, low = low[-_BATCH:], low[:-_BATCH]
-        other, high = high[-_BATCH:], high[:-_BATCH]
-        boxes += len(taken)
-        taken, other = taken.copy(), other.copy()
-        kept = equations.cut(taken, other, largest)
-        for inner, outer in explained:
-            kept &= ~np.all((taken >= inner) & (other <= outer), axis=1)
-        below, above, unique = _narrowed(equations.recording, taken[kept], other[kept])
-        explained += [(box[:, 0], box[:, 1]) for box in unique]
-        points += unique
-        small = np.max(above - below, axis=1) < _SMALLEST
-        for box in np.stack([below[small], above[small]], axis=2):
-            # fixed points at the edge of what is left are met from outside too
-            around = _around(equations, box.mean(axis=1))
-            if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
-                explained.append(around)
-                points.append(np.stack(around, axis=1))
-            else:
-                left.append(box)
-        below, above = _halved(below[~small], above[~small])
-        low, high = np.concatenate([low, below]), np.concatenate([high, above])
-    left += list(np.stack([low, high], axis=2))
-    return Census(boxes, points, np.array(left).reshape(-1, size, 2))
-
-
-def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return boxes divided in two where they are widest."""
-    n = np.argmax(high - low, axis=1)
-    rows = np.arange(len(low))
-    middle = (low[rows, n] + high[rows, n]) / 2
-    first, second = high.copy(), low.copy()
-    first[rows, n] = middle
-    second[rows, n] = middle
-    return np.concatenate([low, second]), np.concatenate([first, high])
-
-
-def _narrowed(
-    recording: Recording, low: Floats, high: Floats
-) -> tuple[Floats, Floats, list[Floats]]:
-    """Return parts that may hold fixed points, made smaller, and those that hold exactly one."""
-    if not len(low):
-        return low, high, []
-    with np.errstate(all="ignore"):
-        values = enclosed_ranges(recording, low, high)
-        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
-        low, high = low[possible], high[possible]
-        if not len(low):
-            return low, high, []
-        values, at, slopes = enclosed_values(recording, low, high)
-        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
-        low, high, at, slopes = low[possible], high[possible], at[possible], slopes[possible]
-        middle = (low + high) / 2
-        smooth = np.all(np.isfinite(slopes), axis=(1, 2, 3)) & np.all(np.isfinite(at), axis=(1, 2))
-        radius = np.maximum(high - middle, middle - low) * (1 + _ROUNDING)
-        centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
-        spread = spread * (1 + _ROUNDING) + np.abs(centre) * _ROUNDING
-        # mean-value form
-        reach = np.einsum("bij,bj->bi", np.abs(centre) + spread, radius) * (1 + _ROUNDING)
-        empty = np.any((at[..., 0] > reach) | (at[..., 1] < -reach), axis=1) & smooth
-        kept = ~empty
-        low, high, middle, radius = low[kept], high[kept], middle[kept], radius[kept]
-        at, centre, spread, smooth = at[kept], centre[kept], spread[kept], smooth[kept]
-    if not np.any(smooth):
-        return low, high, []
-    sharp = np.flatnonzero(smooth)
-    reached = _contracted(at[sharp], centre[sharp], spread[sharp], radius[sharp])
-    shift, around, solved = reached
-    with np.errstate(all="ignore"):
-        new_low = np.fmax(low[sharp], middle[sharp] + shift - around - _ROUNDING)
-        new_high = np.fmin(high[sharp], middle[sharp] + shift + around + _ROUNDING)
-        inside = solved & np.all(
-            (middle[sharp] + shift - around > low[sharp] + _ROUNDING)
-            & (middle[sharp] + shift + around < high[sharp] - _ROUNDING),
-            axis=1,
-        )
-    unique = list(np.stack([low[sharp], high[sharp]], axis=2)[inside])
-    new_low = np.where(solved[:, None], new_low, low[sharp])
-    new_high = np.where(solved[:, None], new_high, high[sharp])
-    low[sharp], high[sharp] = new_low, new_high
-    kept = np.all(low <= high, axis=1)
-    kept[sharp[inside]] = False
-    return low[kept], high[kept], unique
-
-
-def _contracted(
-    at: Floats, centre: Floats, spread: Floats, radius: Floats
-) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Return Krawczyk's image of boxes: its shift from their middle, its radius, and where there
-    is one.
-
-    All sums of doubles are given an error of 1e-12 of the sums of absolute values.
-    """
-    size = centre.shape[1]
-    singular = np.linalg.svd(centre, compute_uv=False)
-    solved = singular[:, -1] > 1e-9 * singular[:, 0]
-    usable = np.where(solved[:, None, None], centre, np.eye(size))
-    Y = np.linalg.inv(usable)
-    value, error = at.mean(axis=2), (at[..., 1] - at[..., 0]) / 2
-    size_of_Y = np.abs(Y)
-    shift = -np.einsum("bij,bj->bi", Y, value)
-    doubt = np.einsum("bij,bj->bi", size_of_Y, error + np.abs(value) * _ROUNDING)
-    identity = np.abs(np.eye(size) - Y @ usable)
-    rounding = (size_of_Y @ np.abs(usable) + np.eye(size)) * _ROUNDING
-    rest = identity + rounding + size_of_Y @ spread
-    around = (np.einsum("bij,bj->bi", rest, radius) + doubt) * (1 + _ROUNDING)
-    return shift, around, solved
-
-
-def _around(equations: BoxedEquations, numbers: Floats) -> tuple[Floats, Floats] | None:
-    """Return the largest box around a fixed point in which it is proved to be the only one."""
-    for radius in _RADII:
-        low, high = (numbers + sign * radius for sign in (-1, 1))
-        *_, unique = _narrowed(equations.recording, low[None], high[None])
-        if unique:
-            return low, high
-    return None
+    return roots_in_box(
+        equations.recording,
+        bound,
+        known,
+        lambda low, high: equations.cut(low, high, largest),
+        most,
+    )
 
 
 @dataclass(frozen=True)
@@ -356,8 +196,8 @@ class ProvedSpace:
 
 
 def _holds(box: Floats, equations: BoxedEquations, values: Floats) -> bool:
-    found = equations.states.numbers(values, equations.inverse)
-    return bool(np.all((found > box[:, 0] - 1e-9) & (found < box[:, 1] + 1e-9)))
+    class_numbers = equations.states.numbers(values, equations.inverse)
+    return bool(np.all((class_numbers > box[:, 0] - 1e-9) & (class_numbers < box[:, 1] + 1e-9)))
 
 
 def proved_spaces(

@@ -53,14 +53,14 @@ def connections(
     images = [flow.images(each.values) for each in points]
     owners = np.repeat(np.arange(len(points)), [len(each) for each in images])
     every = np.concatenate(images)
-    found: dict[tuple[int, float, int | None], Connection] = {}
+    edges: dict[tuple[int, float, int | None], Connection] = {}
     slowest = min(each.slowest for each in points) if points else 1.0
     for number, point in enumerate(points):
         for rate, start in _departures(flow, jacobian(point.values), point):
             target, time = _arrival(flow, start, (every, owners), slowest)
             key = number, round(rate, 10), target
-            found.setdefault(key, Connection(number, rate, target, time))
-    return list(found.values())
+            edges.setdefault(key, Connection(number, rate, target, time))
+    return list(edges.values())
 
 
 def _departures(flow: UnitFlow, slopes: Floats, point: Found) -> Iterator[tuple[float, Floats]]:
@@ -95,7 +95,7 @@ def _departures(flow: UnitFlow, slopes: Floats, point: Found) -> Iterator[tuple[
 def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Floats]:
     """Yield directions in a space of several that some exchange leaves alone, one per exchange."""
     orders, signs = flow.elements
-    for number in point.kept if basis.shape[1] > 1 else ():
+    for number in point.stabiliser if basis.shape[1] > 1 else ():
         moved = signs[number][:, None] * basis[orders[number]]
         values, vectors = np.linalg.eig(basis.T @ moved)
         for value, vector in zip(values, vectors.T, strict=True):
@@ -129,6 +129,8 @@ def _arrival(
 
 def _projector(flow: UnitFlow, start: Floats) -> Floats:
     orders, signs = flow.elements
-    kept = np.flatnonzero(np.max(np.abs(flow.images(start) - start), axis=1) < _SYMMETRIC)
+    stabiliser = np.flatnonzero(np.max(np.abs(flow.images(start) - start), axis=1) < _SYMMETRIC)
     identity = np.eye(start.size)
-    return np.asarray(np.mean([signs[g][:, None] * identity[orders[g]] for g in kept], axis=0))
+    return np.asarray(
+        np.mean([signs[g][:, None] * identity[orders[g]] for g in stabiliser], axis=0)
+    )

@@ -96,8 +96,10 @@ class _Problem:
         return differences(self.rates, u, _SLOPE_STEP)
 
     def tangent(self, slopes: Floats, before: Floats | None) -> Floats:
-        found = np.linalg.svd(slopes)[2][-1]
-        return np.asarray(-found if before is not None and found @ before < 0 else found)
+        null_vector = np.linalg.svd(slopes)[2][-1]
+        return np.asarray(
+            -null_vector if before is not None and null_vector @ before < 0 else null_vector
+        )
 
     def corrected(self, start: Floats, across: Floats, level: Any) -> Floats | None:
         """Return the fixed point near ``start`` with ``across @ u == level``."""
@@ -162,13 +164,13 @@ class LargestRate:
                 return known[level]
             step = float(np.clip(goal - level, -self._SHARE, self._SHARE))
             there = goal if abs(goal - level) <= self._SHARE else level + step
-            found = problem.corrected(
+            corrected = problem.corrected(
                 np.append(known[level], there), _last(known[level].size + 1), there
             )
-            apart = np.inf if found is None else np.max(np.abs(found[:-1] - known[level]))
-            if found is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
+            apart = np.inf if corrected is None else np.max(np.abs(corrected[:-1] - known[level]))
+            if corrected is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
                 return None
-            known[there] = found[:-1]
+            known[there] = corrected[:-1]
 
     def __call__(self, value: float) -> float:
         """Return the largest real part of the eigenvalues, not a number behind an end."""
@@ -214,13 +216,13 @@ def followed(
     waiting: list[tuple[Floats, Floats | None]] = [
         (np.append(values, level), None) for values in starts
     ]
-    found: list[FixedPointBranch] = []
-    while waiting and len(found) < _BRANCHES:
+    branches: list[FixedPointBranch] = []
+    while waiting and len(branches) < _BRANCHES:
         start, direction = waiting.pop(0)
-        if any(_contains(problem, branch, start) for branch in found):
+        if any(_contains(problem, branch, start) for branch in branches):
             continue
         tangent = problem.tangent(problem.slopes(start), direction)
-        known = [each for branch in found for each in branch.bifurcations]
+        known = [each for branch in branches for each in branch.bifurcations]
         one = _walked(problem, start, tangent, known)
         known += one.bifurcations
         if direction is None:
@@ -228,10 +230,10 @@ def followed(
         else:
             # where it left another
             other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
-        found.append(_joined(problem, one, other))
+        branches.append(_joined(problem, one, other))
         for curve in (one, other):
             waiting += curve.starts
-    return found
+    return branches
 
 
 def _joined(problem: _Problem, one: _Curve, other: _Curve) -> FixedPointBranch:
@@ -380,14 +382,16 @@ def _left(problem: _Problem, u: Floats, direction: Floats) -> Iterator[Floats]:
     """Yield the fixed point a little way along a direction, if it is on another branch."""
     across = np.append(direction, 0.0)
     for away in (_AWAY, _AWAY / 8):
-        found = problem.corrected(u + away * across, across, float(across @ u) + away)
-        if found is None or np.max(np.abs(found - u)) > 10 * away:
+        displaced = problem.corrected(u + away * across, across, float(across @ u) + away)
+        if displaced is None or np.max(np.abs(displaced - u)) > 10 * away:
             continue
-        same = problem.corrected(np.append(u[:-1], found[-1]), _last(u.size), float(found[-1]))
+        same = problem.corrected(
+            np.append(u[:-1], displaced[-1]), _last(u.size), float(displaced[-1])
+        )
         flow = problem.flow
-        if same is None or np.max(np.abs(same[:-1] - found[:-1])) > _SAME:
-            if same is None or not flow.same(found[:-1], same[:-1], _SAME):
-                yield found
+        if same is None or np.max(np.abs(same[:-1] - displaced[:-1])) > _SAME:
+            if same is None or not flow.same(displaced[:-1], same[:-1], _SAME):
+                yield displaced
             return
 
 
@@ -399,7 +403,7 @@ def _contains(problem: _Problem, branch: FixedPointBranch, u: Floats) -> bool:
         width = parameter[n + 1] - parameter[n]
         share = (value - parameter[n]) / width if width else 0.0
         guess = (1 - share) * branch.values[n] + share * branch.values[n + 1]
-        found = problem.corrected(np.append(guess, u[-1]), _last(u.size), float(u[-1]))
-        if found is not None and problem.flow.same(u[:-1], found[:-1], _SAME):
+        on_branch = problem.corrected(np.append(guess, u[-1]), _last(u.size), float(u[-1]))
+        if on_branch is not None and problem.flow.same(u[:-1], on_branch[:-1], _SAME):
             return True
     return False

@@ -69,8 +69,8 @@ class ExchangedFlow(ABC):
         rounded = np.round(images, 5) + 0.0
         chosen = images[np.lexsort(-rounded.T[::-1])[0]]
         near = np.max(np.abs(self.images(chosen) - chosen), axis=1)
-        kept = np.flatnonzero(near < SAME * (1 + np.max(np.abs(chosen))))
-        return chosen, len(images) // len(kept), kept
+        stabiliser = np.flatnonzero(near < SAME * (1 + np.max(np.abs(chosen))))
+        return chosen, len(images) // len(stabiliser), stabiliser
 
     def same(self, first: Floats, second: Floats, tolerance: float = SAME) -> bool:
         """Return whether a symmetry takes one of two states to the other."""

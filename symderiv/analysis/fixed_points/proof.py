@@ -19,10 +19,10 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, arb_series
 from symderiv_codegen import PrinterError
 
-from symderiv.analysis.fixed_points.krawczyk import proved_root
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
+from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["ExactFlow", "Proof", "spectral_module"]
@@ -121,16 +121,16 @@ class ExactFlow:
             ToleranceError: The rounds do not come to rest.
         """
         with numbers(digits + 10, "mpmath") as mp:
-            found = [mp.mpf(float(x)) for x in values]
+            refined = [mp.mpf(float(x)) for x in values]
             for _ in range(_ROUNDS):
-                rates = [x / mp.mpf(self.flow.unit) for x in self._rates(mp, found)]
+                rates = [x / mp.mpf(self.flow.unit) for x in self._rates(mp, refined)]
                 steps = [
                     mp.fsum(float(a) * r for a, r in zip(row, rates, strict=True))
                     for row in inverse
                 ]
-                found = [x - step for x, step in zip(found, steps, strict=True)]
+                refined = [x - step for x, step in zip(refined, steps, strict=True)]
                 if max(abs(step) for step in steps) < mp.mpf(10) ** (-digits - 3):
-                    return found
+                    return refined
         raise ToleranceError(f"{digits} digits of the fixed point were not reached")
 
     def observables(self, context: Any, values: Sequence[Any]) -> tuple[Any, Any, Any]:
@@ -146,7 +146,7 @@ class ExactFlow:
 
     def fields(self, context: Any, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the fields of a state and of the constants as nested lists."""
-        flow, found = self.flow, []
+        flow, nested = self.flow, []
         for which, name, vector in (
             (0, "state", flow.begin),
             (1, "parameters", flow.constants),
@@ -160,8 +160,8 @@ class ExactFlow:
                     flat[place] = value
                 flat = [flat[p] for p in np.minimum(places, flow.mirror)]
             slots = flow.packing(which).views(np.arange(len(flat)))
-            found.append({key: _nested(flat, each) for key, each in slots.items()})
-        return found[0], found[1]
+            nested.append({key: _nested(flat, each) for key, each in slots.items()})
+        return nested[0], nested[1]
 
     def _rates(self, context: Any, values: Sequence[Any]) -> list[Any]:
         state, constants = self.fields(context, values)
@@ -202,10 +202,10 @@ def _nested(flat: Sequence[Any], places: np.ndarray) -> Any:
 def _eigenvalues(matrix: arb_mat) -> list[acb]:
     """Return balls that hold the eigenvalues, as often as they occur; largest real part first."""
     try:
-        found: list[acb] = acb_mat(matrix).eig(multiple=True)
+        eigenvalues: list[acb] = acb_mat(matrix).eig(multiple=True)
     except (ValueError, ArithmeticError):
-        found = _discs(matrix)
-    return sorted(found, key=lambda each: -float(each.real.mid()))
+        eigenvalues = _discs(matrix)
+    return sorted(eigenvalues, key=lambda each: -float(each.real.mid()))
 
 
 def _discs(matrix: arb_mat) -> list[acb]:
@@ -221,8 +221,8 @@ def _discs(matrix: arb_mat) -> list[acb]:
         similar = basis.solve(acb_mat(matrix) * basis)
     except ZeroDivisionError:
         return [acb("nan")] * size
-    found = []
+    discs = []
     for n in range(size):
         radius = sum((abs(similar[n, m]) for m in range(size) if m != n), arb(0)).upper()
-        found.append(similar[n, n] + acb(arb(0, radius), arb(0, radius)))
-    return found
+        discs.append(similar[n, n] + acb(arb(0, radius), arb(0, radius)))
+    return discs

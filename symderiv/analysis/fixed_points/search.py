@@ -38,7 +38,7 @@ class Found:
     Attributes:
         values: Coordinates of the chosen image.
         orbit: How many images it has.
-        kept: Numbers of the symmetries that keep it.
+        stabiliser: Numbers of the symmetries that keep it.
         residual: Largest rate that is left, in the unit of the flow.
         eigenvalues: The eigenvalues of the Jacobian in coordinates, per unit of α, largest real
             part first.
@@ -46,7 +46,7 @@ class Found:
 
     values: Floats
     orbit: int
-    kept: npt.NDArray[np.int64]
+    stabiliser: npt.NDArray[np.int64]
     residual: float
     eigenvalues: npt.NDArray[np.complex128]
 
@@ -89,7 +89,7 @@ def found_points(
     """
     drawn = [state[flow.place] for state in flow.samples(10 * starts, seed=1)]
     slow = [each for start in (*given, *drawn[:runs]) for each in _slow_states(flow, start)]
-    found: list[Found] = []
+    points: list[Found] = []
     for basis in spaces_of(flow):
         whole = basis.shape[0] == basis.shape[1]
         for start in [*given, *slow, *drawn[: None if whole else starts]]:
@@ -97,25 +97,25 @@ def found_points(
             if values is None or any(
                 # along a neutral direction a root is known to the square root of rounding
                 flow.same(each.values, values, _LOOSE if each.neutral else SAME)
-                for each in found
+                for each in points
             ):
                 continue
             point = measured(flow, jacobian, values)
             if point is not None:
-                found.append(point)
-    return found
+                points.append(point)
+    return points
 
 
 def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found | None:
     """Return what is known of a fixed point, None where the flow is not smooth."""
-    chosen, orbit, kept = flow.canonical(values)
+    chosen, orbit, stabiliser = flow.canonical(values)
     slopes = jacobian(chosen)
     if not np.all(np.isfinite(slopes)):
         return None
     rates = np.linalg.eigvals(slopes).astype(np.complex128) * flow.unit
     order = np.lexsort((-rates.imag, -rates.real.round(12)))
     residual = float(np.max(np.abs(flow.slope(chosen))))
-    return Found(chosen, orbit, kept, residual, rates[order])
+    return Found(chosen, orbit, stabiliser, residual, rates[order])
 
 
 def newton(flow: ExchangedFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
@@ -172,12 +172,12 @@ def spaces_of(flow: ExchangedFlow) -> list[Floats]:
     pairs = list(combinations(range(len(matrices)), 2))
     if len(pairs) > _PAIRS:
         pairs = [pairs[k] for k in random.choice(len(pairs), _PAIRS, replace=False)]
-    kept = [[identity - matrix] for matrix in matrices]
-    kept += [[identity - matrices[a], identity - matrices[b]] for a, b in pairs]
+    symmetric = [[identity - matrix] for matrix in matrices]
+    symmetric += [[identity - matrices[a], identity - matrices[b]] for a, b in pairs]
     merged = [None, *flow.merged()]
-    found: dict[tuple[bytes, ...], Floats] = {}
+    bases: dict[tuple[bytes, ...], Floats] = {}
     for one in merged:
-        for conditions in kept:
+        for conditions in symmetric:
             whole = conditions if one is None else [*conditions, identity - one]
             basis = _kernel(np.concatenate(whole))
             if not basis.shape[1]:
@@ -186,8 +186,8 @@ def spaces_of(flow: ExchangedFlow) -> list[Floats]:
             images = [m @ projector @ m.T for m in matrices]
             # spaces that a symmetry takes to each other hold the same points
             key = min(np.round(each, 6).__add__(0.0).tobytes() for each in images)
-            found.setdefault((key,), basis)
-    return sorted(found.values(), key=lambda basis: basis.shape[1])
+            bases.setdefault((key,), basis)
+    return sorted(bases.values(), key=lambda basis: basis.shape[1])
 
 
 def _kernel(conditions: Floats) -> Floats:

@@ -131,15 +131,15 @@ class SymmetricFlow:
         scale = 1e-3 + np.max(np.abs(start))
         for method in ("hybr", "lm"):
             with np.errstate(all="ignore"):
-                found = root(
+                solution = root(
                     self.slope,
                     start,
                     jac=lambda y: differences(self.slope, y, self.step),
                     method=method,
                     options={"xtol": 1e-15},
                 )
-            state = self.state(np.asarray(found.x))
-            near = np.max(np.abs(found.x - start)) < _NEAR * scale
+            state = self.state(np.asarray(solution.x))
+            near = np.max(np.abs(solution.x - start)) < _NEAR * scale
             if near and self.residual(state) < still * scale:
                 return state
         return None
@@ -170,9 +170,9 @@ class SymmetricFlow:
                 if near is None:
                     continue
                 one = replace(self, labels=coinciding(near), begin=near)
-                found = one.root(one.point(near), still)
-                if found is not None:
-                    return found
+                state = one.root(one.point(near), still)
+                if state is not None:
+                    return state
         return None
 
     def spectrum(self, state: Floats, families: Mapping[str, Labels]) -> KindSpectrum:
@@ -188,12 +188,12 @@ class SymmetricFlow:
         fine, coarse = (self._jacobian(state, step) for step in (self.step, 2 * self.step))
         if not (np.all(np.isfinite(fine)) and np.all(np.isfinite(coarse))):
             raise ToleranceError("the flow is not smooth at its symmetric fixed point")
-        found, other = (self._by_kind(each, families) for each in (fine, coarse))
+        by_kind, other = (self._by_kind(each, families) for each in (fine, coarse))
         apart = [
             np.max(np.min(np.abs(each[:, None] - other[kind][None]), axis=1))
-            for kind, each in found.items()
+            for kind, each in by_kind.items()
         ]
-        return KindSpectrum(found, float(max(apart)))
+        return KindSpectrum(by_kind, float(max(apart)))
 
     def _jacobian(self, state: Floats, step: float) -> Floats:
         """Return the derivatives of the rates by all entries that move."""
@@ -211,7 +211,7 @@ class SymmetricFlow:
         for labels in families.values():
             same = (labels[:, None] == labels[None]).astype(float)
             averages.append((same / same.sum(axis=1))[np.ix_(self.free, self.free)])
-        found = {}
+        by_kind = {}
         for alike in product((True, False), repeat=len(averages)):
             whole = identity
             for average, one in zip(averages, alike, strict=True):
@@ -223,8 +223,8 @@ class SymmetricFlow:
             apart = [name for name, one in zip(families, alike, strict=True) if not one]
             rates = np.linalg.eigvals(basis.T @ jacobian @ basis)
             order = np.lexsort((rates.imag, -rates.real))
-            found[" and ".join(apart) or "symmetric"] = rates[order]
-        return found
+            by_kind[" and ".join(apart) or "symmetric"] = rates[order]
+        return by_kind
 
 
 def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:

@@ -80,20 +80,20 @@ class SymmetricStates:
     def numbers(self, values: Floats, inverse: Floats) -> Floats:
         """Return the numbers of classes, of P and R, at coordinates of Q and R."""
         Q, R = (values[each] for each in self.entries)
-        found = values.copy()
-        found[self.entries[0]] = Q - R @ inverse @ R.T
-        return np.asarray(found[self.firsts()] * self.classes[1][self.firsts()])
+        in_P_and_R = values.copy()
+        in_P_and_R[self.entries[0]] = Q - R @ inverse @ R.T
+        return np.asarray(in_P_and_R[self.firsts()] * self.classes[1][self.firsts()])
 
     def values(self, numbers: Floats, inverse: Floats) -> Floats:
         """Return the coordinates of Q and R at numbers of classes."""
         P, R = (np.array(each) for each in self.filled(list(numbers), 0.0))
-        found = np.empty(self.flow.place.size)
-        found[self.entries[0]] = P + R @ inverse @ R.T
-        found[self.entries[1]] = R
-        return found
+        coordinates = np.empty(self.flow.place.size)
+        coordinates[self.entries[0]] = P + R @ inverse @ R.T
+        coordinates[self.entries[1]] = R
+        return coordinates
 
     @cached_property
-    def kept(self) -> Labels:
+    def stabiliser(self) -> Labels:
         """Numbers of the symmetries that leave every state of the space alone."""
         orders, signs, *_ = self.flow.group
         moved = signs[:, :, None] * self.basis[orders]
@@ -103,11 +103,11 @@ class SymmetricStates:
     def one_vector(self) -> list[list[int]]:
         """Students that are one vector in every state of the space, from 0."""
         labels = self.classes[0][self.entries[0]]
-        found: dict[int, list[int]] = {}
+        merged: dict[int, list[int]] = {}
         for i in range(len(labels)):
             first = next(j for j in range(i + 1) if labels[i, j] == labels[i, i] == labels[j, j])
-            found.setdefault(first, []).append(i)
-        return [each for each in found.values() if len(each) > 1]
+            merged.setdefault(first, []).append(i)
+        return [each for each in merged.values() if len(each) > 1]
 
     def holds(self, values: Floats) -> bool:
         """Return whether coordinates lie in the space."""
@@ -123,12 +123,12 @@ class SymmetricStates:
     def pairs(self) -> list[tuple[int, int, int]]:
         """Classes of P_ij, P_ii, P_jj for i < j, where they differ."""
         labels = self.classes[0][self.entries[0]]
-        found = {
+        triples = {
             (int(labels[i, j]), int(labels[i, i]), int(labels[j, j]))
             for i in range(len(labels))
             for j in range(i)
         }
-        return [each for each in sorted(found) if each[0] >= 0 and each[0] != each[1] == each[1]]
+        return [each for each in sorted(triples) if each[0] >= 0 and each[0] != each[1] == each[1]]
 
     @cached_property
     def of_teachers(self) -> tuple[Labels, Floats]:

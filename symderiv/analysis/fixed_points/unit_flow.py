@@ -58,12 +58,12 @@ class UnitFlow(ExchangedFlow):
     def mirror(self) -> Labels:
         """The place of Q_ji for that of Q_ij; of other entries their own."""
         places = self.packing(0).views(np.arange(self.begin.size))
-        found = np.arange(self.begin.size)
+        twin = np.arange(self.begin.size)
         for name, each in places.items():
             families = families_of(name)
             if len(families) == 2 and families[0] == families[1] and self.axes[0][name][0] == "K":
-                found[each.ravel()] = np.swapaxes(each, 0, 1).ravel()
-        return found
+                twin[each.ravel()] = np.swapaxes(each, 0, 1).ravel()
+        return twin
 
     @cached_property
     def place(self) -> Labels:
@@ -86,16 +86,16 @@ class UnitFlow(ExchangedFlow):
 
     def state(self, values: Floats) -> Floats:
         """Return the packed state of these coordinates."""
-        found = self.begin.copy()
-        found[self.place] = values
-        found[self.mirror[self.place]] = values
-        return found
+        packed = self.begin.copy()
+        packed[self.place] = values
+        packed[self.mirror[self.place]] = values
+        return packed
 
     def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
         """Return the rates of coordinates, not a number where there are none."""
         used = self.constants if constants is None else constants
-        found: Floats = self.rates(self.state(values), used)[self.place] / self.unit
-        return found
+        rates: Floats = self.rates(self.state(values), used)[self.place] / self.unit
+        return rates
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
         """Yield packed states of drawn vectors: students of all sizes near and far from teachers.
@@ -172,12 +172,12 @@ class UnitFlow(ExchangedFlow):
                 f"these units have {len(parts[0]) * len(parts[1])} symmetries, more than "
                 f"{_MOST_ELEMENTS}; take fewer students or teachers"
             )
-        found: dict[bytes, tuple[Labels, Floats, Labels, Labels]] = {}
+        elements: dict[bytes, tuple[Labels, Floats, Labels, Labels]] = {}
         for (first, sign, students), (second, other, teachers) in product(*parts):
             order, signs = first[second], sign[second] * other
             key = order.tobytes() + signs.tobytes()
-            found.setdefault(key, (order, signs, students, teachers))
-        orders, all_signs, students_of, teachers_of = zip(*found.values(), strict=True)
+            elements.setdefault(key, (order, signs, students, teachers))
+        orders, all_signs, students_of, teachers_of = zip(*elements.values(), strict=True)
         return np.array(orders), np.array(all_signs), np.array(students_of), np.array(teachers_of)
 
     def _exchanges(self, letter: str) -> Iterator[tuple[Labels, Floats, Labels]]:
@@ -191,8 +191,8 @@ class UnitFlow(ExchangedFlow):
                     given = letter, np.array(order), np.array(signs), odd
                     if not self._keeps_constants(*given):
                         continue
-                    found = self._action(0, *given)
-                    moved = self._on_coordinates(*found)
+                    action = self._action(0, *given)
+                    moved = self._on_coordinates(*action)
                     if all(
                         np.allclose(
                             self.slope(moved[1] * y[moved[0]]),
@@ -209,8 +209,8 @@ class UnitFlow(ExchangedFlow):
         for which, vector in enumerate((self.begin, self.constants)):
             places, sign = self._action(which, letter, order, signs, odd)
             image = sign * vector[places]
-            kept = fixed if which == 0 else np.arange(vector.size)
-            if not np.allclose(image[kept], vector[kept], rtol=1e-12, atol=1e-13):
+            compared = fixed if which == 0 else np.arange(vector.size)
+            if not np.allclose(image[compared], vector[compared], rtol=1e-12, atol=1e-13):
                 return False
         return True
 
@@ -224,8 +224,8 @@ class UnitFlow(ExchangedFlow):
         """Return an exchange on packed vectors: where entries come from, and their signs."""
         packing = self.packing(which)
         size = packing.size
-        places, found = np.arange(size), np.ones(size)
-        here, sign = packing.views(places), packing.views(found)
+        places, signs_of_entries = np.arange(size), np.ones(size)
+        here, sign = packing.views(places), packing.views(signs_of_entries)
         for name, axes in self.axes[which].items():
             taken, factor = here[name].copy(), np.ones(here[name].shape)
             signed = families_of(name) or odd
@@ -236,7 +236,7 @@ class UnitFlow(ExchangedFlow):
                         shape = [-1 if n == number else 1 for n in range(len(axes))]
                         factor = factor * signs.reshape(shape)
             here[name][...], sign[name][...] = taken, factor
-        return places, found
+        return places, signs_of_entries
 
     def _on_coordinates(self, places: Labels, signs: Floats) -> tuple[Labels, Floats]:
         """Return an exchange of packed states on coordinates."""

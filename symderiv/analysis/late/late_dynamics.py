@@ -198,9 +198,9 @@ class LateDynamics:
         if self._overlaps is not None and (not vectors or np.array_equal(self._overlaps[0], asked)):
             return self._overlaps[1]
         strength = np.sqrt(self.weight * self.teacher[:, None]) * self.eigenvalue
-        found = self._spectrum(1.0, strength, self.response, vectors)
-        self._overlaps = asked, found
-        return found
+        spectrum = self._spectrum(1.0, strength, self.response, vectors)
+        self._overlaps = asked, spectrum
+        return spectrum
 
     def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
         """Return that of the distance to the teachers with the η² terms, y = √(μ w) D."""
@@ -222,17 +222,17 @@ class LateDynamics:
     def groups(self) -> tuple[RateGroup, ...]:
         """Return all 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
-        found = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
+        groups = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
         if self.order == "full":
             rates = eta * self._distance_spectrum().value
-            found.append(RateGroup("distance", rates, "(r, s, q, c)"))
+            groups.append(RateGroup("distance", rates, "(r, s, q, c)"))
         else:
             for kind, a, direction in zip(
                 KINDS, self.stiffness, ("(0, 0, q, q)", "(0, 0, q, -q/(M-1))"), strict=True
             ):
                 rates = np.sort(2.0 * eta * a * self.eigenvalue)
-                found.append(RateGroup(f"distance, {kind}", rates, direction))
-        return tuple(found)
+                groups.append(RateGroup(f"distance, {kind}", rates, direction))
+        return tuple(groups)
 
     def rates(self) -> Floats:
         """Return all 4L decay rates per unit α, ascending; a negative one grows."""
@@ -358,7 +358,7 @@ class LateDynamics:
             largest = float(np.max(np.abs(overlap)))
             second = max(float(np.max(np.abs(distance))), largest**2, float(np.max(self.source)))
             floor = np.repeat([1e-13 * largest, 1e-13 * second], 2 * L)
-            found = solve_ivp(
+            run = solve_ivp(
                 rates,
                 (0.0, end),
                 start,
@@ -367,11 +367,9 @@ class LateDynamics:
                 atol=floor + 1e-300,
                 t_eval=alpha[order],
             )
-            if not found.success:
-                raise ToleranceError(
-                    f"the linearised equations were not integrated: {found.message}"
-                )
-            result[order] = found.y.T
+            if not run.success:
+                raise ToleranceError(f"the linearised equations were not integrated: {run.message}")
+            result[order] = run.y.T
         r, D = np.moveaxis(result.reshape(-1, 2, 2, L), 1, 0)
         X = r @ mass
         static = (self.stiffness * ((D + r * r / teacher) @ mass)) @ self.multiplicity

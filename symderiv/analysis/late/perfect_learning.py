@@ -46,6 +46,7 @@ from symderiv.analysis.symmetric import (
     S,
     T,
     V,
+    linearised,
     reduced_equations,
 )
 from symderiv.formula.kept_trees import KeptTrees
@@ -137,8 +138,8 @@ class PerfectLearning(KeptTrees):
         asked = units, *map(_exact, (T1, D1)), digits
         if asked not in known:
             known[asked] = self._coefficients_of(*asked)
-        found: Coefficients = known[asked]
-        return found
+        numbers: Coefficients = known[asked]
+        return numbers
 
     def _coefficients_of(self, units: int, T1: sp.Expr, D1: sp.Expr, digits: int) -> Coefficients:
         check_teacher(units, T1, D1)
@@ -335,56 +336,24 @@ def _matrices(
     """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
     rho = sp.Symbol("rho", positive=True)
     r, ss, q, c = sp.symbols("r s q c", real=True)
-    letters: dict[str, sp.Expr] = {
-        "R": rho * r,
-        "S": rho * ss,
-        "Q": q,
-        "C": c,
-        "T": rho**2 * T,
-        "D": rho**2 * D,
+    teachers = {"T": rho**2 * T, "D": rho**2 * D, "eigenvalue": rho}
+    rates = reduced.mode_rates({"R": rho * r, "S": rho * ss, "Q": q, "C": c, **teachers})
+    power = {"R": 2, "S": 2, "Q": 1, "C": 1}
+    orders = {
+        order: [
+            sp.expand(sign * rates[x].expand().coeff(s.eta, order) / rho ** power[x]) for x in power
+        ]
+        for order, sign in ((1, -1), (2, 1))
     }
-    overlaps = (r, ss, q, c)
+    at_teacher = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
 
-    def placed(name: str) -> sp.Expr:
-        rate = reduced.spectral[name].replace(
-            lambda e: isinstance(e, sp.Indexed),
-            lambda e: rho if e.base == s.eigenvalue else letters[str(e.base.label)],
-        )
-        rate = rate.xreplace({s.kappa: sp.Integer(0)})
-        return sp.expand(rate / rho if name in ("R", "S") else rate)
+    def slopes(values: dict[Any, sp.Expr]) -> dict[Any, list[sp.Expr]]:
+        return {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in values.items()}
 
-    rates = [placed(name) for name in ("R", "S", "Q", "C")]
     fixed = {key: _at_teacher(value) for key, value in gradients.items()}
-    at_overlaps = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
-    drift = [sp.expand(-rate.coeff(s.eta, 1) / rho) for rate in rates]
-    forces = [sp.expand(rate.coeff(s.eta, 2) / rho) for rate in rates]
-    G = sp.Matrix([[sp.diff(e, x).xreplace(fixed) for x in overlaps] for e in drift])
-    changes = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in gradients.items()}
-    H = sp.Matrix(
-        [
-            [
-                sp.Add(
-                    *(
-                        sp.diff(e, key).xreplace(at_overlaps) * slopes[column]
-                        for key, slopes in changes.items()
-                    )
-                )
-                for column in range(4)
-            ]
-            for e in drift
-        ]
-    )
-    noise_slope = {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in noise.items()}
-    F = sp.Matrix(
-        [
-            [
-                sp.Add(*(sp.diff(e, key) * slopes[column] for key, slopes in noise_slope.items()))
-                for column in range(4)
-            ]
-            for e in forces
-        ]
-    )
-    return {"G": G, "H": H, "F": F}
+    local, forced = linearised(orders[1], at_teacher, fixed, slopes(gradients))
+    _, driven = linearised(orders[2], at_teacher, {}, slopes(noise))
+    return {"G": local, "H": forced, "F": driven}
 
 
 def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:

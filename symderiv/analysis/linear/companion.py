@@ -206,7 +206,7 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
             argument="alpha",
         )
     stepper = _Stepper(system)
-    state, now, found = arb_poly(system.start), Fraction(0), {}
+    state, now, errors = arb_poly(system.start), Fraction(0), {}
     total = system.first(system.start)
     for time in sorted(set(alpha)):
         span = float(time - now) * fastest
@@ -216,8 +216,8 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
             for _ in range(count):
                 state = stepper.taylor(state, step)
         now = time
-        found[time] = system.first(stepper.list_of(state)) / total
-    return [found[time] for time in alpha]
+        errors[time] = system.first(stepper.list_of(state)) / total
+    return [errors[time] for time in alpha]
 
 
 class _Stepper:

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.linear.coefficients import linear_coefficients
 from symderiv.analysis.linear.decay import ExponentialSum, decay_of
+from symderiv.analysis.linear.system import linear_coefficients
 from symderiv.analysis.low_rank import Floats, exponential_sum
 from symderiv.foundation.errors import InputError
 

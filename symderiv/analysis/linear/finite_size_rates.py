@@ -40,8 +40,8 @@ class LinearMap:
         own, m = self.eigenvalues, self.batch
         shrunk = 1.0 - 2.0 * rate * own + (m + 1.0) / m * (rate * own) ** 2
         drawn = rate**2 / m * (own @ squares + self.noise**2)
-        found: np.ndarray = shrunk * squares + drawn * own
-        return found
+        stepped: np.ndarray = shrunk * squares + drawn * own
+        return stepped
 
     def error(self, squares: np.ndarray) -> float:
         """Return the mean of (x·(w - w*))², without the half of generalisation errors."""
@@ -49,24 +49,24 @@ class LinearMap:
 
     def run(self, rates: np.ndarray) -> np.ndarray:
         """Return the mean squares at all times, shape (T + 1, N), for rates (T,)."""
-        found = np.empty((rates.size + 1, self.begin.size))
-        found[0] = self.begin
+        trajectory = np.empty((rates.size + 1, self.begin.size))
+        trajectory[0] = self.begin
         for n, rate in enumerate(rates):
-            found[n + 1] = self.step(found[n], float(rate))
-        return found
+            trajectory[n + 1] = self.step(trajectory[n], float(rate))
+        return trajectory
 
     def slopes(self, rates: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """Return the derivatives of the final error by all rates: the map's adjoint, (T,)."""
-        own, m, found = self.eigenvalues, self.batch, np.empty_like(rates)
+        own, m, gradient = self.eigenvalues, self.batch, np.empty_like(rates)
         costate = own.copy()
         for n in range(rates.size - 1, -1, -1):
             rate, here = rates[n], squares[n]
             noisy = 2.0 * rate / m * (own @ here + self.noise**2)
             change = (-2.0 * own + 2.0 * (m + 1.0) / m * rate * own**2) * here + noisy * own
-            found[n] = costate @ change
+            gradient[n] = costate @ change
             shrunk = 1.0 - 2.0 * rate * own + (m + 1.0) / m * (rate * own) ** 2
             costate = shrunk * costate + rate**2 / m * (own @ costate) * own
-        return found
+        return gradient
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def best_rates(
 
     start = np.full(pieces, begin)
     for _ in range(4):
-        found = minimize(
+        optimum = minimize(
             evaluated,
             start,
             jac=True,
@@ -122,9 +122,9 @@ def best_rates(
             bounds=[bounds] * pieces,
             options={"ftol": 1e-16, "gtol": 1e-10, "maxcor": 30, "maxiter": 2000},
         )
-        start = found.x
-    value, slopes = evaluated(found.x)
-    inside = (found.x > bounds[0]) & (found.x < bounds[1])
+        start = optimum.x
+    value, slopes = evaluated(optimum.x)
+    inside = (optimum.x > bounds[0]) & (optimum.x < bounds[1])
     grid = np.linspace(*bounds, 101)[1:]
 
     def constant(rate: float) -> float:
@@ -137,7 +137,7 @@ def best_rates(
         constant, bounds=(max(near - width, bounds[0]), near + width), method="bounded"
     )
     return RatesFound(
-        found.x,
+        optimum.x,
         float(np.exp(value)),
         float(one.x),
         float(np.exp(one.fun)),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symderiv.analysis.linear.coefficients import linear_coefficients
+from symderiv.analysis.linear.system import linear_coefficients
 from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.working import working_bits

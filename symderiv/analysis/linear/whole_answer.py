@@ -66,8 +66,12 @@ def linear_answer(
     curve = generalization_error(directions, learning_rate, deviation)
     integral = estimate = bound = ends = None
     if law is not None:
-        found = integral_approximation(law, learning_rate, alpha, deviation)
-        integral, estimate, bound = found.value, found.error_estimate, found.error_bound
+        approximation = integral_approximation(law, learning_rate, alpha, deviation)
+        integral, estimate, bound = (
+            approximation.value,
+            approximation.error_estimate,
+            approximation.error_bound,
+        )
         ends = window(law, learning_rate)
     return LinearAnswer(
         curve,

@@ -23,7 +23,6 @@ import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points.krawczyk import enclosed_root, slopes_of
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
@@ -49,6 +48,7 @@ from symderiv.gaussian import SignMean4
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.precision.balls.expression_balls import ball_at
+from symderiv.precision.balls.krawczyk import enclosed_root, slopes_of
 from symderiv.precision.balls.working import working_bits
 
 _UNKNOWNS = (Q, C, R)
@@ -277,11 +277,11 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            found = root(scaled, np.log(begin), method="hybr", options={"xtol": 1e-13})
-            size = np.abs(scaled(found.x)).max()
-        if not size < 1e-9 or abs(found.x[1] - np.log(begin[1])) > 1.0:
+            solution = root(scaled, np.log(begin), method="hybr", options={"xtol": 1e-13})
+            size = np.abs(scaled(solution.x)).max()
+        if not size < 1e-9 or abs(solution.x[1] - np.log(begin[1])) > 1.0:
             return None
-        spread, rest, cross = np.exp(found.x)
+        spread, rest, cross = np.exp(solution.x)
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:

@@ -15,14 +15,13 @@ H = H_τ + H_θ matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
 from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS, PlateauForms
-from symderiv.analysis.plateau.surds import AlgebraFrame, tidy
 from symderiv.analysis.symmetric import (
     V_TEACHER,
     C,
@@ -32,8 +31,10 @@ from symderiv.analysis.symmetric import (
     S,
     T,
     V,
+    linearised,
 )
 from symderiv.analysis.symmetric import D as ROW
+from symderiv.gaussian.forms.surds import AlgebraFrame, tidy
 from symderiv.learning.derivation import symbols as s
 
 BASIS = ("r", "s", "q", "c")
@@ -75,7 +76,7 @@ def linearised_matrices(
     if forms.length is None or forms.length.has(sp.asin):
         return None
     rho, tau, theta = sp.symbols("rho tau theta", real=True)
-    mode = {letter: sp.Symbol(f"{letter}_mode", real=True) for letter in "RSQC"}
+    mode = sp.symbols("R_mode S_mode Q_mode C_mode", real=True)
     rates = _mode_rates(reduced, mode, rho, tau, theta)
     short = _PlateauLetters(forms.length)
     state = short.state()
@@ -84,38 +85,22 @@ def linearised_matrices(
     try:
         values = {name: short.tidy(value.xreplace(state)) for name, value in gradients.items()}
         slopes = {
-            (name, z): short.tidy(sp.diff(value, z).xreplace(state))
+            name: [short.tidy(sp.diff(value, z).xreplace(state)) for z in overlaps]
             for name, value in gradients.items()
-            for z in overlaps
         }
     except ZeroDivisionError:
         return None
-    if any(slope.has(sp.zoo, sp.nan, sp.oo) for slope in slopes.values()):
+    if any(slope.has(sp.zoo, sp.nan, sp.oo) for row in slopes.values() for slope in row):
         return None
-    on_modes = {
-        mode["R"]: short.length * tau / rho,
-        mode["S"]: short.length * tau / rho,
-        mode["Q"]: short.length**2 * _M * tau / rho,
-        mode["C"]: short.length**2 * _M * tau / rho,
-    }
-    matrices = [sp.zeros(4, 4) for _ in range(3)]
-    for a, letter in enumerate("RSQC"):
-        rate = rates[letter]
-        for b, other in enumerate("RSQC"):
-            local = -sp.diff(rate, mode[other]).xreplace(values) / rho
-            forced = sp.Add(
-                *(
-                    sp.expand(sp.diff(rate, name).xreplace(on_modes)) * slopes[name, overlaps[b]]
-                    for name in gradients
-                )
-            )
-            parts = (
-                local,
-                forced.xreplace({tau: sp.Integer(1), theta: sp.Integer(0)}),
-                forced.xreplace({tau: sp.Integer(0), theta: sp.Integer(1)}),
-            )
-            for matrix, part in zip(matrices, parts, strict=True):
-                matrix[a, b] = short.tidy(part)
+    along, square = short.length * tau / rho, short.length**2 * _M * tau / rho
+    on_modes = dict(zip(mode, (along, along, square, square), strict=True))
+    local, forced = linearised(rates, on_modes, values, slopes)
+    parts = (
+        -local / rho,
+        forced.xreplace({tau: sp.Integer(1), theta: sp.Integer(0)}),
+        forced.xreplace({tau: sp.Integer(0), theta: sp.Integer(1)}),
+    )
+    matrices = [part.applyfunc(short.tidy) for part in parts]
     whole = (matrices[1] + matrices[2]).applyfunc(short.tidy)
     return LinearisedMatrices(*(matrix.applyfunc(short.back) for matrix in (*matrices, whole)))
 
@@ -168,26 +153,14 @@ class _PlateauLetters:
 
 
 def _mode_rates(
-    reduced: ReducedEquations, mode: Mapping[str, sp.Symbol], rho: Any, tau: Any, theta: Any
-) -> dict[str, sp.Expr]:
+    reduced: ReducedEquations, mode: Sequence[sp.Symbol], rho: Any, tau: Any, theta: Any
+) -> list[sp.Expr]:
     """Return rates of R, S, ρQ, ρC of one mode per ηα, without noise and weight decay."""
     diagonal = (tau + (_M - 1) * theta) / _M
-    places: dict[sp.Expr, sp.Expr] = {}
-    for rate in reduced.spectral.values():
-        for element in rate.atoms(sp.Indexed):
-            name = str(element.base.label)
-            places[element] = {
-                "eigenvalue": rho,
-                "T": diagonal,
-                "D": tau - diagonal,
-                "R": mode["R"],
-                "S": mode["S"],
-                "Q": mode["Q"] / rho,
-                "C": mode["C"] / rho,
-            }[name]
-    found = {}
-    for letter, rate in reduced.spectral.items():
-        plain = rate.xreplace({s.kappa: sp.Integer(0)}).xreplace(places).xreplace({s.M: _M})
-        first = sp.expand(plain).coeff(s.eta, 1)
-        found[letter] = sp.expand(first * (rho if letter in "QC" else 1))
-    return found
+    R_, S_, Q_, C_ = mode
+    teachers = {"T": diagonal, "D": tau - diagonal, "eigenvalue": rho}
+    rates = reduced.mode_rates({"R": R_, "S": S_, "Q": Q_ / rho, "C": C_ / rho, **teachers})
+    return [
+        sp.expand(sp.expand(rates[x].xreplace({s.M: _M})).coeff(s.eta, 1) * factor)
+        for x, factor in (("R", 1), ("S", 1), ("Q", rho), ("C", rho))
+    ]

@@ -103,10 +103,10 @@ def numeric_plateau(
         "students": entries.orbits(students=True, teachers=False),
         "teachers": entries.orbits(students=False, teachers=True),
     }
-    found = inside.spectrum(values, families)
+    spectrum = inside.spectrum(values, families)
     none = np.empty(0, dtype=complex)
     eigenvalues = {
-        name: learning_rate * found.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
+        name: learning_rate * spectrum.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
     }
     state = entries.packed(values)
     views = packing.views(state)
@@ -118,7 +118,7 @@ def numeric_plateau(
         cross=R[0, 0].copy(),
         bias=float(views["b"][0]) if "b" in views else None,
         residual=learning_rate * inside.residual(values),
-        spectrum=KindSpectrum(eigenvalues, learning_rate * found.error),
+        spectrum=KindSpectrum(eigenvalues, learning_rate * spectrum.error),
     )
 
 
@@ -135,12 +135,12 @@ class _Entries:
             for field, each in moving
             for index, place in np.ndenumerate(each)
         ]
-        kept = [entry for entry in every if entry[0] > 0 or entry[1] <= entry[2]]
+        independent = [entry for entry in every if entry[0] > 0 or entry[1] <= entry[2]]
         mirrored = {(i, j, k): place for field, i, j, k, place in every if field == 0}
-        self._entry = np.array([entry[:4] for entry in kept])
-        self.place = np.array([entry[4] for entry in kept])
+        self._entry = np.array([entry[:4] for entry in independent])
+        self.place = np.array([entry[4] for entry in independent])
         self._mirror = np.array(
-            [mirrored[j, i, k] if field == 0 else place for field, i, j, k, place in kept]
+            [mirrored[j, i, k] if field == 0 else place for field, i, j, k, place in independent]
         )
 
     def packed(self, values: Floats) -> Floats:

@@ -37,8 +37,8 @@ from functools import cached_property
 import sympy as sp
 
 from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
-from symderiv.analysis.plateau.surds import AlgebraFrame, along, positive_root, tidy
 from symderiv.analysis.symmetric import V_TEACHER, D, Q, R, T, Unit, V
+from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 

@@ -139,14 +139,14 @@ class PlateauReport:
     def _matrices(self) -> dict[str, Any] | None:
         if self.matrices is None:
             return None
-        found: dict[str, Any] = {"basis": list(BASIS), "formula": FORMULA}
+        record: dict[str, Any] = {"basis": list(BASIS), "formula": FORMULA}
         for name in ("G", "H", "H_row", "H_difference"):
             matrix = getattr(self.matrices, name)
-            found[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
-            found[f"{name}_values"] = [
+            record[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
+            record[f"{name}_values"] = [
                 [self.number(x) for x in row] for row in self._evaluated[name]
             ]
-        return found
+        return record
 
     @cached_property
     def _closed_forms(self) -> dict[str, str]:
@@ -190,9 +190,9 @@ class PlateauReport:
             ("full flow", self.full),
             ("same, Q = C", self.equal),
         ):
-            found = self._state(state)
-            if found is not None:
-                rows_of = ", ".join(f"{key} = {value}" for key, value in found.items())
+            shown = self._state(state)
+            if shown is not None:
+                rows_of = ", ".join(f"{key} = {value}" for key, value in shown.items())
                 yield from textwrap.wrap(f"{name:<22}{rows_of}", _LINE, subsequent_indent=" " * 22)
         proved = self.to_json()
         yield (
@@ -256,7 +256,7 @@ def closed_forms(forms: PlateauForms) -> dict[str, str]:
             "Q": "M*c**2*(T + D)",
             "equation_of_c": f"0 = {forms.stationarity}",
         }
-    found = {name: str(value) for name, value in closed.items()}
+    texts = {name: str(value) for name, value in closed.items()}
     difference = closed["difference_stiffness"]
     if difference == 0:
         rate = -_ETA * closed["teacher_response"] * (_T2 - _D2 / (_M - 1))
@@ -266,10 +266,10 @@ def closed_forms(forms: PlateauForms) -> dict[str, str]:
         rate = -_ETA * (difference + closed["teacher_response"] * (_T - _D / (_M - 1)))
         rate = sp.together(rate)
         name = "unstable_eigenvalue_isotropic"
-    found[name] = str(rate)
+    texts[name] = str(rate)
     if rate != 0:
-        found[name.replace("unstable_eigenvalue", "escape_time")] = str(1 / rate)
-    return found
+        texts[name.replace("unstable_eigenvalue", "escape_time")] = str(1 / rate)
+    return texts
 
 
 def plateau_report(

@@ -14,12 +14,12 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points.krawczyk import enclosed_root
 from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.expression_balls import ball_at
+from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
 __all__ = ["Group", "PlateauNumbers", "plateau_numbers"]
@@ -288,16 +288,16 @@ def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
     from scipy.optimize import brentq
 
     heights = [at(forms.stationarity, x) for x in _GRID]
-    found: list[tuple[float, float]] = []
+    minima: list[tuple[float, float]] = []
     for (x, f), (y, g) in pairwise(zip(_GRID, heights, strict=True)):
         # a root may be a point of the grid
         if f < 0 <= g:
             root = brentq(lambda length: at(forms.stationarity, length), x, y)
-            found.append((at(forms.generalization_error, root), root))
-    if not found:
+            minima.append((at(forms.generalization_error, root), root))
+    if not minima:
         raise ToleranceError(
             "no symmetric plateau was found: the error along equal students has no minimum at a "
             f"length between {_GRID[0]:.1e} and {_GRID[-1]:.1e}"
         )
-    _, length = min(found)
+    _, length = min(minima)
     return length

@@ -149,10 +149,10 @@ def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> Homog
             return Modes(rho, (arb(1) / count,) * count, square, square)
 
     def moments(bits: int) -> tuple[arb, arb, arb, arb]:
-        found = modes(bits)
+        spectrum = modes(bits)
         with working_bits(bits):
             second = sum(
-                (w * x for w, x in zip(found.weight, found.difference, strict=True)), arb(0)
+                (w * x for w, x in zip(spectrum.weight, spectrum.difference, strict=True)), arb(0)
             )
         return arb(1), arb(0), second, arb(0)
 

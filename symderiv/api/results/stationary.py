@@ -349,10 +349,10 @@ def _space_record(
     *_, students, teachers = flow.group
     joined = [
         " = ".join(str(n + 1) for n in units) if units in merged else _exchangeable(units)
-        for units in (*exchanged(students[states.kept]), *merged)
+        for units in (*exchanged(students[states.stabiliser]), *merged)
     ]
     by_students = list(dict.fromkeys(joined))
-    by_teachers = [_exchangeable(units) for units in exchanged(teachers[states.kept])]
+    by_teachers = [_exchangeable(units) for units in exchanged(teachers[states.stabiliser])]
     return {
         "symmetry": f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}",
         "dimension": states.size,
@@ -634,8 +634,8 @@ def _symmetry(flow: UnitFlow, point: Found) -> str:
         alike = np.max(np.abs(Q[np.ix_(units, units)] - Q[units[0], units[0]])) < scale
         return (" = " if alike else " ~ ").join(str(n + 1) for n in units)
 
-    by_students = [joined(units) for units in exchanged(students[point.kept])]
+    by_students = [joined(units) for units in exchanged(students[point.stabiliser])]
     by_teachers = [
-        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.kept])
+        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.stabiliser])
     ]
     return f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}"

@@ -45,13 +45,13 @@ def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
 
 def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
     """Exponentials of one coefficient, those that share their even part joined."""
-    found = []
+    joined = []
     left = list(items)
     while left:
         exponent, sign = left.pop(0)
         partner = _partner(exponent, left)
         if partner is None:
-            found.append(sign * key * sp.exp(exponent))
+            joined.append(sign * key * sp.exp(exponent))
             continue
         left.remove(partner)
         other, other_sign = partner
@@ -59,8 +59,8 @@ def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
         if half.could_extract_minus_sign():
             half, sign, other_sign = -half, other_sign, sign
         shape = sp.cosh(half) if sign == other_sign else sp.sinh(half)
-        found.append(2 * sign * key * sp.exp(middle) * shape)
-    return found
+        joined.append(2 * sign * key * sp.exp(middle) * shape)
+    return joined
 
 
 def _partner(exponent: sp.Expr, others: list[tuple[sp.Expr, int]]) -> tuple[sp.Expr, int] | None:

@@ -69,11 +69,11 @@ class Algebra:
 
     def _replace_transcendentals(self, exprs: list[sp.Expr]) -> None:
         """pi, e, log 2 ... become positive generators of their own."""
-        found: set[sp.Expr] = set()
+        constants: set[sp.Expr] = set()
         for e in exprs:
-            found |= e.atoms(sp.NumberSymbol) | {sp.E for _ in e.atoms(sp.exp) if e.has(sp.E)}
-            found |= {f for f in e.atoms(sp.Function) if f.is_number and f.is_positive}
-        for constant in sorted(found, key=sp.default_sort_key):
+            constants |= e.atoms(sp.NumberSymbol) | {sp.E for _ in e.atoms(sp.exp) if e.has(sp.E)}
+            constants |= {f for f in e.atoms(sp.Function) if f.is_number and f.is_positive}
+        for constant in sorted(constants, key=sp.default_sort_key):
             symbol = sp.Symbol(f"constant_{constant}", positive=True)
             self._into[constant] = symbol
             self._outof[symbol] = constant
@@ -207,10 +207,10 @@ class Algebra:
         """Return the number and oriented factors (as expressions) with their multiplicities."""
         if self.numeric:
             return self._outward(self.domain.to_sympy(a)), {}
-        found = self._factor_memo.get(a)
-        if found is None:
-            found = self._factor_memo[a] = self._factor(a)
-        return found
+        factors = self._factor_memo.get(a)
+        if factors is None:
+            factors = self._factor_memo[a] = self._factor(a)
+        return factors
 
     def _factor(self, a: Any) -> tuple[sp.Expr, dict[sp.Expr, int]]:
         if not self._ring:
@@ -262,9 +262,9 @@ class Algebra:
         """Return the polynomial as q d + r with a minor d that is known already (Laplace
         expansion).
         """
-        found: list[tuple[sp.Expr, sp.Expr]] = []
+        blocks: list[tuple[sp.Expr, sp.Expr]] = []
         if not 4 < len(poly) <= _SPLIT_TERMS:
-            return found
+            return blocks
         for minor in self._minors:
             if not 1 < len(minor) < len(poly):
                 continue
@@ -274,8 +274,8 @@ class Algebra:
             parts = [self._primitive(p, {}) for p in (quotient, minor, rest)]
             scale = parts[2][0]
             product = sp.Mul(parts[0][0] * parts[1][0] / scale, parts[0][1], parts[1][1])
-            found.append((scale, sp.Add(product, *sp.Add.make_args(parts[2][1]))))
-        return found
+            blocks.append((scale, sp.Add(product, *sp.Add.make_args(parts[2][1]))))
+        return blocks
 
     def _oriented(self, scale: sp.Expr, factor: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Positive at the reference point."""

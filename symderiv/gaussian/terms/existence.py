@@ -78,9 +78,9 @@ def growth_obstacle(factor: sp.Expr, fields: Sequence[sp.Symbol]) -> str | None:
     names = [x for x in fields if factor.has(x)]
     for x in names:
         others = {y: sp.S.Zero for y in names if y != x}
-        found = existence(factor.xreplace(others), x)
-        if found.variance_limit == 0:
-            return found.reason
+        growth = existence(factor.xreplace(others), x)
+        if growth.variance_limit == 0:
+            return growth.reason
     return None
 
 

@@ -172,10 +172,10 @@ class TermReader:
             DivergentError: A factor grows too fast for any Gaussian expectation.
             InexactError: A Float occurs.
         """
-        found = self._memo.get(expression)
-        if found is None:
-            found = self._memo[expression] = self._read(expression)
-        return found
+        terms = self._memo.get(expression)
+        if terms is None:
+            terms = self._memo[expression] = self._read(expression)
+        return terms
 
     def constant(self, value: sp.Expr) -> Terms:
         """Return the normal form of a factor without fields."""

@@ -62,8 +62,8 @@ def balls_at(
 ) -> list[arb]:
     """Return :func:`ball_at` of several expressions, whose common parts are computed once."""
     with working_bits(bits):
-        found = values_of(expressions, _Balls(bits, values), values)
-    return [_real_ball(*each) for each in zip(expressions, found, strict=True)]
+        enclosures = values_of(expressions, _Balls(bits, values), values)
+    return [_real_ball(*each) for each in zip(expressions, enclosures, strict=True)]
 
 
 def _real_ball(expression: sp.Expr, value: Ball) -> arb:

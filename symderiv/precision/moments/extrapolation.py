@@ -120,14 +120,14 @@ class _March:
             after = end if step == left else self.t + step
             # the numbers' own difference: rounding of t + step would limit their accuracy
             length = self.one * after - self.one * self.t
-            found, factor = self.control.step(self.y, self.slope, length)
+            stepped, factor = self.control.step(self.y, self.slope, length)
             proposed = step * factor
-            if found is None:
+            if stepped is None:
                 self.h = proposed
                 continue
             # a step cut short by a time says little about how long it could have been
             self.h = max(self.h, proposed) if step < self.h else proposed
-            self.t, self.y = after, [self.point(value) for value in found]
+            self.t, self.y = after, [self.point(value) for value in stepped]
             self.slope = self.control.slope(self.y)
         return self.y
 

@@ -136,10 +136,10 @@ def moment_trajectory(
 
 
 def _checked(times: Sequence[float] | np.ndarray) -> np.ndarray:
-    found = np.asarray(times, dtype=np.float64)
-    if found.ndim != 1 or found.size == 0:
+    ascending = np.asarray(times, dtype=np.float64)
+    if ascending.ndim != 1 or ascending.size == 0:
         raise InputError("times must be a list of at least one number")
-    return found
+    return ascending
 
 
 _Curves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

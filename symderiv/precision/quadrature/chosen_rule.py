@@ -69,11 +69,11 @@ class _Planned(ABC):
         return self._plans[accuracy]
 
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
-        found = self._used = self._plan(accuracy)
-        bits = found.bits()
-        value = type(self).summed(self.component, found, bits)
+        plan = self._used = self._plan(accuracy)
+        bits = plan.bits()
+        value = type(self).summed(self.component, plan, bits)
         with working_bits(bits):
-            return value + arb(0, found.bound), found.scale
+            return value + arb(0, plan.bound), plan.scale
 
     def cost(self, accuracy: float) -> float:
         """Return the cost of products of matrices, which are cheap."""

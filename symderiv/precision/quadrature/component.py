@@ -87,20 +87,22 @@ class FactorComponent:
         E[f(x) g(c x + d)] is E[h(x)] with h(x) = f(x) g(c x + d).
         """
         functions = list(self._functions)
-        kept = list(range(len(functions)))
+        distinct = list(range(len(functions)))
         rows = [f.loading for f in self._all]
         for b in range(len(functions)):
-            for a in kept:
-                if a >= b or b not in kept:
+            for a in distinct:
+                if a >= b or b not in distinct:
                     continue
                 ratio = _ratio(rows[b], rows[a])
                 if ratio is not None:
                     shifted = ratio * (FORM - self._all[a].mean) + self._all[b].mean
                     functions[a] = functions[a] * functions[b].subs(FORM, sp.expand(shifted))
-                    kept.remove(b)
+                    distinct.remove(b)
         covariance, mean = self._fields.covariance, self._fields.mean
-        law = Fields([[covariance[i][j] for j in kept] for i in kept], [mean[i] for i in kept])
-        return FactorComponent([functions[i] for i in kept], law)
+        law = Fields(
+            [[covariance[i][j] for j in distinct] for i in distinct], [mean[i] for i in distinct]
+        )
+        return FactorComponent([functions[i] for i in distinct], law)
 
     def means(self, bits: int) -> list[arb]:
         """Return means of the factors' variables."""

@@ -173,19 +173,21 @@ class _PanelPlanner:
         width = (high - low) / count
         for k in range(count):
             cell = arb(low + (k + 0.5) * width, width * 0.5000001)
-            found = abs(arb(value(cell)))
-            if not found.is_finite():
+            size = abs(arb(value(cell)))
+            if not size.is_finite():
                 raise NotYetError(f"not yet: {f.expression} has no bound on the real line")
-            largest = largest.max(found.upper())
+            largest = largest.max(size.upper())
             near = max(abs(low + (k + 0.5) * width) - width, 0.0)
-            factor = factor.max(found.upper() * (-rate * near).exp())
+            factor = factor.max(size.upper() * (-rate * near).exp())
         return factor.upper(), rate, largest.upper()
 
     def _panels(self, i: int, reach: float, target: arb) -> list[_Panel]:
         f = self.component.factors[i].function
         centre = float(self.means[i])
         self.centre, self.reach = self.means[i], reach + 1
-        found = pieces(f.expression, FORM, centre - reach, centre + reach, self._kink_bits())
+        smooth_pieces = pieces(
+            f.expression, FORM, centre - reach, centre + reach, self._kink_bits()
+        )
         unit = 1 / math.sqrt(float(self.precision[i, i]))
         best: list[_Panel] | None = None
         if reach / unit > _MAX_PANELS:
@@ -194,7 +196,7 @@ class _PanelPlanner:
                 f"deviation {unit:.1e}) need too many panels"
             )
         for length in _LENGTHS:
-            cut = self._cut(found, min(length * unit, reach), self.precision[i, i], target)
+            cut = self._cut(smooth_pieces, min(length * unit, reach), self.precision[i, i], target)
             if cut is not None and (best is None or _nodes(cut) < _nodes(best)):
                 best = cut
         if best is None:

@@ -86,9 +86,9 @@ class _LatticePlanner:
         """Return the shortest ranges with which the bound is small enough."""
         reach = math.sqrt(2 * self.accuracy / (1 - 1 / _HOELDER)) + 0.5
         for _ in range(_ROUNDS):
-            found = self._within(reach)
-            if found.bound < found.scale * (-arb(self.accuracy)).exp():
-                return found
+            plan = self._within(reach)
+            if plan.bound < plan.scale * (-arb(self.accuracy)).exp():
+                return plan
             reach *= 1.05
         raise ToleranceError("the integrand grows too fast for the lattice")
 
@@ -96,7 +96,7 @@ class _LatticePlanner:
         """Return the plan for ranges of this many deviations."""
         d = self.d
         known = [self._strips(i, reach) for i in range(d)]
-        narrow = [found[-1] for found in known]
+        narrow = [widths[-1] for widths in known]
         scale, rest = self._scale_and_rest(narrow, reach)
         density = 1 / ((2 * arb.pi()) ** d * self.determinant).sqrt()
         density = density * sum((abs(v) for v in self.polynomial.values()), arb(0))

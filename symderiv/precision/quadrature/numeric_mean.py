@@ -204,7 +204,7 @@ class _Evaluation:
 
     def _total(self, accuracy: float) -> tuple[arb, arb]:
         """Return the expectation as a ball, and a bound of the modulus' expectation."""
-        found = {key: rule.evaluated(accuracy) for key, rule in self.rules.items()}
+        evaluated = {key: rule.evaluated(accuracy) for key, rule in self.rules.items()}
         bits = self._bits(accuracy)
         with working_bits(bits):
             total, scale = arb(0), arb(0)
@@ -212,7 +212,7 @@ class _Evaluation:
                 part = ball(term.coefficient, bits)
                 size = abs(part)
                 for component in term.components:
-                    value, modulus = found[id(component)]
+                    value, modulus = evaluated[id(component)]
                     for constant in component.constants:
                         value, modulus = (
                             value * ball(constant, bits),

@@ -87,10 +87,10 @@ class OneVariable:
         run = _BallsOfVariable(self.variable, bits, analytic=True).compiled(self.expression)
 
         def value(z: Ball) -> Ball:
-            found = run(z)
-            if not acb(found).is_finite():
+            result = run(z)
+            if not acb(result).is_finite():
                 raise Undefined
-            return found
+            return result
 
         return value
 
@@ -291,10 +291,10 @@ def _poles(e: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
     """Return where a part of ``e`` divides by zero."""
     if not e.has(x) or e == x:
         return frozenset()
-    found = frozenset().union(*(_poles(a, x) for a in e.args))
+    poles = frozenset().union(*(_poles(a, x) for a in e.args))
     if isinstance(e, sp.Pow) and e.args[1].is_negative:
-        found |= _zeros(e.args[0], x)
-    return found
+        poles |= _zeros(e.args[0], x)
+    return poles
 
 
 def _cured(e: sp.Expr, x: sp.Symbol) -> list[tuple[sp.Expr, sp.Expr, sp.Expr]]:
@@ -303,7 +303,7 @@ def _cured(e: sp.Expr, x: sp.Symbol) -> list[tuple[sp.Expr, sp.Expr, sp.Expr]]:
     if not places:
         return []
     numerator, denominator = sp.together(e).as_numer_denom()
-    found = []
+    quotients = []
     for x0 in sorted(places, key=sp.default_sort_key):
         if x0 in _poles(numerator, x) | _poles(denominator, x):
             continue
@@ -311,9 +311,9 @@ def _cured(e: sp.Expr, x: sp.Symbol) -> list[tuple[sp.Expr, sp.Expr, sp.Expr]]:
         for order in range(_MAX_ORDER + 1):
             if not bottom.subs(x, x0).is_zero:
                 if order:
-                    found.append((x0, top, bottom))
+                    quotients.append((x0, top, bottom))
                 break
             if sp.expand(top.subs(x, x0)) != 0:
                 break  # a true pole
             top, bottom = sp.diff(top, x), sp.diff(bottom, x)
-    return found
+    return quotients

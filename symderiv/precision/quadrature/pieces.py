@@ -59,21 +59,21 @@ def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
                         kinks.append(root)
         kinks.sort(key=float)
         ends = [arb(low), *kinks, arb(high)]
-        found = []
+        branches = []
         for a, b in pairwise(ends):
-            found.append(Piece(a, b, _branch(g, x, ((a + b) / 2).mid())))
-        return found
+            branches.append(Piece(a, b, _branch(g, x, ((a + b) / 2).mid())))
+        return branches
 
 
 def _arguments(g: sp.Expr) -> list[sp.Expr]:
     """Return what changes sign at a kink."""
-    found: list[sp.Expr] = []
+    arguments: list[sp.Expr] = []
     for node in sorted(g.atoms(*KINKED), key=sp.default_sort_key):
         if isinstance(node, sp.Max | sp.Min):
-            found += [a - b for a, b in combinations(node.args, 2)]
+            arguments += [a - b for a, b in combinations(node.args, 2)]
         else:
-            found.append(node.args[0])
-    return found
+            arguments.append(node.args[0])
+    return arguments
 
 
 def _branch(e: sp.Expr, x: sp.Symbol, middle: arb) -> sp.Expr:
@@ -111,7 +111,7 @@ def _roots(e: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
     """Enclosures of all zeros, which have to be simple."""
     value = OneVariable(e, x).on_real(bits)
     slope = OneVariable(sp.diff(e, x), x).on_real(bits)
-    found: list[arb] = []
+    roots: list[arb] = []
     # unequal parts, so that a zero at a round number is not at an end
     waiting = [(low, low + (high - low) * 0.4871, 0), (low + (high - low) * 0.4871, high, 0)]
     while waiting:
@@ -126,13 +126,13 @@ def _roots(e: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
             if ends > 0:
                 continue
             if ends < 0:
-                found.append(_newton(value, slope, interval, bits))
+                roots.append(_newton(value, slope, interval, bits))
                 continue
-        if depth > _DEPTH or len(found) > _MAX_ROOTS:
+        if depth > _DEPTH or len(roots) > _MAX_ROOTS:
             raise NotYetError(f"not yet: the zeros of {e} cannot be isolated")
         middle = a + (b - a) * 0.4871
         waiting += [(a, middle, depth + 1), (middle, b, depth + 1)]
-    return found
+    return roots
 
 
 _Real = Callable[[arb], arb]

@@ -115,11 +115,11 @@ def separated(integrand: sp.Expr, fields: Sequence[sp.Symbol]) -> list[Product]:
         NotYetError: A factor depends on several fields and not through one affine form.
         InputError: Too many products.
     """
-    found: dict[tuple[tuple[Form, sp.Expr], ...], sp.Expr] = {}
+    coefficients: dict[tuple[tuple[Form, sp.Expr], ...], sp.Expr] = {}
     for coefficient, factors in _Separation(fields).split(sp.sympify(integrand)):
         key = tuple(sorted(factors.items(), key=lambda item: (str(item[0]), str(item[1]))))
-        found[key] = found.get(key, sp.S.Zero) + coefficient
-    return [Product(value, dict(key)) for key, value in found.items() if value != 0]
+        coefficients[key] = coefficients.get(key, sp.S.Zero) + coefficient
+    return [Product(value, dict(key)) for key, value in coefficients.items() if value != 0]
 
 
 _Split = list[tuple[sp.Expr, dict[Form, sp.Expr]]]

@@ -90,31 +90,31 @@ def strips(
         factor, rate = tail.exponential(arb(extra))
         reach = max(reach, float(tail.start))
         search = _Search(OneVariable(g, x), reach, factor, rate)
-        width, found = _START * widest, None
-        while found is None:
-            found = search.strip(width)
-            if found is None and width < _NARROWEST * widest:
+        width, strip = _START * widest, None
+        while strip is None:
+            strip = search.strip(width)
+            if strip is None and width < _NARROWEST * widest:
                 raise NotYetError(
                     f"not yet: no strip around the real line was found in which {g} is analytic; "
                     "quadrature of it cannot be certified"
                 )
-            if found is None:
+            if strip is None:
                 width /= 8
-        result, failed = [found], math.inf
+        result, failed = [strip], math.inf
         while failed == math.inf and result[-1].width < widest and _useful(result, largest):
             width = min(_STEP * result[-1].width, widest)
-            found = search.strip(width)
-            if found is None:
+            strip = search.strip(width)
+            if strip is None:
                 failed = width
             else:
-                result.append(found)
+                result.append(strip)
         for _ in range(_HALVINGS if failed < math.inf else 0):
             middle = (result[-1].width + failed) / 2
-            found = search.strip(middle)
-            if found is None:
+            strip = search.strip(middle)
+            if strip is None:
                 failed = middle
             else:
-                result.append(found)
+                result.append(strip)
         return tuple(reversed(result))
 
 

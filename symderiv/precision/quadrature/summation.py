@@ -104,8 +104,8 @@ def _accuracy(plan: StepPlan) -> float:
 
 def _innermost(component: FactorComponent) -> int | None:
     """Return the only factor that depends on the last normal, if there is only one."""
-    found = [a for a, f in enumerate(component.factors) if f.level == component.dimension]
-    return found[0] if len(found) == 1 else None
+    innermost = [a for a, f in enumerate(component.factors) if f.level == component.dimension]
+    return innermost[0] if len(innermost) == 1 else None
 
 
 def _level(component: FactorComponent, plan: StepPlan, i: int, loading: list[list[arb]]) -> _Level:

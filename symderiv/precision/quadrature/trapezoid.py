@@ -95,9 +95,9 @@ def plan(component: FactorComponent, accuracy: float) -> StepPlan:
         if count > 1:
             # each factor's strip by itself, once around
             for a in range(count):
-                kept = best.choice
-                near = [k for k in (kept[a] - 1, kept[a] + 1) if 0 <= k < planner.sizes]
-                tries = [planner.plan([*kept[:a], k, *kept[a + 1 :]]) for k in near]
+                choice = best.choice
+                near = [k for k in (choice[a] - 1, choice[a] + 1) if 0 <= k < planner.sizes]
+                tries = [planner.plan([*choice[:a], k, *choice[a + 1 :]]) for k in near]
                 best = min([best, *tries], key=_points)
         return best
 
@@ -122,12 +122,12 @@ class _StepPlanner:
         for _ in range(_ROUNDS):
             known = [self._strips(k, reach) for k in range(len(self.loading))]
             chosen = [s[min(k, len(s) - 1)] for s, k in zip(known, choice, strict=True)]
-            found = self._with(chosen, [s[-1] for s in known], tuple(choice))
+            plan = self._with(chosen, [s[-1] for s in known], tuple(choice))
             needed = max(
-                ((n + 0.5) * h for n, h in zip(found.nodes, found.steps, strict=True)), default=0.0
+                ((n + 0.5) * h for n, h in zip(plan.nodes, plan.steps, strict=True)), default=0.0
             )
             if needed <= reach:
-                return found
+                return plan
             reach = 1.2 * needed
         raise ToleranceError("the integrand grows too fast for the trapezoid rule")
 

@@ -78,13 +78,13 @@ def draw_curves(
     One curve of each result has a colour per result; several have a colour each, and results differ
     in style.
     """
-    found = [_curves(each, names) for each in results]
-    entries = {name: n for n, name in enumerate(dict.fromkeys(n for one in found for n in one))}
+    curves_of = [_curves(each, names) for each in results]
+    entries = {name: n for n, name in enumerate(dict.fromkeys(n for one in curves_of for n in one))}
     several = len(entries) > 1
     before = len(axes.lines) // max(1, len(entries))
     total = before + len(results)
     titles = _titles(results, labels, before)
-    for number, (each, curves) in enumerate(zip(results, found, strict=True), before):
+    for number, (each, curves) in enumerate(zip(results, curves_of, strict=True), before):
         for name, (values, error) in curves.items():
             shade = colour(entries[name], len(entries)) if several else colour(number, total)
             title = None if several else titles[number - before]
@@ -96,7 +96,7 @@ def draw_curves(
             else:
                 marker = MARKERS[number % len(MARKERS)]
                 drawn_mean(axes, at[good], values[good], error[good], shade, marker, title, xscale)
-    _scale(axes, [v for one in found for v, _ in one.values()], xscale, names)
+    _scale(axes, [v for one in curves_of for v, _ in one.values()], xscale, names)
     if any(np.any(each.times() > 0) for each in results):
         axes.set_xscale(xscale)
     axes.set_xlabel(r"$\alpha$  (examples per input dimension)")

@@ -97,13 +97,13 @@ def observables(data: xarray.Dataset) -> list[str]:
     if "generalization_error" in data:
         return ["generalization_error"]
     if "study" in data.attrs:
-        kept = list(json.loads(str(data.attrs["study"]))["system"]["observables"])
+        shown = list(json.loads(str(data.attrs["study"]))["system"]["observables"])
     else:
         single = data["status"].ndim + 1
-        kept = [name for name in over_time(data) if data[name].ndim == single]
-    if not kept:
+        shown = [name for name in over_time(data) if data[name].ndim == single]
+    if not shown:
         raise InputError("nothing was observed that could be drawn", argument="quantity")
-    return kept
+    return shown
 
 
 def curve_name(name: str) -> str:
@@ -170,14 +170,14 @@ def entries_of(data: xarray.Dataset, name: str) -> xarray.Dataset:
     time = data["alpha"].dims[-1]
     inner = [n for n in data[base].dims if n not in (*data["status"].dims, time)]
     symmetric = base in ("Q", "W") and not bracket
-    found = {}
+    by_entry = {}
     for place in np.ndindex(*(data.sizes[axis] for axis in inner)):
         text = ",".join(str(n + 1) for n in place)
         repeated = symmetric and place[0] > place[1]
         if not repeated and (not bracket or text == asked.replace(" ", "").rstrip("]")):
             one = data[base].isel(dict(zip(inner, place, strict=True)), drop=True)
-            found[f"{base}[{text}]" if place else base] = one
-    if not found or (bracket and not inner):
+            by_entry[f"{base}[{text}]" if place else base] = one
+    if not by_entry or (bracket and not inner):
         shape = tuple(data.sizes[axis] for axis in inner)
         raise InputError(
             f"{name!r} has no place in {base} of shape {shape}; places count from 1",
@@ -185,12 +185,12 @@ def entries_of(data: xarray.Dataset, name: str) -> xarray.Dataset:
         )
     import xarray
 
-    kept = data[["status", "alpha"]]
-    if len(found) == 1:
-        return kept.assign(curve=next(iter(found.values())))
-    entries = xarray.DataArray(list(found), dims=[_ENTRY])
-    whole = xarray.concat(list(found.values()), entries).rename(None)
-    return kept.assign(curve=whole).assign_coords({_ENTRY: list(found)})
+    shared = data[["status", "alpha"]]
+    if len(by_entry) == 1:
+        return shared.assign(curve=next(iter(by_entry.values())))
+    entries = xarray.DataArray(list(by_entry), dims=[_ENTRY])
+    whole = xarray.concat(list(by_entry.values()), entries).rename(None)
+    return shared.assign(curve=whole).assign_coords({_ENTRY: list(by_entry)})
 
 
 def curve_figure(

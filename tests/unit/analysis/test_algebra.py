@@ -13,11 +13,11 @@ from symderiv.analysis.plateau import plateau_report as report_module
 from symderiv.analysis.plateau.collinear import CollinearState
 from symderiv.analysis.plateau.plateau_forms import FRAME, TEACHER, M, c
 from symderiv.analysis.plateau.plateau_report import _accurate, plateau_report
-from symderiv.analysis.plateau.surds import along, positive_root, tidy
 from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.analysis.symmetric import D, Q, R, T
 from symderiv.formula import activation
 from symderiv.foundation.errors import ToleranceError
+from symderiv.gaussian.forms.surds import along, positive_root, tidy
 from symderiv.learning.derivation import symbols as s
 
 P, N = TEACHER + D, TEACHER - D

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.analysis.fixed_points.boxes import enclosed_ranges, enclosed_values
 from symderiv.analysis.fixed_points.completeness import BoxedEquations, census
-from symderiv.analysis.fixed_points.recorded import Recorder
 from symderiv.analysis.fixed_points.search import spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.api.results.stationary import StationaryFlow
 from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.precision.balls.boxes import enclosed_ranges, enclosed_values
+from symderiv.precision.balls.operations import Recorder
 
 
 def expressions(mp: Any, x: Any, y: Any) -> list[Any]:

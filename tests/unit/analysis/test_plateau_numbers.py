@@ -18,7 +18,6 @@ from flint import arb
 from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis import symmetric as state
-from symderiv.analysis.fixed_points.krawczyk import enclosed_root
 from symderiv.analysis.plateau.full_plateau import (
     _ETA,
     _NU,
@@ -38,6 +37,7 @@ from symderiv.analysis.plateau.teacher import (
 from symderiv.analysis.symmetric import D
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation import symbols as s
+from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
 R = sp.Rational

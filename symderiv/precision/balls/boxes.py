@@ -12,7 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.recorded import (
+from symderiv.compiled_code.compiled import compiled
+from symderiv.precision.balls.box_operations import (
     ADD,
     ASIN,
     CONSTANT,
@@ -23,9 +24,9 @@ from symderiv.analysis.fixed_points.recorded import (
     ROOT,
     SQUARE,
     SUBTRACT,
-    Recording,
+    box_operations,
 )
-from symderiv.compiled_code.compiled import compiled
+from symderiv.precision.balls.operations import Operations
 
 __all__ = ["enclosed_ranges", "enclosed_values"]
 
@@ -35,44 +36,46 @@ Integers = npt.NDArray[np.int64]
 _ONE, _FUNCTION, _LEAST, _LANES = 2.0**-51, 2.0**-49, 1e-90, 8
 
 
-def enclosed_ranges(recording: Recording, low: Floats, high: Floats) -> Floats:
+def enclosed_ranges(operations: Operations, low: Floats, high: Floats) -> Floats:
     """Return what outputs take within boxes, by the range of one operation after the other.
 
     Args:
-        recording: The recording of n inputs and m outputs.
+        operations: The list of operations of n inputs and m outputs.
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:
         Bounds, shape (B, m, 2), not a number where there is none.
     """
-    values = np.full((len(low), recording.outputs.size, 2), np.nan)
+    program = box_operations(operations)
+    values = np.full((len(low), program.outputs.size, 2), np.nan)
     boxes = np.ascontiguousarray(np.stack([low, high], axis=2))
-    _ranges(recording.operations, recording.constants, recording.outputs, boxes, values)
+    _ranges(program.operations, program.constants, program.outputs, boxes, values)
     return values
 
 
 def enclosed_values(
-    recording: Recording, low: Floats, high: Floats
+    operations: Operations, low: Floats, high: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return what outputs and their derivatives take within boxes.
 
     The range of every operation is cut to its mean-value form, which is narrow in small boxes.
 
     Args:
-        recording: The recording of n inputs and m outputs.
+        operations: The list of operations of n inputs and m outputs.
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:
         Bounds of the outputs, and of those at the middle of the boxes, shapes (B, m, 2); bounds
         of the derivatives, shape (B, m, n, 2). They are not a number where there is no bound.
     """
-    boxes, n, m = len(low), recording.inputs, recording.outputs.size
+    program = box_operations(operations)
+    boxes, n, m = len(low), program.inputs, program.outputs.size
     values = np.full((2, boxes, m, 2), np.nan)
     slopes = np.full((boxes, m, n, 2), np.nan)
     _evaluate(
-        recording.operations,
-        recording.constants,
-        recording.outputs,
+        program.operations,
+        program.constants,
+        program.outputs,
         np.ascontiguousarray(np.stack([low, high], axis=2)),
         values,
         slopes,

@@ -91,40 +91,55 @@ def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
 
 def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """Return a fraction in lowest terms, each root a variable whose square is known."""
-    squares: dict[sp.Symbol, sp.Expr] = {}
-    roots: dict[sp.Expr, sp.Symbol] = {}
-
-    def variable(e: sp.Expr) -> sp.Expr:
-        if e.exp.q != 2:
-            return e
-        if e.base not in roots:
-            roots[e.base] = sp.Symbol(f"root{len(roots)}", positive=True)
-            squares[roots[e.base]] = e.base
-        return roots[e.base] ** e.exp.p
-
-    rational = expression.replace(_is_root, variable)
+    rational, squares = _named_roots(expression)
     if not rational.is_rational_function(*rational.free_symbols):
         return expression
-    top, bottom = sp.fraction(sp.together(rational))
-    top, bottom = (_lowered(part, squares) for part in (top, bottom))
+    top, bottom = (
+        sp.expand(sp.Add(*(c * sp.Mul(*odd) for odd, c in _by_roots(part, squares).items())))
+        if squares
+        else part
+        for part in sp.fraction(sp.together(rational))
+    )
     fraction = sp.factor(sp.cancel(top / bottom))
     back = {root: sp.sqrt(base) for root, base in squares.items()}
     return _oriented(fraction.xreplace(back), frame)
 
 
-def _lowered(part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """Return a polynomial with every even power of a root replaced by the power of its base."""
-    if not squares:
-        return part
-    polynomial = sp.Poly(part, *squares)
-    result = sp.Integer(0)
-    for exponents, coefficient in polynomial.terms():
-        term = coefficient
+def _named_roots(
+    expression: sp.Expr, unknown: sp.Symbol | None = None
+) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """Return an expression with square roots as variables, and the squares of these.
+
+    Args:
+        unknown: Roots without it are left; bases of the others are expanded.
+    """
+    roots: dict[sp.Expr, sp.Symbol] = {}
+
+    def variable(e: sp.Expr) -> sp.Expr:
+        base = e.base if unknown is None else sp.expand(e.base)
+        if e.exp.q != 2 or not (unknown is None or base.has(unknown)):
+            return e
+        root = roots.setdefault(base, sp.Symbol(f"root{len(roots)}", positive=True))
+        return root**e.exp.p
+
+    named = expression.replace(_is_root, variable)
+    return named, {root: base for base, root in roots.items()}
+
+
+def _by_roots(
+    part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]
+) -> dict[tuple[sp.Symbol, ...], sp.Expr]:
+    """Return the coefficients of a polynomial by the roots that occur once; even powers of roots
+    are powers of their bases.
+    """
+    coefficients: dict[tuple[sp.Symbol, ...], sp.Expr] = {}
+    for exponents, coefficient in sp.Poly(part, *squares).terms():
+        term, odd = coefficient, []
         for exponent, (root, base) in zip(exponents, squares.items(), strict=True):
-            whole, odd = divmod(exponent, 2)
-            term *= base**whole * root**odd
-        result += term
-    return sp.expand(result)
+            term *= base ** (exponent // 2)
+            odd += [root] * (exponent % 2)
+        coefficients[tuple(odd)] = coefficients.get(tuple(odd), sp.Integer(0)) + term
+    return coefficients
 
 
 def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
@@ -181,11 +196,11 @@ def positive_root(
     polynomial = _without_roots(equation, unknown)
     if polynomial is None:
         return None
-    found: list[sp.Expr] = []
+    candidates: list[sp.Expr] = []
     for factor, _ in sp.factor_list(polynomial)[1]:
-        found += _candidates(sp.Poly(factor, unknown), unknown)
+        candidates += _candidates(sp.Poly(factor, unknown), unknown)
     valid = []
-    for candidate in found:
+    for candidate in candidates:
         split = along(candidate, frame)
         heights = [_height(equation, height, unknown, split, frame, p) for p in frame.points]
         if all(value is not None for value in heights):
@@ -200,37 +215,18 @@ def positive_root(
 
 def _without_roots(equation: sp.Expr, unknown: sp.Symbol) -> sp.Expr | None:
     """Return a polynomial in the unknown that vanishes where the equation holds."""
-    squares: dict[sp.Symbol, sp.Expr] = {}
-    roots: dict[sp.Expr, sp.Symbol] = {}
-
-    def variable(e: sp.Expr) -> sp.Expr:
-        base = sp.expand(e.base)
-        if e.exp.q != 2 or not base.has(unknown):
-            return e
-        if base not in roots:
-            roots[base] = sp.Symbol(f"root{len(roots)}", positive=True)
-            squares[roots[base]] = base
-        return roots[base] ** e.exp.p
-
-    rational = equation.replace(_is_root, variable)
+    rational, squares = _named_roots(equation, unknown)
     if not rational.is_rational_function(unknown, *squares):
         return None
     top = sp.numer(sp.together(rational))
     if not squares:
         return top
-    kinds: dict[sp.Expr, sp.Expr] = {}
-    for exponents, coefficient in sp.Poly(top, *squares).terms():
-        kind = sp.Integer(1)
-        for exponent, base in zip(exponents, squares.values(), strict=True):
-            whole, odd = divmod(exponent, 2)
-            coefficient *= base**whole
-            kind *= base**odd
-        kinds[kind] = kinds.get(kind, sp.Integer(0)) + coefficient
+    kinds = list(_by_roots(top, squares).items())
     if len(kinds) > 2:
         return None
     if len(kinds) == 1:
-        return next(iter(kinds.values()))
-    (first, a), (second, b) = kinds.items()
+        return kinds[0][1]
+    (first, a), (second, b) = ((sp.Mul(*(squares[r] for r in odd)), each) for odd, each in kinds)
     return sp.expand(a**2 * first - b**2 * second)
 
 

@@ -1,0 +1,108 @@
+"""The functions of a printed module, and expressions in their results, as lists of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import sympy as sp
+
+from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of
+from symderiv.foundation.errors import NotYetError
+from symderiv.precision.balls.operations import Operations, Recorded, Recorder
+
+__all__ = ["continued", "traced"]
+
+# inside of their domains, which evaluation in balls proves, guards are what they guard
+_GUARDED = {
+    "_clipped_sqrt": lambda mp, x: mp.sqrt(x),
+    "_clipped_asin": lambda mp, x: mp.asin(x),
+    "_ratio": lambda mp, numerator, denominator: mp.mpf(numerator) / denominator,
+}
+
+
+def traced(
+    module: SimpleNamespace, name: str, arguments: Sequence[Any], outputs: Sequence[Any]
+) -> Operations:
+    """Return the operations of one function of a printed module.
+
+    Args:
+        module: See :func:`symderiv.lowering.programs.precise_module.precise_module`.
+        name: The name of the function.
+        arguments: What it takes behind the context: nested lists of numbers; a number of the state
+            is its place as an ``int`` in a tuple of one, ``(n,)``, others are exact fractions or
+            SymPy's numbers made of roots.
+        outputs: Nested lists in which the function leaves its results; see ``arguments``. What it
+            returns comes behind them.
+
+    Raises:
+        NotYetError: There is an operation, a function or a comparison that does not enclose.
+    """
+    recorder = Recorder()
+
+    def number(value: Any) -> Any:
+        if isinstance(value, list):
+            return [number(each) for each in value]
+        if isinstance(value, tuple):
+            return recorder.at(recorder.operations.place(("state", value[0])))
+        if isinstance(value, sp.Basic):
+            return value_of(value, _Roots(recorder), {})
+        return recorder.mpf(value)
+
+    function = getattr(module, name)
+    names = function.__globals__
+    before = {key: names[key] for key in _GUARDED if key in names}
+    try:
+        names.update({key: _GUARDED[key] for key in before})
+        places = [number(each) for each in outputs]
+        returned = function(recorder, *map(number, arguments), *places)
+    finally:
+        names.update(before)
+    return recorder.recording([*_flat(places), *([] if returned is None else [returned])])
+
+
+def continued(operations: Operations, expression: sp.Expr, names: Sequence[str]) -> Operations:
+    """Return the operations that give an expression in the outputs, under these names.
+
+    Raises:
+        NotYetError: There is an operation that does not enclose.
+    """
+    recorder = Recorder(operations.copied())
+    known = dict(zip(names, operations.outputs, strict=True))
+    symbols = {each: recorder.at(known[each.name]) for each in expression.free_symbols}
+    return recorder.recording([value_of(expression, _Roots(recorder), symbols)])
+
+
+@dataclass(frozen=True)
+class _Roots:
+    """SymPy's numbers that are made of fractions and roots, recorded."""
+
+    recorder: Recorder
+
+    def meaning(self, node: sp.Expr) -> Meaning:
+        if node.is_Rational:
+            return constant(self.recorder.mpf(Fraction(int(node.p), int(node.q))))
+        if node.is_Add:
+            return added(node.args)
+        if node.is_Mul:
+            return multiplied(node.args)
+        if node.is_Pow and (2 * node.exp).is_Integer:
+            power = int(2 * node.exp)
+            return (lambda base: self._half_power(base, power)), (node.base,)
+        raise NotYetError(f"has no enclosure: {node} is not made of fractions and roots")
+
+    def _half_power(self, base: Recorded, power: int) -> Recorded:
+        root = base if power % 2 == 0 else base.function("sqrt")
+        raised = root ** (abs(power) // (2 if power % 2 == 0 else 1))
+        return raised if power > 0 else 1 / raised
+
+
+def _flat(values: Any) -> Iterable[Any]:
+    if isinstance(values, list):
+        for each in values:
+            yield from _flat(each)
+    else:
+        yield values

@@ -1,0 +1,184 @@
+"""All roots in a box: it is divided until each part has none, or exactly one.
+
+A part is left out if a function cannot vanish in it, by its range or by its mean-value form, and is
+made smaller by preconditioned Gauss-Seidel steps; it holds exactly one root where Krawczyk's
+operator maps it into its own interior. Everything is rounded outwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.precision.balls.boxes import enclosed_ranges, enclosed_values
+from symderiv.precision.balls.operations import Operations
+
+__all__ = ["ROUNDING", "Census", "roots_in_box"]
+
+Floats = npt.NDArray[np.float64]
+
+_BATCH, _SMALLEST = 1024, 1e-5
+_RADII = tuple(0.25 * 0.7**k for k in range(32))
+#: Sums of doubles are given this error, in units of the sums of absolute values.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Census:
+    """The part of a completeness proof that covers one box.
+
+    Attributes:
+        boxes: How many parts were looked at.
+        points: Bounds of parts that hold exactly one root each, shape (m, 2); it may be a known
+            one.
+        left: Bounds of parts of which nothing is proved, shape (p, m, 2).
+    """
+
+    boxes: int
+    points: list[Floats]
+    left: Floats
+
+    @property
+    def complete(self) -> bool:
+        """True if every part has no root or exactly one."""
+        return not len(self.left)
+
+
+def roots_in_box(
+    functions: Operations,
+    bound: Floats,
+    known: Sequence[Floats],
+    cut: Callable[[Floats, Floats], npt.NDArray[np.bool_]],
+    most: int,
+) -> Census:
+    """Return what is proved of the numbers whose sizes are at most ``bound``.
+
+    Args:
+        functions: As many as numbers that they take.
+        bound: shape (n,).
+        known: Roots, shapes (n,).
+        cut: Makes boxes with bounds of shapes (B, n) smaller, in place, and says which are left.
+        most: Parts after which the search ends.
+    """
+    explained = [each for one in known if (each := _around(functions, one)) is not None]
+    low, high = -bound[None], bound[None].copy()
+    points: list[Floats] = []
+    left: list[Floats] = []
+    boxes = 0
+    while len(low) and boxes < most:
+        taken, low = low[-_BATCH:], low[:-_BATCH]
+        other, high = high[-_BATCH:], high[:-_BATCH]
+        boxes += len(taken)
+        taken, other = taken.copy(), other.copy()
+        remaining = cut(taken, other)
+        for inner, outer in explained:
+            remaining &= ~np.all((taken >= inner) & (other <= outer), axis=1)
+        below, above, unique = _narrowed(functions, taken[remaining], other[remaining])
+        explained += [(box[:, 0], box[:, 1]) for box in unique]
+        points += unique
+        small = np.max(above - below, axis=1) < _SMALLEST
+        for box in np.stack([below[small], above[small]], axis=2):
+            # roots at the edge of what is left are met from outside too
+            around = _around(functions, box.mean(axis=1))
+            if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
+                explained.append(around)
+                points.append(np.stack(around, axis=1))
+            else:
+                left.append(box)
+        below, above = _halved(below[~small], above[~small])
+        low, high = np.concatenate([low, below]), np.concatenate([high, above])
+    left += list(np.stack([low, high], axis=2))
+    return Census(boxes, points, np.array(left).reshape(-1, bound.size, 2))
+
+
+def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return boxes divided in two where they are widest."""
+    n = np.argmax(high - low, axis=1)
+    rows = np.arange(len(low))
+    middle = (low[rows, n] + high[rows, n]) / 2
+    first, second = high.copy(), low.copy()
+    first[rows, n] = middle
+    second[rows, n] = middle
+    return np.concatenate([low, second]), np.concatenate([first, high])
+
+
+def _narrowed(
+    functions: Operations, low: Floats, high: Floats
+) -> tuple[Floats, Floats, list[Floats]]:
+    """Return parts that may hold roots, made smaller, and those that hold exactly one."""
+    if not len(low):
+        return low, high, []
+    with np.errstate(all="ignore"):
+        values = enclosed_ranges(functions, low, high)
+        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
+        low, high = low[possible], high[possible]
+        if not len(low):
+            return low, high, []
+        values, at, slopes = enclosed_values(functions, low, high)
+        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
+        low, high, at, slopes = low[possible], high[possible], at[possible], slopes[possible]
+        middle = (low + high) / 2
+        smooth = np.all(np.isfinite(slopes), axis=(1, 2, 3)) & np.all(np.isfinite(at), axis=(1, 2))
+        radius = np.maximum(high - middle, middle - low) * (1 + ROUNDING)
+        centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
+        spread = spread * (1 + ROUNDING) + np.abs(centre) * ROUNDING
+        # mean-value form
+        reach = np.einsum("bij,bj->bi", np.abs(centre) + spread, radius) * (1 + ROUNDING)
+        empty = np.any((at[..., 0] > reach) | (at[..., 1] < -reach), axis=1) & smooth
+        low, high, middle, radius = low[~empty], high[~empty], middle[~empty], radius[~empty]
+        at, centre, spread, smooth = at[~empty], centre[~empty], spread[~empty], smooth[~empty]
+    if not np.any(smooth):
+        return low, high, []
+    sharp = np.flatnonzero(smooth)
+    reached = _contracted(at[sharp], centre[sharp], spread[sharp], radius[sharp])
+    shift, around, solved = reached
+    with np.errstate(all="ignore"):
+        new_low = np.fmax(low[sharp], middle[sharp] + shift - around - ROUNDING)
+        new_high = np.fmin(high[sharp], middle[sharp] + shift + around + ROUNDING)
+        inside = solved & np.all(
+            (middle[sharp] + shift - around > low[sharp] + ROUNDING)
+            & (middle[sharp] + shift + around < high[sharp] - ROUNDING),
+            axis=1,
+        )
+    unique = list(np.stack([low[sharp], high[sharp]], axis=2)[inside])
+    new_low = np.where(solved[:, None], new_low, low[sharp])
+    new_high = np.where(solved[:, None], new_high, high[sharp])
+    low[sharp], high[sharp] = new_low, new_high
+    remaining = np.all(low <= high, axis=1)
+    remaining[sharp[inside]] = False
+    return low[remaining], high[remaining], unique
+
+
+def _contracted(
+    at: Floats, centre: Floats, spread: Floats, radius: Floats
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Return Krawczyk's image of boxes: its shift from their middle, its radius, and where there
+    is one.
+    """
+    size = centre.shape[1]
+    singular = np.linalg.svd(centre, compute_uv=False)
+    solved = singular[:, -1] > 1e-9 * singular[:, 0]
+    usable = np.where(solved[:, None, None], centre, np.eye(size))
+    Y = np.linalg.inv(usable)
+    value, error = at.mean(axis=2), (at[..., 1] - at[..., 0]) / 2
+    size_of_Y = np.abs(Y)
+    shift = -np.einsum("bij,bj->bi", Y, value)
+    doubt = np.einsum("bij,bj->bi", size_of_Y, error + np.abs(value) * ROUNDING)
+    identity = np.abs(np.eye(size) - Y @ usable)
+    rounding = (size_of_Y @ np.abs(usable) + np.eye(size)) * ROUNDING
+    rest = identity + rounding + size_of_Y @ spread
+    around = (np.einsum("bij,bj->bi", rest, radius) + doubt) * (1 + ROUNDING)
+    return shift, around, solved
+
+
+def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
+    """Return the largest box around a root in which it is proved to be the only one."""
+    for radius in _RADII:
+        low, high = (numbers + sign * radius for sign in (-1, 1))
+        *_, unique = _narrowed(functions, low[None], high[None])
+        if unique:
+            return low, high
+    return None

@@ -1,0 +1,325 @@
+"""A function as a straight-line program: a list of operations without loops or cases.
+
+A printed module, or any other function of numbers, is run once with numbers that write down what is
+done to them (:class:`Recorder`). Loops over units and cases of coinciding indices are gone then,
+equal operations are one, and what does not depend on the state is a constant. Such a list can be
+evaluated in any numbers, over many boxes of doubles (:mod:`symderiv.precision.balls.boxes`), and
+written into a file that another program checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from symderiv.foundation.errors import NotYetError
+
+__all__ = ["FUNCTIONS", "Operations", "Recorded", "Recorder"]
+
+FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
+"""Functions of one number, by the names of the methods of balls."""
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_LEAVES = ("state", "number", "ball", "pi")
+
+Entry = tuple[Any, ...]
+
+
+class Operations:
+    """Operations, each on the results of former ones.
+
+    Attributes:
+        entries: For each result the operation and its arguments: ``("state", n)``,
+            ``("number", Fraction)``, ``("ball", n)``, ``("pi",)``, ``("add", a, b)``,
+            ``("sqrt", a)``, …, where a and b are places in this list.
+        outputs: Places of the results.
+        balls: Constants that are no exact numbers.
+        inputs: How many numbers the state has.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.outputs: list[int] = []
+        self.balls: list[arb] = []
+        self.inputs = 0
+        self._places: dict[Entry, int] = {}
+
+    def place(self, entry: Entry) -> int:
+        """Return where an operation is, added if it is new."""
+        if entry not in self._places:
+            self._places[entry] = len(self.entries)
+            self.entries.append(entry)
+            if entry[0] == "state":
+                self.inputs = max(self.inputs, entry[1] + 1)
+        return self._places[entry]
+
+    def place_of_constant(self, value: Any) -> int:
+        """Return where a constant is: a ball, or any number that a fraction is made from."""
+        if not isinstance(value, arb):
+            return self.place(("number", Fraction(value)))
+        if not value.is_finite():
+            raise NotYetError("a constant of these equations is not finite")
+        if value.is_exact():
+            mantissa, exponent = map(int, value.man_exp())
+            return self.place(("number", mantissa * Fraction(2) ** exponent))
+        ends = value.mid(), value.rad()
+        known = [n for n, each in enumerate(self.balls) if (each.mid(), each.rad()) == ends]
+        if not known:
+            self.balls.append(value)
+        return self.place(("ball", known[0] if known else len(self.balls) - 1))
+
+    def copied(self) -> Operations:
+        """Return a list that begins with all of this one, to which more may be added."""
+        copy = Operations()
+        copy.balls = list(self.balls)
+        for entry in self.entries:
+            copy.place(entry)
+        copy.inputs = self.inputs
+        return copy
+
+    def live(self) -> Operations:
+        """Return the same without operations whose results nothing needs."""
+        needed: set[int] = set()
+        waiting = list(self.outputs)
+        while waiting:
+            place = waiting.pop()
+            if place not in needed:
+                needed.add(place)
+                waiting += _arguments(self.entries[place])
+        shorter = Operations()
+        shorter.balls, shorter.inputs = self.balls, self.inputs
+        moved: dict[int, int] = {}
+        for place in sorted(needed):
+            entry = self.entries[place]
+            if _arguments(entry):
+                entry = (entry[0], *(moved[each] for each in _arguments(entry)))
+            moved[place] = shorter.place(entry)
+        shorter.outputs = [moved[place] for place in self.outputs]
+        return shorter
+
+    def constant(self) -> list[bool]:
+        """Return of each entry whether it is the same at all states."""
+        fixed: list[bool] = []
+        for entry in self.entries:
+            fixed.append(entry[0] != "state" and all(fixed[each] for each in _arguments(entry)))
+        return fixed
+
+    def used_constants(self) -> list[int]:
+        """Return the places of constants that moving operations, or results, are made of."""
+        fixed = self.constant()
+        needed = {place for place in self.outputs if fixed[place]}
+        for place, entry in enumerate(self.entries):
+            if not fixed[place]:
+                needed |= {each for each in _arguments(entry) if fixed[each]}
+        return sorted(needed)
+
+    def compiled(self) -> tuple[Callable[[], list[Any]], Callable[..., list[Any]]]:
+        """Return two functions: :meth:`used_constants` in balls of the present precision, and,
+        given the state and these constants, the results.
+
+        States are balls, power series of balls, or anything else with their operators and methods.
+        """
+        fixed, used = self.constant(), self.used_constants()
+        texts = [f"    t{place} = {self._text(place)}" for place in range(len(self.entries))]
+        results = ", ".join(f"t{place}" for place in self.outputs)
+        lines = [
+            "def constants():",
+            *(text for text, same in zip(texts, fixed, strict=True) if same),
+            f"    return [{', '.join(f't{place}' for place in used)}]",
+            "def rates(state, constants):",
+            *(f"    t{place} = constants[{n}]" for n, place in enumerate(used)),
+            *(text for text, same in zip(texts, fixed, strict=True) if not same),
+            f"    return [{results}]",
+        ]
+        from flint import fmpq
+
+        names: dict[str, Any] = {"arb": arb, "fmpq": fmpq, "balls": self.balls}
+        # the text is made of places and operations that were listed above
+        exec(compile("\n".join(lines), "<operations>", "exec"), names)
+        return names["constants"], names["rates"]
+
+    def _text(self, place: int) -> str:
+        name, *arguments = self.entries[place]
+        if name == "state":
+            return f"state[{arguments[0]}]"
+        if name == "number":
+            value = arguments[0]
+            return f"arb(fmpq({value.numerator}, {value.denominator}))"
+        if name == "ball":
+            return f"balls[{arguments[0]}]"
+        if name == "pi":
+            return "arb.pi()"
+        if name == "neg":
+            return f"-t{arguments[0]}"
+        if name in _SIGNS:
+            return f"t{arguments[0]} {_SIGNS[name]} t{arguments[1]}"
+        return f"t{arguments[0]}.{name}()"
+
+
+def _arguments(entry: Entry) -> tuple[int, ...]:
+    return () if entry[0] in _LEAVES else tuple(entry[1:])
+
+
+class Recorder:
+    """The context of numbers that a printed module asks for; its numbers are written down.
+
+    See :class:`symderiv.precision.balls.contexts.Numbers`.
+    """
+
+    def __init__(self, operations: Operations | None = None) -> None:
+        self.operations = Operations() if operations is None else operations
+        self.zero, self.one = self.mpf(0), self.mpf(1)
+        self.pi = self.at(self.operations.place(("pi",)))
+
+    def at(self, place: int) -> Recorded:
+        """Return the number at a place."""
+        return Recorded(self.operations, place)
+
+    def input(self) -> Recorded:
+        """Return the next number of the state."""
+        return self.at(self.operations.place(("state", self.operations.inputs)))
+
+    def mpf(self, value: Any) -> Recorded:
+        """Return a constant; numbers that are recorded already as they are."""
+        if isinstance(value, Recorded):
+            return value
+        return self.at(self.operations.place_of_constant(value))
+
+    def recording(self, outputs: list[Any]) -> Operations:
+        """Return what these results are made of."""
+        self.operations.outputs = [self.mpf(each).place for each in outputs]
+        return self.operations.live()
+
+    def __getattr__(self, name: str) -> Callable[[Any], Recorded]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in FUNCTIONS:
+            raise NotYetError(f"has no enclosure: its formulas contain {name}")
+        return lambda x: self.mpf(x).function(name)
+
+
+class Recorded:
+    """A number that writes down what is done to it."""
+
+    __slots__ = ("operations", "place")
+
+    def __init__(self, operations: Operations, place: int) -> None:
+        self.operations = operations
+        self.place = place
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value if it is a rational constant."""
+        entry = self.operations.entries[self.place]
+        return entry[1] if entry[0] == "number" else None
+
+    def _number(self, value: Any) -> Recorded:
+        if isinstance(value, Recorded):
+            return value
+        return Recorded(self.operations, self.operations.place_of_constant(value))
+
+    def _with(self, name: str, one: Any, two: Any) -> Recorded:
+        first, second = self._number(one), self._number(two)
+        known = first.exact, second.exact
+        if known[0] is not None and known[1] is not None and not (name == "div" and not known[1]):
+            return self._number(_exactly(name, known[0], known[1]))
+        shorter = _shorter(name, first, second)
+        if shorter is not None:
+            return shorter
+        places = (first.place, second.place)
+        if name in ("add", "mul"):
+            places = (min(places), max(places))
+        return Recorded(self.operations, self.operations.place((name, *places)))
+
+    def __add__(self, other: Any) -> Recorded:
+        return self._with("add", self, other)
+
+    def __radd__(self, other: Any) -> Recorded:
+        return self._with("add", other, self)
+
+    def __sub__(self, other: Any) -> Recorded:
+        return self._with("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Recorded:
+        return self._with("sub", other, self)
+
+    def __mul__(self, other: Any) -> Recorded:
+        return self._with("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Recorded:
+        return self._with("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Recorded:
+        return self._with("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Recorded:
+        return self._with("div", other, self)
+
+    def __neg__(self) -> Recorded:
+        value = self.exact
+        return self.function("neg") if value is None else self._number(-value)
+
+    def __pow__(self, power: Any) -> Recorded:
+        if not isinstance(power, int) or power < 1:
+            raise NotYetError(f"has a power {power!r} that enclosures do not know")
+        product = self
+        for _ in range(power - 1):
+            product = product * self
+        return product
+
+    def _compared(self, other: Any) -> tuple[Fraction, Fraction]:
+        one, two = self.exact, self._number(other).exact
+        if one is None or two is None:
+            raise NotYetError(
+                "has no enclosure: its formulas depend on comparisons of order parameters"
+            )
+        return one, two
+
+    def __eq__(self, other: object) -> bool:
+        one, two = self._compared(other)
+        return one == two
+
+    def __lt__(self, other: Any) -> bool:
+        one, two = self._compared(other)
+        return one < two
+
+    def __gt__(self, other: Any) -> bool:
+        one, two = self._compared(other)
+        return one > two
+
+    def __le__(self, other: Any) -> bool:
+        return not self > other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def function(self, name: str) -> Recorded:
+        """Return a function of this number, by the name of an operation of one argument."""
+        return Recorded(self.operations, self.operations.place((name, self.place)))
+
+
+def _exactly(name: str, one: Fraction, two: Fraction) -> Fraction:
+    if name == "add":
+        return one + two
+    if name == "sub":
+        return one - two
+    return one * two if name == "mul" else one / two
+
+
+def _shorter(name: str, one: Recorded, two: Recorded) -> Recorded | None:
+    """Return a result that takes no operation: of adding 0, or multiplying by 0 or 1."""
+    left, right = one.exact, two.exact
+    if name in ("add", "mul") and left is not None:
+        one, two, left, right = two, one, right, left
+    if right is None:
+        return None
+    if right == 0 and name in ("add", "sub"):
+        return one
+    if right == 0 and name == "mul":
+        return two
+    return one if right == 1 and name in ("mul", "div") else None
