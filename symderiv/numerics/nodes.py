@@ -25,6 +25,20 @@ _HERMITE_10 = np.array(np.polynomial.hermite_e.hermegauss(10)) / np.array(
     [[1.0], [math.sqrt(2.0 * math.pi)]]
 )
 
+# Rules of 4, 6, ... 32 points, and of 1, 2, ... 20 points: a row each, zeros behind the last point.
+_LEGENDRES = np.array(
+    [
+        [np.pad(row, (0, 28 - 2 * n)) for row in np.polynomial.legendre.leggauss(4 + 2 * n)]
+        for n in range(15)
+    ]
+)
+_HERMITES = np.array(
+    [
+        [np.pad(row, (0, 19 - n)) for row in np.polynomial.hermite_e.hermegauss(n + 1)]
+        for n in range(20)
+    ]
+) / np.array([[1.0], [math.sqrt(2.0 * math.pi)]])
+
 
 @functools.lru_cache(maxsize=64)
 def gauss_legendre(points: int) -> tuple[np.ndarray, np.ndarray]:

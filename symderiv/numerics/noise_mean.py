@@ -150,6 +150,27 @@ def _on_grid(
             rows[0, i * wide + j] = value
 
 
+def _spread(
+    means: np.ndarray,
+    pair: tuple[int, int],
+    means_of_students: np.ndarray,
+    means_of_both: np.ndarray,
+    means_of_teachers: np.ndarray,
+) -> None:
+    """Write the means of a pair of students to their places."""
+    (i, j), K = pair, means_of_both.shape[0]
+    M = means_of_both.shape[3]
+    for a in range(K):
+        for b in range(K):
+            means_of_students[i, j, a, b] = means_of_students[j, i, a, b] = means[a, b]
+        for n in range(M):
+            means_of_both[i, j, a, n] = means_of_both[j, i, a, n] = means[a, K + n]
+    for m in range(M):
+        for n in range(M):
+            means_of_teachers[i, j, m, n] = means[K + m, K + n]
+            means_of_teachers[j, i, m, n] = means[K + m, K + n]
+
+
 def noise_means(
     Q: np.ndarray,
     R: np.ndarray,
@@ -171,12 +192,4 @@ def noise_means(
     for i in range(K):
         for j in range(i + 1):
             _means_of_pair(QUADRATURE_RULE, covariance, biases, (i, j, K), means)
-            for a in range(K):
-                for b in range(K):
-                    means_of_students[i, j, a, b] = means_of_students[j, i, a, b] = means[a, b]
-                for n in range(M):
-                    means_of_both[i, j, a, n] = means_of_both[j, i, a, n] = means[a, K + n]
-            for m in range(M):
-                for n in range(M):
-                    means_of_teachers[i, j, m, n] = means[K + m, K + n]
-                    means_of_teachers[j, i, m, n] = means[K + m, K + n]
+            _spread(means, (i, j), means_of_students, means_of_both, means_of_teachers)

@@ -18,6 +18,7 @@ _BESIDE = {
     "mean_of_4": "",
     "kinked_mean_of_2": "",
     "kinked_mean_of_4": "",
+    "plane_mean_of_4": "",
     # half a curvature, and the slope of a teacher, have parts where slopes or values jump
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
@@ -46,7 +47,7 @@ def _mean_of_product(name: str, beside: str, shifted: bool) -> str:
     covariances, means = _moments(size)
     kinds = ", ".join(f"kind_{n}" for n in range(1, size + 1))
     rule = "QUADRATURE_RULE" if size == 4 else "QUADRATURE_PAIR_RULE"
-    own = f"_{'kinked_' if name.startswith('kinked') else ''}mean_of_{size}"
+    own = f"_{name.partition('mean_of')[0]}mean_of_{size}"
     arguments = [*covariances, *means] if shifted else covariances
     return f'''def {"shifted_" if shifted else ""}{name}({", ".join(arguments)}):
     """Mean of {size} factors."""

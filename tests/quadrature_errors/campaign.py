@@ -122,7 +122,7 @@ def campaign(
     factor, kinks = search.factor, search.kinks or _no_kinks
     two = adaptive_mean(factor, kinks, 2)
     rows = []
-    fine = finer(rules.rule, rules.kinked)
+    fine = finer(rules.rule)
 
     def other_order(rule: MeanRule, kinds: Kinds, covariance: Matrix) -> float:
         order = _ORDER[len(kinds)]

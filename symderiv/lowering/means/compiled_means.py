@@ -21,7 +21,9 @@ _MEANS = (
     "_mean_of_4",
     "_kinked_mean_of_2",
     "_kinked_mean_of_4",
+    "_plane_mean_of_4",
     "_means_of_pair",
+    "_means_of_plane",
 )
 
 
@@ -30,8 +32,8 @@ class CompiledMeans:
     """Means of two and four factors by quadrature.
 
     Attributes:
-        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module, and
-            ``_means_of_pair``.
+        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module,
+            ``_means_of_pair`` and ``_means_of_plane``.
         factor: The factors by number.
         kinks: Their kinks by number; None for analytic factors.
         meaning: What every function, and every constant of the rules, says, by name.

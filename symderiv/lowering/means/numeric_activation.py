@@ -22,6 +22,7 @@ _TERMS = 26  # of a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
 _NO_JUMP = 1e-25
+_EQUAL = 1e-10
 
 
 class SoftPlus(sp.Function):  # type: ignore[misc]
@@ -93,6 +94,19 @@ class NumericActivation:
     def slope_jumps(self) -> bool:
         """True if its derivative is discontinuous."""
         return bool(derivative(derivative(self._stable)).has(sp.DiracDelta))
+
+    @cached_property
+    def parity(self) -> int:
+        """1 for an even function, -1 for an odd one, else 0."""
+        turned = self._stable.xreplace({X: -X})
+        for sign in (1, -1):
+            left = turned - sign * self._stable
+            if (
+                abs(sp.N(left.xreplace({X: sp.Rational(7, 10)}))) < _EQUAL
+                and sp.simplify(left) == 0
+            ):
+                return sign
+        return 0
 
     @property
     def kinks(self) -> tuple[float, ...]:

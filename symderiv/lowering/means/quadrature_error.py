@@ -57,7 +57,7 @@ class Search:
         """
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
-        self.kinked = compiled.kinks is not None
+        self.panels = "_kinked_mean_of_4" in compiled.functions
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
         self._known: dict[tuple[MeanRule, int], float] = {}
@@ -101,7 +101,7 @@ class Search:
         for size in sorted(sizes, reverse=True):
             if (rule, size) not in self._known:
                 found = 0.0
-                for error in self._errors(rule, finer(rule, self.kinked), (size,)):
+                for error in self._errors(rule, finer(rule), (size,)):
                     found = max(found, error)
                     if not SAFETY * found <= enough:
                         return SAFETY * found
@@ -128,8 +128,8 @@ class Search:
             if size not in sizes:
                 continue
             tried = []
-            # means of four analytic factors cost little
-            count = _SAMPLES[size] if self.kinked else 4 * _SAMPLES[size]
+            # panels of four factors cost much
+            count = _SAMPLES[size] if self.panels else 4 * _SAMPLES[size]
             random = (field_covariance(rng, size, self.variance) for _ in range(count))
             for covariance in (*structured(size, self.variance), *random):
                 tried.append((off(kinds, covariance), covariance))

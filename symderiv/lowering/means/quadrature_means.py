@@ -15,6 +15,7 @@ import sympy as sp
 from symderiv_codegen import (
     Constant,
     Function,
+    Procedure,
     Program,
     ScalarFunction,
     TemplateFunction,
@@ -35,14 +36,16 @@ from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS, LARGEST_VARIANCE, Kinds, Search
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
+    PLANE_POINTS,
     SMOOTH_STEPS,
     MeanRule,
     coarsest,
     kinked_rule,
+    plane_rule,
     smooth_rule,
     stated_error,
 )
-from symderiv.lowering.means.shared_means import NOISE_MEANS
+from symderiv.lowering.means.shared_means import KINKED_NOISE_MEANS, NOISE_MEANS
 from symderiv.numerics import GAUSSIAN
 
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
@@ -145,7 +148,22 @@ class Quadrature:
     @property
     def shared(self) -> bool:
         """True if the means of four factors are computed together (``shared_means``)."""
-        return not self.kinked and not self.problem.rule.stated
+        return self.noise_means is not None
+
+    @cached_property
+    def noise_means(self) -> Procedure | None:
+        """The procedure that computes all means of four factors together."""
+        if self.problem.rule.stated:
+            return None
+        if not self.kinked:
+            return NOISE_MEANS
+        return KINKED_NOISE_MEANS if self.in_planes else None
+
+    @cached_property
+    def in_planes(self) -> bool:
+        """True if means of four factors with kinks go over points of planes (``plane_mean``)."""
+        one = len(self.student.kinks) < 2 and len(self.teacher.kinks) < 2
+        return self.kinked and one and not self.biased and not self.problem.rule.stated
 
     @property
     def constants(self) -> dict[str, Constant]:
@@ -276,6 +294,8 @@ class Quadrature:
     ) -> TemplateFunction:
         """Return a mean of two or four factors."""
         template = f"{'kinked_' if self.kinked else ''}mean_of_{len(kinds)}"
+        if self.in_planes and len(kinds) == 4:
+            template = "plane_mean_of_4"
         if 2 in kinds and self.student.slope_jumps:
             template = "kinked_mean_of_curvature"
         if _TEACHER + 1 in kinds and self.teacher.jumps:
@@ -290,8 +310,13 @@ class Quadrature:
         tolerance = max(self.tolerance, 1e-12)
         search = self.search
         tail = search.tail(tolerance / 100)
-        if self.kinked:
-            slope_jumps = self.student.slope_jumps or self.teacher.slope_jumps
+        slope_jumps = self.student.slope_jumps or self.teacher.slope_jumps
+        if self.in_planes:
+            even = self.student.parity * self.teacher.parity == 1
+            rules = [
+                plane_rule(points, tolerance, tail, slope_jumps, even) for points in PLANE_POINTS
+            ]
+        elif self.kinked:
             rules = [kinked_rule(panel, tolerance, tail, slope_jumps) for panel in KINKED_PANELS]
         else:
             rules = [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
@@ -317,7 +342,7 @@ class Quadrature:
                 (),
                 ("K", "M"),
                 functions,
-                (NOISE_MEANS,) if self.shared else (),
+                () if self.noise_means is None else (self.noise_means,),
                 constants=constants,
                 extension=GAUSSIAN,
             )

@@ -1,6 +1,7 @@
 """The rules of quadrature that a module can have, from coarse to fine.
 
-What the numbers mean is said in ``symderiv.numerics.smooth_mean`` and ``kinked_mean``.
+What the numbers mean is said in ``symderiv.numerics.smooth_mean``, ``kinked_mean`` and
+``plane_mean``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ AnyRule = TypeVar("AnyRule")
 
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
+PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0)
 
 
 def coarsest(
@@ -112,11 +114,29 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
     return MeanRule(panel, four, two)
 
 
-def finer(rule: MeanRule, kinked: bool) -> MeanRule:
+def plane_rule(
+    points: float, tolerance: float, tail: float, slope_jumps: bool, even: bool
+) -> MeanRule:
+    """Pieces of the lines of a plane, for factors with one kink and fields without biases.
+
+    Args:
+        points: Of a piece of usual length.
+        tolerance: Bound on the error of means.
+        tail: The t beyond which the largest integrand is negligible.
+        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        even: Whether no mean changes when all fields change their signs.
+    """
+    panels = kinked_rule(1.0, tolerance, tail, slope_jumps)
+    digits = math.log(10 / tolerance)
+    reach = round(max(math.sqrt(2 * digits) + 0.2, tail), 1)
+    floor = 0.1 * panels.four[4]
+    four = points, round(1.05 * digits, 1), reach, 1.0, floor, float(even)
+    return MeanRule(1 / points, four, panels.two)
+
+
+def finer(rule: MeanRule) -> MeanRule:
     """Return a rule whose error is far below that of another."""
-    four, two = (
-        (_finer_panels if kinked else _finer_steps)(numbers) for numbers in (rule.four, rule.two)
-    )
+    four, two = (_FINER[len(numbers)](numbers) for numbers in (rule.four, rule.two))
     return MeanRule(0.7 * rule.step, four, two)
 
 
@@ -128,3 +148,12 @@ def _finer_steps(numbers: tuple[float, ...]) -> tuple[float, ...]:
 def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
     panel, field, reach, cell, floor, growth, few = numbers
     return 0.7 * panel, 0.7 * field, reach + 0.8, 0.6 * cell, 0.1 * floor, 0.9 * growth, 0.5 * few
+
+
+def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    points, digits, reach, scale, floor, even = numbers
+    return 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
+
+
+_FINER = {5: _finer_steps, 6: _finer_plane, 7: _finer_panels}
+"""By how many numbers a rule has: equal steps, pieces of a plane, panels."""

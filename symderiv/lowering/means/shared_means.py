@@ -1,12 +1,14 @@
-"""Means that a module computes together: those of four analytic factors in the noise of a rule.
+"""Means that a module computes together: those of four factors in the noise of a rule.
 
-They share the points of quadrature of a pair of students (``symderiv.numerics.noise_mean``), so
+They share the points of quadrature of a pair of students (``symderiv.numerics.noise_mean``, and
+``plane_mean`` for factors with kinks), so
 they are no calls of functions but elements of arrays that one procedure fills.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure
@@ -15,7 +17,7 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.mean_factors import Slot, index_symbol
 from symderiv.lowering.solver_arrays import B_STATE, B_STUDENT, B_TEACHER, Q, R, T
 
-__all__ = ["NOISE_MEANS", "before_shared", "shared_mean"]
+__all__ = ["KINKED_NOISE_MEANS", "NOISE_MEANS", "before_shared", "shared_mean"]
 
 _ARRAYS = (
     Array("means_of_students", ("K", "K", "K", "K"), "E[g'(x_i) g'(x_j) g(x_p) g(x_q)]"),
@@ -32,6 +34,12 @@ NOISE_MEANS = Procedure(
     (),
     (),
     template="noise_means",
+)
+
+KINKED_NOISE_MEANS = replace(
+    NOISE_MEANS,
+    doc="Means of four factors in the noise, in one pass for each two students.",
+    template="kinked_noise_means",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import sympy as sp
-from symderiv_codegen import Function, ScalarFunction
+from symderiv_codegen import Function, Procedure, ScalarFunction
 
 from symderiv.gaussian import derivative
 from symderiv.learning.derivation import symbols as s
@@ -26,7 +26,8 @@ class Lowered:
 
     ``curvature`` and ``noise_diagonal`` are what A_ii and Γ_ii have besides what holds for all
     A_ij, Γ_ij. ``further`` has what students drift by along other vectors: the entry, what holds
-    for all of its indices and what its diagonal has besides.
+    for all of its indices and what its diagonal has besides. ``noise_means`` computes elements of
+    arrays that are means.
     """
 
     generalization_error: sp.Expr
@@ -40,6 +41,7 @@ class Lowered:
     mean_force: sp.Expr | None
     further: tuple[tuple[sp.Indexed, sp.Expr, sp.Expr], ...]
     functions: tuple[Function, ...]
+    noise_means: Procedure | None = None
 
 
 def lower(equations: LearningEquations, approximation: Approximation | None = None) -> Lowered:
@@ -86,6 +88,7 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
             for name, *values in further
         ),
         functions=integrals.functions,
+        noise_means=None if rules is None else rules.noise_means,
     )
 
 

@@ -19,7 +19,7 @@ from symderiv.learning.derivation.motion import GRADIENT_SIZE as GRADIENT_SIZE_S
 from symderiv.learning.derivation.motion import Motion
 from symderiv.learning.rule.learning_rule import PLAIN
 from symderiv.lowering.means.approximation import Approximation
-from symderiv.lowering.means.shared_means import NOISE_MEANS, before_shared
+from symderiv.lowering.means.shared_means import before_shared
 from symderiv.lowering.programs.lowered_equations import (
     Lowered,
     activation_functions,
@@ -88,7 +88,7 @@ def error_procedures(
     noise = _noise(lowered, arrays)
     shared = any(isinstance(step, Call) for step in noise.body)
     return (
-        *((NOISE_MEANS,) if shared else ()),
+        *((lowered.noise_means,) if shared and lowered.noise_means else ()),
         Procedure(
             "generalization_error",
             "Mean of (student - teacher)**2 / 2 over the inputs, without label noise.",

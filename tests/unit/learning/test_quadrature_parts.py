@@ -43,8 +43,8 @@ def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 def test_finer_rules_are_finer_in_everything() -> None:
     smooth, kinked = smooth_rule(0.5, 1e-6, 3.0), kinked_rule(2.0, 1e-4, 3.0, True)
-    for rule, is_kinked, less in ((smooth, False, finer_steps), (kinked, True, finer_panels)):
-        reference = finer(rule, is_kinked)
+    for rule, less in ((smooth, finer_steps), (kinked, finer_panels)):
+        reference = finer(rule)
         assert reference.step < rule.step
         assert less(reference.four, rule.four)
         assert less(reference.two, rule.two)
@@ -200,7 +200,7 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
     errors = [
         abs(
             search.mean(coarse, (0, 1), c)
-            - search.mean(finer(coarse, False), (1, 0), c[::-1, ::-1])
+            - search.mean(finer(coarse), (1, 0), c[::-1, ::-1])
         )
         for c in structured(2, 2.0)
     ]
@@ -217,7 +217,7 @@ def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) ->
     search = search_of(monkeypatch, waves, [(0, 0)])
     coarse = MeanRule(2.0, (), (2.0, 1.5, 4.0, 3.0, 1e-3))
     monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * c[0, 0] ** 3)
-    monkeypatch.setattr(quadrature_error, "finer", lambda rule, kinked: MeanRule(0.0, (), ()))
+    monkeypatch.setattr(quadrature_error, "finer", lambda rule: MeanRule(0.0, (), ()))
     errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
     tried = len(list(structured(2, 2.0))) + 4 * 6
     assert max(errors) == pytest.approx(16.0)

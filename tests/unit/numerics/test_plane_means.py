@@ -1,0 +1,117 @@
+"""Means of four factors with kinks over points of a plane, as plain Python, against formulas."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import symderiv.numerics.plane_mean as plane
+import symderiv.numerics.smoothed as smoothed
+
+RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0])
+FACTORS = {
+    0: lambda x: 1.0 if x > 0 else -1.0,
+    1: lambda x: x / (1 + abs(x)),
+    3: lambda x: x if x > 0 else math.exp(x) - 1,
+}
+
+
+@pytest.fixture(autouse=True)
+def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (plane, smoothed):
+        monkeypatch.setattr(
+            module, "quadrature_factor", lambda kind, x: FACTORS[kind](x), raising=False
+        )
+    monkeypatch.setattr(plane, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
+
+
+@pytest.mark.parametrize("kind", FACTORS)
+@pytest.mark.parametrize("width", [1.3, 0.2, 1e-3])
+def test_a_table_is_the_average_of_a_factor_and_of_its_square(kind: int, width: float) -> None:
+    table = np.full((29, 24), np.nan)
+    smoothed._smoothed_table(kind, 0.0, width, 6.0, 1.0, table)
+    for distance in (0.0, 0.7 * width, -3 * width, 8 * width, -5.9, 4.0):
+        if abs(distance) > 6.0:
+            continue
+        for power in (1, 2):
+
+            def weighted(t: float, at: float = distance, power: int = power) -> float:
+                density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+                return float(FACTORS[kind](at + width * t) ** power * density)
+
+            cut = min(max(-distance / width, -9.0), 9.0)
+            expected = sum(
+                quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9.0, cut), (cut, 9.0))
+            )
+            found = smoothed._smoothed_at(table, distance, width, 12 * (power - 1))
+            assert found == pytest.approx(expected, abs=3e-10)
+
+
+def mean_of_signs(loads: list[list[float]]) -> tuple[float, float]:
+    """The mean of four signs found, and that of the first two times that of the last two."""
+    matrix = np.array(loads)
+    c = matrix @ matrix.T
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    found = plane._plane_mean_of_4(RULE, (0, 0, 0, 0), moments, (0.0,) * 4)
+    scale = np.sqrt(np.diag(c))
+    rho = np.clip(c / np.outer(scale, scale), -1, 1)
+    product = math.asin(rho[0, 1]) * math.asin(rho[2, 3]) * (2 / math.pi) ** 2
+    return found, product
+
+
+@pytest.mark.parametrize("apart", [0.6, 0.05, 1e-4])
+@pytest.mark.parametrize("turned", [False, True])
+def test_means_of_signs_are_arcsines(apart: float, turned: bool) -> None:
+    """Two pairs of fields that know nothing of each other, each pair anything to nearly equal."""
+    loads = [
+        [0.9, 0.0, 0.0, 0.0],
+        [0.8, apart, 0.0, 0.0],
+        [0.0, 0.0, 0.7, 0.0],
+        [0.0, 0.0, -1.1, 1.3 * apart],
+    ]
+    found, product = mean_of_signs(loads)
+    assert found == pytest.approx(product, abs=3e-6)
+    if turned:
+        # the pairs lie across the plane of the first two fields
+        across = [loads[n] for n in (0, 2, 1, 3)]
+        assert mean_of_signs(across)[0] == pytest.approx(product, abs=3e-6)
+
+
+def test_half_of_the_plane_is_enough_for_odd_factors() -> None:
+    c = np.array(
+        [[1.0, 0.3, 0.5, 0.2], [0.3, 1.2, 0.1, 0.4], [0.5, 0.1, 0.9, 0.2], [0.2, 0.4, 0.2, 1.1]]
+    )
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    half = RULE.copy()
+    half[5] = 1.0
+    whole, halved = (
+        plane._plane_mean_of_4(rule, (1, 1, 1, 0), moments, (0.0,) * 4) for rule in (RULE, half)
+    )
+    assert halved == pytest.approx(whole, rel=1e-12)
+    for kinds in ((1, 1, 0, 0), (0, 1, 1, 0)):
+        assert abs(plane._plane_mean_of_4(RULE, kinds, moments, (0.0,) * 4)) < 1
+
+
+def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plane, "QUADRATURE_RULE", RULE, raising=False)
+    rng = np.random.default_rng(2)
+    loads = rng.normal(size=(4, 4)) / 2
+    c = loads @ loads.T
+    K, M = 3, 1
+    found = [np.full(shape, np.nan) for shape in ((K,) * 4, (K, K, K, M), (K, K, M, M))]
+    plane.kinked_noise_means(c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(M), *found)
+    for array in found:
+        assert np.isfinite(array).all()
+    for i, j, a, b in ((0, 0, 1, 3), (1, 1, 3, 0), (2, 2, 0, 1), (0, 2, 1, 3), (1, 2, 2, 0)):
+        places = [i, j, a, b]
+        moments = tuple(map(float, c[np.ix_(places, places)][np.triu_indices(4)]))
+        kinds = (1, 1, *(3 if n >= K else 0 for n in (a, b)))
+        expected = plane._plane_mean_of_4(RULE, kinds, moments, (0.0,) * 4)
+        array = found[(a >= K) + (b >= K)]
+        ends = sorted((a, b))
+        assert array[i, j, ends[0], ends[1] - K * (ends[1] >= K)] == pytest.approx(
+            expected, abs=1e-6
+        )
