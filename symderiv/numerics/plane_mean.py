@@ -337,11 +337,11 @@ def _means_of_plane(
 
     Args:
         rule: The numbers.
-        kinds: Of each field, its factor.
+        kinds: The factor of each field.
         slopes: The factors of the two fields of the plane that all means have.
         pair: These fields; both the same where they span a line.
         parts: What t1 and t2 add to each field, and what is left, in rows.
-        covariance: Of all fields.
+        covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the square of the first slope, both, and the square
             of the second one.
     """

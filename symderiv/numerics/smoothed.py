@@ -60,7 +60,7 @@ def _smoothed_table(
         kink: Where it is not smooth.
         width: s, not zero.
         farthest: How far from the kink the table is needed.
-        scale: On which the factor varies away from the kink.
+        scale: The distance on which the factor varies away from the kink.
         table: Shape (29, 24). The rows of panels have coefficients of F and of that of the square;
             the last row has the edges of the panels away from the kink.
     """

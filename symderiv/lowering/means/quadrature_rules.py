@@ -120,7 +120,7 @@ def plane_rule(
     """Pieces of the lines of a plane, for factors with one kink and fields without biases.
 
     Args:
-        points: Of a piece of usual length.
+        points: How many a piece of usual length has.
         tolerance: Bound on the error of means.
         tail: The t beyond which the largest integrand is negligible.
         slope_jumps: Whether slopes jump at kinks, or a teacher does.
