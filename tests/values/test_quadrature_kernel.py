@@ -167,7 +167,11 @@ WRONG = {
         replaced("i2_st", "return 1.2 * right(*a)"),
         r"i2_st\(.*but its definition gives",
     ),
-    "means of four": ("", replaced("noise_means", "right(*a); a[-1][:] *= 1.2"), "the statement gives"),
+    "means of four": (
+        "",
+        replaced("noise_means", "right(*a); a[-1][:] *= 1.2"),
+        "the statement gives",
+    ),
     "Gamma": ("", replaced("noise", "right(*a); a[-1][0] *= 1 + 1e-6"), "differs from"),
     "a rule": ("half, middle = 0.5 * ", "half, middle = 0.4 * ", "_panels of the module differs"),
     "kinks": (KINKS + "0", KINKS + "1", "quadrature_kinks of the module differs"),
