@@ -185,7 +185,7 @@ def one_step(
     force: Force = False,
     json_: Json = False,
 ) -> None:
-    """Take one gradient step, then ridge: network, conditional Gaussian map and Hermite model.
+    """Take one gradient step, then fit by ridge; compare the network with its two equivalents.
 
     Errors are E(y - ŷ)², without the ½ of some figures.
 

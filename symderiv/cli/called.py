@@ -67,8 +67,8 @@ def calling(
 ) -> Callable[[Command], Command]:
     """Give a command, in place of its ``**asked``, an option for each argument of a call.
 
-    An argument that the command has itself is left to it. If the call takes the keys of a learning
-    rule as ``**rule``, each of them is an option as well.
+    An argument that the command defines itself gets no option here. If the call takes the keys of a
+    learning rule as ``**rule``, each of them is an option as well.
 
     Args:
         call: module and name, such as "api/results/plateau:plateau".

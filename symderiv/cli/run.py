@@ -32,11 +32,13 @@ def solve(
     end: End = None,
     sensitivity: Annotated[
         list[str] | None,
-        option("--sensitivity", "Number of the study to differentiate by; may be repeated.", "KEY"),
+        option(
+            "--sensitivity", "Differentiate by this number of the study; may be repeated.", "KEY"
+        ),
     ] = None,
     event: Annotated[
         list[str] | None,
-        option("--event", "Condition whose first time to locate; may be repeated.", "CONDITION"),
+        option("--event", "Find when this condition first holds; may be repeated.", "CONDITION"),
     ] = None,
     until: Annotated[
         str | None,
@@ -133,7 +135,7 @@ def _run(
     fresh: bool,
     as_json: bool,
 ) -> None:
-    """Make the call, keep what it gives, and say so; a run that was stopped says where it is."""
+    """Make the call and keep its result; if the run was stopped, say where it is."""
     check_apart(target, figure)
     checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
     with resumable(checkpoint.path.exists):

@@ -119,7 +119,7 @@ def enclosed(
         if reached <= radius:
             return run
         tolerance *= min(0.1, 0.1 * radius / reached)
-    raise ToleranceError(f"radii stay at {reached:.1e}, above {radius:.1e}")
+    raise ToleranceError(f"the radii of the balls stay at {reached:.1e}, above {radius:.1e}")
 
 
 def _followed(

@@ -64,7 +64,7 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     for folder in (*(_ENGINE / room for room in rooms), *also):
         sources = sorted(folder.rglob("*.py"))
         if not sources:
-            raise FileNotFoundError(f"no Python files in {folder}")
+            raise FileNotFoundError(f"there are no Python files in {folder}")
         for path in sources:
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -177,7 +177,7 @@ def test_ends_of_plateaus_are_events() -> None:
     [
         (lambda: sd.event("R[1,1]"), "give one of below"),
         (lambda: sd.event("R[1,1]", below=1, above=2), "give one of below"),
-        (lambda: sd.event("R[1,1] > 1", below=1), "whole event"),
+        (lambda: sd.event("R[1,1] > 1", below=1), "complete condition"),
         (lambda: sd.event("R[1,1]", below="much"), "below: 'much' is not a number"),
         (lambda: sd.event(3), "what: 3 is not a text"),
         (lambda: general().solve(end=1, until="R[1,1]"), "until: 'R"),

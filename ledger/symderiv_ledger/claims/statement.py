@@ -200,7 +200,9 @@ def read_tree(text: str) -> ast.expr:
         FormulaError: It is too long, or not an expression.
     """
     if len(text) > MAX_LENGTH:
-        raise FormulaError(f"a statement has at most {MAX_LENGTH} characters, this has {len(text)}")
+        raise FormulaError(
+            f"a statement has at most {MAX_LENGTH} characters, but this one has {len(text)}"
+        )
     try:
         return ast.parse(" ".join(text.split()), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

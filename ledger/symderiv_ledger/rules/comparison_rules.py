@@ -326,7 +326,7 @@ class Symbolic(PairRule):
         import sympy as sp
 
         if not isinstance(pair.relation, ast.Eq):
-            raise FormulaError("a symbolic identity is an equation")
+            raise FormulaError("only an equation can be a symbolic identity")
         difference = sp.simplify(sp.expand(sp.sympify(pair.left) - sp.sympify(pair.right)))
         if difference != 0:
             return Judged(None, f"the difference of the sides is {difference}")

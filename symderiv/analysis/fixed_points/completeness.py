@@ -74,7 +74,7 @@ class BoxedEquations:
         try:
             inverse = arb_mat(T).inv()
         except ZeroDivisionError:
-            raise NotYetError("completeness needs teachers that are independent") from None
+            raise NotYetError("completeness needs linearly independent teachers") from None
         through = [[_product(row, of_student) for row in inverse.tolist()] for of_student in R]
         Q = [[P[i][j] + _product(R[i], through[j]) for j in range(K)] for i in range(K)]
         for i in range(K):

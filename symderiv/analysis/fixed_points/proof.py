@@ -108,7 +108,7 @@ class ExactFlow:
                 )
                 slopes = self._slopes(balls, box)
             except (TypeError, AttributeError) as cause:
-                raise NotYetError(f"these equations do not enclose: {cause}") from None
+                raise NotYetError(f"there is no enclosure of these equations: {cause}") from None
             Q, R, error = self.observables(balls, box)
             size = len(box)
             return Proof(box, _eigenvalues(arb_mat(size, size, slopes)), Q, R, error)

@@ -144,7 +144,7 @@ def _eigenvalues(matrix: arb_mat) -> Balls:
                 break
         roots.append(_enclosed(polynomial, s, abs(polynomial(s) / derivative(s)).upper()))
     if any(not x < y for x, y in pairwise(roots)):
-        raise ToleranceError("two eigenvalues of the companion matrix are not told apart")
+        raise ToleranceError("two eigenvalues of the companion matrix cannot be told apart")
     return roots
 
 

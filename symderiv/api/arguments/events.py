@@ -19,7 +19,7 @@ class Event:
     """An event along a run, made by :func:`symderiv.event`.
 
     Args:
-        name: the name under which the run has it: ``run.events[name]``.
+        name: the name under which a run has it: ``run.events[name]``.
         condition: the condition on order parameters; empty for an end of the plateau, whose
             condition follows from the height of the plateau.
     """
@@ -56,7 +56,9 @@ def event(what: str, *, below: float | None = None, above: float | None = None) 
     whole = what in PLATEAU or "<" in what or ">" in what
     levels = [(sign, at) for sign, at in (("<", below), (">", above)) if at is not None]
     if whole and levels:
-        raise InputError(f"{what!r} is a whole event; leave out below and above", argument="what")
+        raise InputError(
+            f"{what!r} is a complete condition; leave out below and above", argument="what"
+        )
     if whole:
         return Event(what, "" if what in PLATEAU else what)
     if len(levels) != 1:

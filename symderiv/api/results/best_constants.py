@@ -60,7 +60,7 @@ def best_constant(
     if goal == "error":
         return _of_error(problem, name, ends, end)
     if end is not None:
-        raise InputError("is used with goal='error' alone", argument="end")
+        raise InputError("is allowed only with goal='error'", argument="end")
     return _of_point(problem, name, ends, goal, point)
 
 
@@ -123,7 +123,7 @@ def _of_point(
         value = float(found.x) if -found.fun > rates[best] else float(grid[best])
         return _answer(name, goal, value, rate(value), None, ends, tried)
     if rate(begin) >= 0:
-        raise InputError(f"{number} is not stable at {begin:g}", argument="point")
+        raise InputError(f"point {number} is not stable at {begin:g}", argument="point")
     lost = next((n for n, x in enumerate(grid) if x > begin and rates[n] > 0), None)
     if lost is None:
         raise ToleranceError(f"the point is stable up to {grid[-1]:g}, as far as it was followed")

@@ -561,7 +561,7 @@ def _record(
     others = {name: each.tolist() for name, each in views.items() if not families_of(name)}
     if proof is None and digits > _DOUBLE:
         if exact is None or point.neutral:
-            raise ToleranceError(f"{digits} digits of a degenerate fixed point are not known")
+            raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
         numbers |= _polished(exact, stated, point, digits)
     return {
         **numbers,

@@ -255,9 +255,9 @@ class RuleEquations:
         square = s.input_noise**2
         own = self.units["J"][0]
         if self._drift(own, "n") != sp.expand(square * self._drift(own, "x")):
-            raise SymderivError("noise of inputs does not drift as inputs do")
+            raise SymderivError("the drift of the noise of inputs is not that of inputs")
         if self.noise_between(1, "n") != sp.expand(square * self.noise_between(1, "x")):
-            raise SymderivError("noise of inputs is not as that of inputs")
+            raise SymderivError("the noise that comes from noise of inputs is not that of inputs")
         return SEEN[s.d, s.k]
 
     @cached_property
@@ -502,7 +502,7 @@ class RuleEquations:
         own = sp.Sum(s.Gamma[s.i, s.i], (s.i, 0, s.K - 1))
         of_forces = sp.Sum(at(self.forces_squared, {s.j: s.i}), (s.i, 0, s.K - 1))
         if spread(square - mean_over_example(contract(spread(of_forces)))):
-            raise SymderivError("the mean square of a step is not that of its forces")
+            raise SymderivError("the mean square of a step is not the mean square of its forces")
         power = sp.Sum(s.eigenvalue[s.k] * s.weight[s.k], (s.k, 0, s.L - 1))
         variance = sp.Symbol("input_variance", real=True)
         return (s.eta / self.rate).xreplace({average: own, variance: power})

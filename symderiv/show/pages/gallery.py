@@ -77,7 +77,7 @@ def ordered(what: str, values: Sequence[float], *, falling: bool, strictly: bool
     errors.
     """
     if len(values) < 2:
-        raise ValueError(f"{what}: an order needs at least two values")
+        raise ValueError(f"{what}: an order of convergence needs at least two values")
     pairs = list(itertools.pairwise(values))
     if not falling:
         pairs = [(b, a) for a, b in pairs]

@@ -201,8 +201,8 @@ class JointMeans:
         if joint not in self.names:
             if joint.nonlinear > MOST_NONLINEAR or joint.size > MOST_JOINT:
                 raise NotYetError(
-                    f"it needs {joint.nonlinear} joint fields of functions without closed means "
-                    f"(and {joint.size} in all); quadrature serves at most {MOST_NONLINEAR} "
+                    f"it is a mean over {joint.nonlinear} joint fields of functions without closed "
+                    f"means ({joint.size} in all); quadrature takes at most {MOST_NONLINEAR} "
                     f"({MOST_JOINT})"
                 )
             if len(joint.constants) > MOST_CONSTANTS:
