@@ -220,7 +220,7 @@ def _app_for(words: Sequence[str]) -> typer.Typer:
 
 
 def _markup() -> Literal["rich"] | None:
-    """Return how help is set: in plain lines where tables of options would cut their words."""
+    """Return the settings of help: plain lines where tables of options would cut their words."""
     return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
 
 

@@ -462,7 +462,7 @@ class Language:
         if not ratio.free_symbols <= set(self._symbols.parameters) or ratio.is_nonpositive:
             raise InputError("must be a positive number or a parameter", argument="batch_ratio")
         if any(each.batch_ratio not in (None, ratio) for each in self._inputs):
-            raise InputError("must be one for all inputs of a system", argument="batch_ratio")
+            raise InputError("must be the same for all inputs of a system", argument="batch_ratio")
         if self._lines:
             raise InputError("must be declared before the first statement", argument="batch_ratio")
         return ratio

@@ -35,9 +35,9 @@ def read_repository(name: str, table: Any) -> Code:
             raise InputError(f"repository {name} needs {key}, a text")
     refuse_unknown(table, _KEYS, f"repository {name}: ")
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", table["address"]):
-        raise InputError(f"repository {name}: address is owner/name")
+        raise InputError(f"repository {name}: address must be owner/name")
     if not re.fullmatch(r"[0-9a-f]{40}", table["commit"]):
-        raise InputError(f"repository {name}: commit is 40 hexadecimal digits")
+        raise InputError(f"repository {name}: commit must be 40 hexadecimal digits")
     return Code(table["address"], table["commit"], text_of(table, "licence"))
 
 

@@ -84,7 +84,7 @@ def _equation(
         raise InputError("latex must be a text or a list of texts")
     reading = text_of(table, "reading") or "printed"
     if reading not in _READINGS:
-        raise InputError("reading is printed or reconstructed")
+        raise InputError("reading must be printed or reconstructed")
     displays = tuple(piece.strip() for piece in latex)
     section = text_of(table, "section") if "section" in table else section
     shared = {key: table[key] for key in table if key not in {*_PRINT_KEYS, "claim"}}
@@ -140,7 +140,7 @@ def _check_display(claim: Mapping[str, Any], displays: int) -> None:
     if value == "all" or value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError('display is a number, 0 for the first, or "all"')
+        raise InputError('display must be a number, 0 for the first, or "all"')
     if not 0 <= value < displays:
         raise InputError(f"it has no display {value}")
 

@@ -146,7 +146,9 @@ def read_rule(text: str) -> ComparisonRule:
     """
     name, values = _call(text)
     if name not in RULES:
-        raise InputError(f"rule is one of {', '.join(RULES)}, as in Exact(digits=20), not {text!r}")
+        raise InputError(
+            f"rule must be one of {', '.join(RULES)}, as in Exact(digits=20), not {text!r}"
+        )
     try:
         return RULES[name](**(values or {}))
     except (TypeError, ValueError):

@@ -149,14 +149,14 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
         teacher = _named(str(table.get("teacher_activation", own)))
         order = table.get("order", "full")
         if order not in ("full", "small-learning-rate"):
-            raise InputError("order is 'full' or 'small-learning-rate'")
+            raise InputError("order must be 'full' or 'small-learning-rate'")
         rates = LearningRates(own, teacher, order == "full", digits)
         return _of_rates(rates, _weights(table, tuple(WEIGHTS)))
     _refuse_others(table, ("activation", "teachers", "weights"))
     text = _named(_required(table, "activation"))
     teachers = table.get("teachers", "general")
     if teachers not in _TEACHERS:
-        raise InputError(f"teachers is one of {', '.join(_TEACHERS)}")
+        raise InputError(f"teachers must be one of {', '.join(_TEACHERS)}")
     conventions = {
         f"output weights {weights}": partial(_plateau_points, text, _TEACHERS[teachers], weights)
         for weights in _PLATEAU_WEIGHTS
@@ -174,7 +174,7 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
 def _weights(table: Mapping[str, Any], known: tuple[str, ...]) -> str:
     value = str(table.get("weights", ""))
     if value and value not in known:
-        raise InputError(f"weights is one of {', '.join(known)}, not {value!r}")
+        raise InputError(f"weights must be one of {', '.join(known)}, not {value!r}")
     return value
 
 

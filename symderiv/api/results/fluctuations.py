@@ -225,7 +225,10 @@ class EventTimes(Answer):
         times = self._times
         known = times[np.isfinite(times)]
         if known.size < 2 or np.ptp(known) == 0.0:
-            raise InputError("the times have no density", argument="event")
+            raise InputError(
+                "the times have no density, because runs meet the condition at one time or never",
+                argument="event",
+            )
         asked = np.asarray(alpha, dtype=float)
         found = gaussian_kde(known)(asked.ravel()) * known.size / times.size
         return np.asarray(found.reshape(asked.shape))

@@ -213,7 +213,7 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     if np.any(values[n:] > 1e-7 * len(gram)):
         raise InputError(
             f"an eigenvalue has only {n} coordinates, in which there are no vectors with the given "
-            f"overlaps; as many as vectors = {len(gram)} are always enough",
+            f"overlaps; {len(gram)}, the number of the vectors, are always enough",
             argument="dimension",
         )
     rows: np.ndarray = length[:, None] * turn[:, :n] * np.sqrt(np.clip(values[:n], 0.0, None))

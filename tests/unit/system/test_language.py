@@ -168,7 +168,7 @@ def test_what_is_not_linear_in_means_over_a_batch_is_refused() -> None:
         P.update({w: x.mean(gap) * x.mean(x)})
     with pytest.raises(InputError, match="an example of a batch"):
         P.update({w: 0.5 * x})
-    with pytest.raises(InputError, match="one for all inputs"):
+    with pytest.raises(InputError, match="the same for all inputs"):
         P.inputs("y", batch_ratio=1)
 
 

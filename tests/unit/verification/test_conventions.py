@@ -98,7 +98,7 @@ def test_a_file_may_say_which_output_weights_it_means() -> None:
     assert _verdict(f"{FILE}weights = '1/sqrt(K)'\n{scaled}").verdict == "holds"
     with pytest.raises(UnsettledError, match="fails with any output weights"):
         _verdict(f"{FILE}weights = 'any'\n{ERROR}")
-    with pytest.raises(InputError, match="weights is one of any, one"):
+    with pytest.raises(InputError, match="weights must be one of any, one"):
         _verdict(f"{FILE}weights = '1/M'\n{ERROR}")
     with pytest.raises(InputError, match="no points with output weights v = 1/K"):
         _verdict(f"{FILE}weights = '1/K'\n{ERROR}".replace('"erf"', '"tanh"'))

@@ -214,8 +214,8 @@ def test_a_ledger_that_lacks_what_is_said_of_accusations_is_told_apart(tmp_path:
     [
         ("[repository.ours]", "[repository.others]", "there is no [repository.ours]"),
         ('file = "src/a.py"', "", "code needs file"),
-        ("0123456789", "master", "commit is 40 hexadecimal digits"),
-        ('"owner/name"', '"https://x.org/owner/name"', "address is owner/name"),
+        ("0123456789", "master", "commit must be 40 hexadecimal digits"),
+        ('"owner/name"', '"https://x.org/owner/name"', "address must be owner/name"),
         ("licence =", "license =", "needs licence"),
         ('lines = "3-9"', "latex = 'x'", "latex or code, not both"),
         ('accusation.meant = "any two fields"', "", "accusation needs meant"),
