@@ -88,8 +88,8 @@ def merged(
     for claim in paper.claims:
         if claim.name not in found:
             raise InputError(
-                f"{paper.name}, equation {claim.name} has changed, and trying it takes minutes; add "
-                "--thorough (--changed skips claims that have not changed)"
+                f"{paper.name}, equation {claim.name} has changed, and testing it takes minutes; "
+                "add --thorough (--changed skips claims that have not changed)"
             )
     return [found[claim.name] for claim in paper.claims]
 
