@@ -68,9 +68,11 @@ class BoxedEquations:
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
         K, M, T = len(R), len(R[0]), known["T"]
         if states.flow.sizes["L"] != 1 or not _is_one(known["eigenvalue"], known["weight"]):
-            raise NotYetError("completeness is proved for isotropic inputs of variance 1")
+            raise NotYetError("completeness can be proved only for isotropic inputs of variance 1")
         if states.flow.place.size != K * (K + 1) // 2 + K * M:
-            raise NotYetError("completeness is proved where Q and R alone move")
+            raise NotYetError(
+                "completeness can be proved only if no order parameters but Q and R move"
+            )
         try:
             inverse = arb_mat(T).inv()
         except ZeroDivisionError:

@@ -198,10 +198,7 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
     numbers = 2.0, 1.5, 4.0, 3.0, 1e-3
     coarse = MeanRule(2.0, numbers, numbers)
     errors = [
-        abs(
-            search.mean(coarse, (0, 1), c)
-            - search.mean(finer(coarse), (1, 0), c[::-1, ::-1])
-        )
+        abs(search.mean(coarse, (0, 1), c) - search.mean(finer(coarse), (1, 0), c[::-1, ::-1]))
         for c in structured(2, 2.0)
     ]
     found = search.error(coarse, math.inf)
