@@ -1,7 +1,9 @@
 """The first time at which a function of the state becomes positive, proved.
 
 On every step the function is negative all the way, or grows all the way from a negative to a
-positive value; pieces of steps are halved until one of both is proved.
+positive value; pieces of steps are halved until one of both is proved. Along a step the function is
+its Taylor series in time, and not a function of boxes: late in learning the error is a small
+difference of order parameters, which boxes around each of them lose.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from flint import arb, arb_mat
+from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
-from symderiv.enclosures.proved_step import ProvedStep, StateSet, gradients
+from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField, gradients
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
@@ -52,25 +54,25 @@ def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Cros
         for begin, step in zip(run.begins, run.steps, strict=True):
             if function.over(step.rough) < 0:
                 continue
+            along = function.along(step)
             for halvings in range(_HALVINGS):
-                verdict, place = function.searched(step, 2**halvings)
+                verdict, place = along.searched(2**halvings)
                 if verdict != "undecided":
                     break
             if verdict == "undecided":
                 return Crossing("undecided")
             if verdict == "proved":
                 assert place is not None
-                return Crossing(
-                    "proved", *(begin + each for each in function.narrowed(step, *place))
-                )
+                return Crossing("proved", *(begin + each for each in along.narrowed(*place)))
         return Crossing("never")
 
 
 class _Gap:
-    """A function of the state, with its rate of change in time."""
+    """A function of the state, with the rates of the state."""
 
     def __init__(self, rates: Operations, gap: Operations) -> None:
-        self._rates, self._gap = _function(rates), _function(gap)
+        self._field = VectorField(_function(rates), len(rates.outputs))
+        self._gap = _function(gap)
 
     def at_start(self, region: StateSet) -> arb:
         return gradient_form(self._gap, region)[0]
@@ -85,51 +87,91 @@ class _Gap:
         centred = self._gap(middle)[0] + moved.entries()[0]
         return plain.intersection(centred) if plain.overlaps(centred) else plain
 
-    def speed(self, box: Sequence[arb]) -> arb:
-        """Return how fast the function grows over a box."""
-        slopes = gradients(self._gap, box)
-        return (slopes * arb_mat(len(box), 1, self._rates(box))).entries()[0]
+    def along(self, step: ProvedStep) -> _Along:
+        """Return the function on a step, for all trajectories that begin in its set."""
+        order = len(step.columns)
+        known = self._series(step.begin.hull, order - 1)
+        return _Along([*known, self._series(step.rough, order)[order]], step.time)
 
-    def searched(self, step: ProvedStep, pieces: int) -> tuple[str, tuple[arb, arb] | None]:
-        """Return whether a step crosses zero, and the piece of it where it does."""
-        ends = [step.time * n / pieces for n in range(pieces + 1)]
+    def _series(self, box: Sequence[arb], order: int) -> list[arb]:
+        """Return coefficients 0 to an order of the function in time, from anywhere in a box."""
+        columns = self._field.taylor(box, lambda n, _: n == order)
+        ctx.cap = order + 1
+        state = [arb_series(list(column), order + 1) for column in zip(*columns, strict=True)]
+        found = arb_series(self._gap(state)[0], order + 1)
+        return [found[n] for n in range(order + 1)]
+
+
+@dataclass(frozen=True)
+class _Along:
+    """A function on a step: its Taylor coefficients, of which the last one holds in all the step.
+
+    Attributes:
+        coefficients: The last one bounds the remainder.
+        time: How long the step takes.
+    """
+
+    coefficients: list[arb]
+    time: arb
+
+    def value(self, time: arb) -> arb:
+        """Return the function at a time, or at all times of a ball, of the step."""
+        middle = time.mid()
+        centred = _polynomial(self.coefficients, middle) + self.speed(time) * (time - middle)
+        plain = _polynomial(self.coefficients, time)
+        return plain.intersection(centred) if plain.overlaps(centred) else plain
+
+    def speed(self, time: arb) -> arb:
+        """Return how fast the function grows."""
+        return _polynomial([n * x for n, x in enumerate(self.coefficients)][1:], time)
+
+    def searched(self, pieces: int) -> tuple[str, tuple[arb, arb] | None]:
+        """Return whether the step crosses zero, and the piece of it where it does."""
+        ends = [self.time * n / pieces for n in range(pieces + 1)]
         for begin, end in itertools.pairwise(ends):
-            box = step.at(begin.union(end))
-            if self.over(box) < 0:
+            times = begin.union(end)
+            if self.value(times) < 0:
                 continue
-            if not self.speed(box) > 0:
+            if not self.speed(times) > 0:
                 return "undecided", None
-            last = self.over(step.at(end))
+            last = self.value(end)
             if last > 0:
                 return "proved", (begin, end)
             if not last < 0:
                 return "undecided", None
         return "never", None
 
-    def narrowed(self, step: ProvedStep, begin: arb, end: arb) -> tuple[arb, arb]:
+    def narrowed(self, begin: arb, end: arb) -> tuple[arb, arb]:
         """Return times as close as can be told between which the function, which grows, is 0."""
         for _ in range(_BISECTIONS):
             middle = ((begin + end) / 2).mid()
-            value = self.over(step.at(middle))
+            value = self.value(middle)
             if value < 0:
                 begin = middle
             elif value > 0:
                 end = middle
             else:
                 break
-        return self._one_side(step, begin, middle, -1), self._one_side(step, end, middle, 1)
+        return self._one_side(begin, middle, -1), self._one_side(end, middle, 1)
 
-    def _one_side(self, step: ProvedStep, far: arb, near: arb, sign: int) -> arb:
+    def _one_side(self, far: arb, near: arb, sign: int) -> arb:
         """Return a time near another one at which the sign is proved."""
         for _ in range(_BISECTIONS):
             between = ((far + near) / 2).mid()
-            if not sign * self.over(step.at(between)) > 0:
+            if not sign * self.value(between) > 0:
                 break
             far = between
         return far
 
 
-def _function(operations: Operations) -> Callable[[Sequence[arb]], list[arb]]:
-    constants, values = operations.compiled()
+def _polynomial(coefficients: Sequence[arb], time: arb) -> arb:
+    found = arb(0)
+    for each in reversed(coefficients):
+        found = each + time * found
+    return found
+
+
+def _function(tape: Operations) -> Callable[[Sequence[arb]], list[arb]]:
+    constants, values = tape.compiled()
     given = constants()
     return lambda state: values(state, given)

@@ -27,7 +27,8 @@ from symderiv.integrate.flows.flat_run import (
 )
 from symderiv.integrate.flows.lane_observables import observe_lanes
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
-from symderiv.integrate.flows.run_errors import worse_by
+from symderiv.integrate.flows.run_errors import OWN, TIMES, WORSE_START
+from symderiv.integrate.flows.study_flow import looser_tolerance
 from symderiv.storage.run_files import labels_of
 from symderiv.system.named_states import Layout
 from symderiv.system.system_runs import Begin, Solver
@@ -40,7 +41,6 @@ __all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points"]
 
 # Errors of steps add up, and the largest is above the mean that is controlled.
 _TIGHTER = 10.0
-_LOOSER, _LOOSEST = 1000.0, 0.1
 
 #: Called with the number of runs that have ended.
 Told = Callable[[int], None]
@@ -302,12 +302,11 @@ def _observed(
 def _errors(runs: _Runs, batch: _Batch, wanted: Wanted, found: LaneResults) -> np.ndarray:
     """Return the largest error of each run, relative to the largest order parameter at its time.
 
-    Estimated as for problems, from runs that are much worse in tolerance and rounding.
+    Estimated as for problems, by the difference to runs that are worse in tolerance and rounding.
     """
     relative, absolute = wanted.steps
-    looser = max(relative, min(_LOOSER * relative, _LOOSEST))
-    part, rounding = worse_by(relative, looser)
-    states = [_moved(point.state, rounding) for point in batch.points]
+    looser = looser_tolerance(relative, TIMES)
+    states = [_moved(point.state, WORSE_START) for point in batch.points]
     worse = runs.integrated((looser, absolute * looser / relative), states, lambda ended: None)
     errors = np.full(len(batch.points), np.nan)
     for place in range(len(batch.points)):
@@ -317,7 +316,7 @@ def _errors(runs: _Runs, batch: _Batch, wanted: Wanted, found: LaneResults) -> n
         ours, theirs = found.states[place, :common], worse.states[place, :common]
         scale = np.max(np.abs(ours), axis=1, keepdims=True)
         apart = float(np.max(np.abs(ours - theirs) / np.where(scale > 0, scale, 1.0)))
-        errors[place] = part * apart + relative
+        errors[place] = apart + OWN * relative
     return errors
 
 

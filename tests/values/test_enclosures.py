@@ -12,6 +12,7 @@ import pytest
 
 import symderiv as sd
 from benchmarks.enclosures import PLANTED, planted
+from benchmarks.hand_written import HandWritten, Rule, solution
 from symderiv.enclosures.check_enclosures import main as checked
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.moments.moment_system import RuleParameters
@@ -186,6 +187,64 @@ def test_events_are_enclosed(run: sd.Trajectory) -> None:
     assert ends.lower(error)[0] > 0.05 > ends.upper(error)[1]
     assert never["verdict"] == "never"
     assert (before["verdict"], before["begin"], before["end"]) == ("proved", "0", "0")
+
+
+def test_an_event_late_in_learning_is_enclosed() -> None:
+    """The error is a small difference of order parameters, which boxes around each would lose."""
+    start = {
+        "Q": [[0.99656, 0.00178], [0.00178, 0.99621]],
+        "R": [[0.99827, 0.00094], [0.00085, 0.9981]],
+        "T": [[1, 0], [0, 1]],
+    }
+    problem = sd.Problem(
+        "erf", students=2, teachers=2, learning_rate=0.5, student_weights=1, teacher_weights=1
+    )
+    event = "generalization_error < 1.8e-6"
+    run = problem.solve(alpha=[0.75], initial=start, certify=True, radius=1e-14, events=[event])
+    (found,) = run.enclosure.events
+    assert found["verdict"] == "proved"
+    begin, end = float(found["begin"]), float(found["end"])
+    assert end - begin < 1e-7
+    other = HandWritten(np.eye(2), np.ones(2), Rule(0.5))
+    values = tuple(np.array(start[name], dtype=float) for name in ("Q", "R"))
+    before, after = solution(other, (*values, np.ones(2)), [begin - 1e-7, end + 1e-7], digits=20)
+    assert before[3] > 1.8e-6 > after[3]
+
+
+def test_balls_contain_equations_typed_from_a_paper() -> None:
+    """Two students, one teacher, T ≠ 1, both layers, noise and decay; 60 digits."""
+    rule = Rule(eta=2.0, eta_v=0.25, decay=0.0625, noise=0.25)
+    start = {"Q": [[0.5, 0.125], [0.125, 0.75]], "R": [[0.25], [-0.125]], "T": [[1.5]]}
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=1,
+        learning_rate=rule.eta,
+        label_noise=rule.noise,
+        weight_decay=rule.decay,
+        train_second_layer=True,
+        second_layer_learning_rate=rule.eta_v,
+        student_weights=[1.0, 0.5],
+        teacher_weights=[1.25],
+    )
+    times = [0.125]
+    run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-20)
+    other = HandWritten(np.array(start["T"]), np.array([1.25]), rule)
+    begin = (np.array(start["Q"]), np.array(start["R"]), np.array([1.0, 0.5]))
+    ((Q, R, _, error),) = solution(other, begin, times)
+    ((Q2, R2, _, error2),) = solution(other, begin, times, shorter=0.7)
+    for one, two in ((Q[0][1], Q2[0][1]), (R[1][0], R2[1][0]), (error, error2)):
+        assert abs(one - two) < 1e-59
+    assert inside(run, "Q[1,2]", 0, mpmath_of(Q[0][1]))
+    assert inside(run, "R[2,1]", 0, mpmath_of(R[1][0]))
+    assert inside(run, "generalization_error", 0, mpmath_of(error))
+
+
+def mpmath_of(number: Any) -> Any:
+    """A number of python-flint in mpmath, which it is the same as."""
+    mantissa, exponent = number.mid().man_exp()
+    with mpmath.workdps(75):
+        return mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)
 
 
 def test_a_record_is_checked_by_another_program(run: sd.Trajectory, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Estimates of the error of a run, from runs that are worse, or better, in all that limits it.
 
 Two things limit a run: the tolerance of its steps and rounding. A run is compared with one that is
-worse in both by a known factor (:func:`estimated`); or with one of smaller tolerance, and rounding
-is measured by itself, from runs whose starts differ by some of it (:func:`repeated`).
+worse in both (:func:`estimated`); or with one of smaller tolerance, and rounding is measured by
+itself, from runs whose starts differ by some of it (:func:`repeated`). Both are estimates. What is
+proved, by a run in balls, is a bound (:mod:`symderiv.enclosures`).
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from symderiv.problem.study import Study
 if TYPE_CHECKING:
     from symderiv.integrate.flows.study_flow import Flow
 
-# Errors of steps of order p go with the tolerance to the power p/(p+1), within about this factor.
-# Stabilised steps, of order 4, keep so small a part of the tolerance, where errors die out, that
-# those of the steps before them, of order 7 at least, are what is left. Implicit steps have orders
-# from 1 to 5, as they come.
-_PROPORTIONAL = 2.0
-_ORDER, _IMPLICIT_ORDER = 7.0, 1.0
+# The difference to a worse run is taken as it is: where errors go with tolerances it is many times
+# the error, and that is left for where they do not. Errors of implicit steps follow them least.
+_IMPLICIT = 3.0
+# Where steps are held back by stability, not by tolerances, both are the same, and errors are below
+# this part of the tolerance of a step.
+OWN = 0.1
 # What rounding counts as, in a start: some units of the last place, for all steps together. One
-# start at random says little of the worst one, so that alone it counts ten times as much.
+# start at random says little of the worst one, so that alone it counts more.
 _ROUNDING = 1e-14
 _ALONE = 10.0
 _PROBES = 3
@@ -61,27 +62,31 @@ class MeasuredRun:
     changes: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
-def worse_by(tolerance: float, larger: float, order: float = _ORDER) -> tuple[float, float]:
-    """Return the error of a run in units of its difference to one of larger tolerance, and by how
-    much the start of that one must differ.
-    """
-    part = _PROPORTIONAL * (tolerance / larger) ** (order / (order + 1.0))
-    return part, _ALONE * _ROUNDING / part
+#: How much larger the tolerance of the run is that a run is compared with.
+TIMES = 10.0
+_IMPLICIT_TIMES, _PROBE_TIMES = 100.0, 1000.0
+
+#: By how much the start of a run must differ that is to be worse by rounding, too.
+WORSE_START = _ALONE * _ROUNDING
+
+
+def _counted(result: FlatResult) -> float:
+    """Return how often the difference to a run of larger tolerance counts."""
+    return _IMPLICIT if IMPLICIT in result.method else 1.0
 
 
 @dataclass(frozen=True)
 class Worse:
-    """A second integration that is much worse in all that limits the first: steps and rounding.
+    """A second integration that is worse in all that limits the first: steps and rounding.
 
     What small errors grow to on the way is the same for both runs. Where stability holds the steps
-    back, or errors die out, the two are no longer in proportion; the tolerance of a step is added
-    for that.
+    back, or errors die out, both may be the same; some of the tolerance is added for that.
 
     Attributes:
         flow: The flow from a start that differs by more than rounding.
         tolerance: The tolerance of its steps.
-        part: The error of the run in units of what is different.
-        own: The tolerance of the run itself; zero where that plays no part.
+        part: How often a difference counts.
+        own: What is added for tolerance; zero where that plays no part.
     """
 
     flow: Flow
@@ -92,24 +97,23 @@ class Worse:
     @classmethod
     def of(cls, problem: Flow, result: FlatResult, tolerance: float) -> Worse:
         """Worse than a run of a tolerance."""
-        larger = problem.looser(tolerance)
-        order = _IMPLICIT_ORDER if IMPLICIT in result.method else _ORDER
-        part, rounding = worse_by(tolerance, larger, order)
-        flow = shaken(problem, result, rounding, 0)
-        return cls(flow, larger, part, tolerance if larger > tolerance else 0.0)
+        times = _IMPLICIT_TIMES if IMPLICIT in result.method else TIMES
+        larger = problem.looser(tolerance, times)
+        flow = shaken(problem, result, WORSE_START, 0)
+        own = OWN * tolerance if larger > tolerance else 0.0
+        return cls(flow, larger, _counted(result), own)
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the error of the run, from the worse one; not a number where that says nothing."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
-        apart = difference(coarse, result, self.flow.state)
-        return self.part * apart + self.own if apart < _LINEAR else apart
+        return self.part * difference(coarse, result, self.flow.state) + self.own
 
 
 def estimated(
     problem: Flow, best: MeasuredRun, tolerance: float, progress: Progress | None
 ) -> tuple[MeasuredRun, FlatResult | None]:
-    """Return how large errors have become, from their size in a run that is much worse, and that
+    """Return how large errors have become, from the difference to a run that is worse, and that
     run.
     """
     result = best.result
@@ -166,7 +170,7 @@ def repeated(
         if not _comparable(problem, result, better):
             break
         errors = problem.errors(better)
-        reached = difference(result, better, problem.state) + tolerance
+        reached = _counted(better) * difference(result, better, problem.state) + tolerance
         changes = relative_changes(best.errors, errors)
         best = MeasuredRun(better, errors, reached, REPEATED, changes=changes)
         if reached <= asked:
@@ -187,14 +191,14 @@ def _beside_larger(
     """Return the same run, compared with one of larger tolerance: no smaller one makes a
     difference.
     """
-    larger = min(10.0 * tolerance, problem.looser(tolerance))
+    larger = problem.looser(tolerance, TIMES)
     if not larger > tolerance:
         return replace(best, reached=0.0, method=REPEATED)
     other = problem.run(larger, max_steps, progress)
     runs.append(other)
     if not _comparable(problem, best.result, other):
         return best
-    reached = difference(other, best.result, problem.state) + tolerance
+    reached = _counted(other) * difference(other, best.result, problem.state) + tolerance
     changes = relative_changes(problem.errors(other), best.errors)
     return replace(best, reached=reached, method=REPEATED, changes=changes)
 
@@ -207,7 +211,7 @@ def _with_rounding(
     runs: list[FlatResult],
 ) -> MeasuredRun:
     """Return the same run, with what rounding has become added to its error."""
-    larger = problem.looser(tolerance)
+    larger = problem.looser(tolerance, _PROBE_TIMES)
     apart, changes = math.inf, np.empty(0)
     for size, with_tolerance in ((_ROUNDING * larger / tolerance, larger), (_ROUNDING, tolerance)):
         most = 2 * (best.result.steps + best.result.rejected) + 1000

@@ -25,15 +25,18 @@ from symderiv.storage.kernels import Kernel
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["Flow", "flat_parameters"]
+__all__ = ["Flow", "flat_parameters", "looser_tolerance"]
 
-# A run with a thousand times the tolerance, of two fifths of the steps, tells what has become of
-# errors.
-_LOOSER = 1000.0
+# Steps with larger tolerances follow none.
 _LOOSEST = 0.1
 
 # Vectors of the size of the state that a stepper works with.
 _STAGES = 20
+
+
+def looser_tolerance(tolerance: float, times: float) -> float:
+    """Return a tolerance so many times larger, which steps still follow."""
+    return max(tolerance, min(times * tolerance, _LOOSEST))
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,9 @@ class Flow:
         """Mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
         return self.study.time.compression
 
-    def looser(self, tolerance: float) -> float:
-        """Return the tolerance of a run that is much worse than one of a given tolerance."""
-        return max(tolerance, min(_LOOSER * tolerance, _LOOSEST))
+    def looser(self, tolerance: float, times: float) -> float:
+        """Return a tolerance so many times larger, of a run that is worse."""
+        return looser_tolerance(tolerance, times)
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
         """Return the smallest tolerance that steps still follow: of a run, or to begin with."""

@@ -30,10 +30,11 @@ REPEATED = (
 """How a tolerance was measured that ``tolerance_reached`` states."""
 
 ESTIMATED = (
-    "estimate, from the same integration with a thousand times larger tolerance and as much "
-    "rounding at the start"
+    "estimate: difference to the same integration with a larger tolerance, from a start that "
+    "differs by more than rounding"
 )
-"""How it was estimated: twice the difference in proportion to the tolerances."""
+"""How it was estimated: by the difference as it is, many times the error where it is in proportion
+to the tolerance."""
 
 LOCAL_SUM = "sum of the estimated local errors"
 """What stands in its place where nothing was measured: how errors grow is not in it."""

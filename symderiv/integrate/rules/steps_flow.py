@@ -16,8 +16,9 @@ from symderiv.integrate.steppers.walk import CONE_LEFT, DONE, NOT_A_NUMBER, STEP
 class StepsFlow(RuleFlow):
     """Steps of cN examples; between two of them nothing changes, and nothing is integrated."""
 
-    def looser(self, tolerance: float) -> float:
+    def looser(self, tolerance: float, times: float) -> float:
         """Return the tolerance plays no part: only rounding makes a run worse."""
+        del times
         return tolerance
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
