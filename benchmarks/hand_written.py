@@ -117,12 +117,12 @@ class HandWritten:
             noisy = noise * noise * self.slopes(C, i, k) if rule.noise else 0
             return v[i] * v[k] * (self.squares(C, i, k, weights) + noisy)
 
-        dR = [[eta * (drift(i, K + n) - decay * R[i][n]) for n in range(M)] for i in range(K)]
+        dR = [[eta * drift(i, K + n) - decay * R[i][n] for n in range(M)] for i in range(K)]
         dQ = [[arb(0)] * K for _ in range(K)]
         for i in range(K):
             for k in range(i, K):
-                linear = drift(i, k) + drift(k, i) - 2 * decay * Q[i][k]
-                dQ[i][k] = dQ[k][i] = eta * linear + eta * eta * squares(i, k)
+                linear = eta * (drift(i, k) + drift(k, i)) - 2 * decay * Q[i][k]
+                dQ[i][k] = dQ[k][i] = linear + eta * eta * squares(i, k)
         dv = [
             arb(rule.eta_v) * sum((weights[c] * self.pair(C, i, c) for c in fields), arb(0))
             for i in range(K)
