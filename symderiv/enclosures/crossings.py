@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb, arb_mat, arb_series, ctx
 
@@ -79,7 +80,7 @@ class _Gap:
 
     def over(self, box: Sequence[arb]) -> arb:
         """Return the function over a box, by its middle and its gradient where that is better."""
-        plain = self._gap(box)[0]
+        plain: arb = self._gap(box)[0]
         middle = [x.mid() for x in box]
         moved = gradients(self._gap, box) * arb_mat(
             len(box), 1, [x - y for x, y in zip(box, middle, strict=True)]
@@ -171,7 +172,7 @@ def _polynomial(coefficients: Sequence[arb], time: arb) -> arb:
     return found
 
 
-def _function(tape: Operations) -> Callable[[Sequence[arb]], list[arb]]:
-    constants, values = tape.compiled()
+def _function(operations: Operations) -> Callable[[Sequence[Any]], list[Any]]:
+    constants, values = operations.compiled()
     given = constants()
     return lambda state: values(state, given)

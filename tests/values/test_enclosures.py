@@ -131,7 +131,9 @@ def test_runs_that_end_at_an_event_and_train_output_weights_are_proved() -> None
     assert balls["v"].shape == (len(run.alpha), 1)
     assert balls["R"].shape == (len(run.alpha), 1, 1)
     for n, value in enumerate(run.v[:, 0]):
-        assert abs(float(balls["v"][n, 0]) - value) <= run.enclosure.difference
+        # a double beside the middle of the ball is rounded
+        away = abs(float(balls["v"][n, 0]) - value)
+        assert away <= run.enclosure.difference + np.spacing(value)
     assert abs(float(balls["R"][-1, 0, 0]) - 0.5) < 1e-12
 
 
