@@ -10,15 +10,19 @@ DIST ?= dist
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e ".[test,lint]"
+	$(COMPILE)
 	touch $@ $(VENV)/.runnable
+
+# Byte code of all packages, on all cores; pip would take one.
+COMPILE = $(BIN)/python -m compileall -q -j 0 -x '[\\/](tests?|pip)[\\/]' $(VENV)/lib >/dev/null 2>&1 || true
 
 # What symderiv itself needs, without what tests need; its modules are compiled on all cores.
 $(VENV)/.runnable: pyproject.toml
 	@echo "Installing symderiv in $(VENV) with the packages it needs; half a minute if they are downloaded already."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e .
-	$(BIN)/python -m compileall -q -j 0 -x '[\\/](tests?|pip)[\\/]' $(VENV)/lib >/dev/null 2>&1 || true
+	$(COMPILE)
 	touch $@
 
 run: $(VENV)/.runnable

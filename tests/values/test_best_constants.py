@@ -29,7 +29,7 @@ def test_the_largest_stable_learning_rate_of_one_student_has_a_closed_form() -> 
     assert found.interior
 
 
-@pytest.mark.days(4)
+@pytest.mark.turns(4)
 def test_the_final_error_is_least_where_other_learning_rates_say() -> None:
     problem = alone()
     end = 12.0
@@ -45,7 +45,7 @@ def test_the_final_error_is_least_where_other_learning_rates_say() -> None:
     assert abs(found.slope) < 1e-5
 
 
-@pytest.mark.days(3)
+@pytest.mark.turns(4)
 def test_the_plateau_is_left_fastest_where_its_own_report_says() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"

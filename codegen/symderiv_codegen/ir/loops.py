@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import sympy as sp
 
@@ -165,7 +166,8 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
     return ()
 
 
-def names_in(expression: sp.Basic) -> set[str]:
+@lru_cache(maxsize=1 << 15)
+def names_in(expression: sp.Basic) -> frozenset[str]:
     """Return names of symbols, indices and arrays of an expression."""
     arrays = {array_name(e) for e in subexpressions(expression) if isinstance(e, sp.Indexed)}
     return free_names(expression) | arrays

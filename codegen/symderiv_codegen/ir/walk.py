@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -79,10 +80,16 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
         yield from subexpressions(child)
 
 
-def free_names(expression: sp.Basic) -> set[str]:
+def free_names(expression: sp.Basic) -> frozenset[str]:
     """Return names of free symbols and indices (array names are left out, bound indices too)."""
     if isinstance(expression, sp.Symbol | sp.Idx):
-        return {expression.name}
+        return frozenset((expression.name,))
+    return _free_names(expression) if expression.args else frozenset()
+
+
+@lru_cache(maxsize=1 << 15)
+def _free_names(expression: sp.Basic) -> frozenset[str]:
+    """Return the same for what has parts; passes ask for each part of a program many times."""
     if isinstance(expression, sp.Sum):
         names = free_names(expression.function)
         # The first limit is the innermost one: its bounds may use the indices of later limits.
@@ -93,7 +100,7 @@ def free_names(expression: sp.Basic) -> set[str]:
         index, low, high = expression.limit
         return (free_names(expression.summand) - {str(index)}) | free_names(low) | free_names(high)
     children = expression.indices if isinstance(expression, sp.Indexed) else expression.args
-    return set().union(*(free_names(child) for child in children))
+    return frozenset().union(*(free_names(child) for child in children))
 
 
 def array_name(element: sp.Indexed) -> str:
