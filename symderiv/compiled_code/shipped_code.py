@@ -1,9 +1,10 @@
 """Code of functions that never change between releases, made by numba before it is needed.
 
 numba takes many seconds to compile a large function, nearly all of them before the last stage, in
-which LLVM turns optimised bitcode into instructions of one processor. The bitcode is kept in the
-package, and that last stage is made here, once for each user: what comes of it is kept like other
-code (:mod:`symderiv.compiled_code.machine_code`).
+which LLVM turns optimised bitcode into instructions of one processor. The package has both: the
+instructions for processors of level 3 (AVX2 and multiply-adds, most since 2013), and the bitcode,
+of which the last stage is made here on others, once for each user. What comes of it is kept like
+other code (:mod:`symderiv.compiled_code.machine_code`).
 
 A file is taken only if it was made of the very sources that are there, by the numba and LLVM that
 are there, for this kind of system; otherwise numba compiles the function.
@@ -13,24 +14,24 @@ from __future__ import annotations
 
 import json
 import lzma
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import llvmlite
-import numba
 from llvmlite import binding
 
 from symderiv.compiled_code.elf_symbols import imports_of
-from symderiv.compiled_code.object_code import entry_of_first
-from symderiv.compiled_code.target import machine
+from symderiv.compiled_code.target import level_three, machine
 
 __all__ = ["ship", "shipped"]
 
 _NAME = "shipped"
+_LEVEL_THREE = frozenset(("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))
+"""What processors of level 3 of x86-64 can do that others cannot."""
 
 
 def ship(path: Path, function: Any, sources: str) -> None:
-    """Write the bitcode of a compiled function.
+    """Write the bitcode of a compiled function, and its instructions for processors of level 3.
 
     Args:
         path: where to.
@@ -38,6 +39,8 @@ def ship(path: Path, function: Any, sources: str) -> None:
             is to run it fast (``NUMBA_CPU_NAME``).
         sources: digest of all that it is compiled from.
     """
+    from symderiv.compiled_code.object_code import entry_of_first
+
     (compiled,) = function.overloads.values()
     entry, _ = entry_of_first(function) or ({}, b"")
     module = binding.parse_assembly(compiled.library.get_llvm_str())
@@ -54,7 +57,10 @@ def ship(path: Path, function: Any, sources: str) -> None:
     if "@llvm.x86" in str(module):
         raise ValueError("the code is for one kind of processor alone")
     head = {**_made_by(sources), "arguments": entry["arguments"], "returns": entry["returns"]}
-    path.write_bytes(json.dumps(head).encode() + b"\n" + lzma.compress(module.as_bitcode()))
+    bitcode = module.as_bitcode()
+    code = lzma.compress(level_three().emit_object(binding.parse_bitcode(bitcode)))
+    head["object"] = len(code)
+    path.write_bytes(json.dumps(head).encode() + b"\n" + code + lzma.compress(bitcode))
 
 
 def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
@@ -69,9 +75,8 @@ def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
         entry = json.loads(head)
         if {**entry, **_made_by(sources)} != entry:
             return None
-        module = binding.parse_bitcode(lzma.decompress(packed))
-        code = machine().emit_object(module)
-    except (OSError, ValueError, RuntimeError, lzma.LZMAError):
+        code = _for_this_processor(packed[: entry["object"]], packed[entry["object"] :])
+    except (OSError, ValueError, KeyError, RuntimeError, lzma.LZMAError):
         return None
     imports = imports_of(code)
     if imports is None:
@@ -80,9 +85,18 @@ def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
     return {**how, "imports": imports}, code
 
 
+def _for_this_processor(code: bytes, bitcode: bytes) -> bytes:
+    """Return the instructions that are there, or those that LLVM makes of the bitcode."""
+    features = binding.get_host_cpu_features()
+    if all(features.get(name) for name in _LEVEL_THREE):
+        return lzma.decompress(code)
+    made: bytes = machine().emit_object(binding.parse_bitcode(lzma.decompress(bitcode)))
+    return made
+
+
 def _made_by(sources: str) -> dict[str, str]:
     triple: str = binding.get_process_triple()
-    versions = {"numba": numba.__version__, "llvmlite": llvmlite.__version__}
+    versions = {name: version(name) for name in ("numba", "llvmlite")}
     return {"sources": sources, **versions, "system": triple}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = ["machine"]
+__all__ = ["level_three", "machine"]
 
 
 @cache
@@ -13,11 +13,23 @@ def machine() -> Any:
     """Return LLVM's description of this processor, as numba asks for it."""
     from llvmlite import binding
 
+    return _machine(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
+
+
+@cache
+def level_three() -> Any:
+    """Return that of processors with level 3 of x86-64."""
+    return _machine("x86-64-v3", "")
+
+
+def _machine(cpu: str, features: str) -> Any:
+    from llvmlite import binding
+
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
-        cpu=binding.get_host_cpu_name(),
-        features=binding.get_host_cpu_features().flatten(),
+        cpu=cpu,
+        features=features,
         opt=3,
         reloc="default",
         codemodel="jitdefault",

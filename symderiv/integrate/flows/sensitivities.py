@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from symderiv.compiled_code.compiled import INTEGERS, VECTOR
-from symderiv.compiled_code.for_numba import for_numba
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, integrate_flat
@@ -31,7 +28,6 @@ from symderiv.problem.flat_layout import fields_of
 
 __all__ = ["Direction", "Observed", "VariedFlow"]
 
-_SIGNATURE = numba.types.void(numba.types.float64, VECTOR, INTEGERS, VECTOR, VECTOR)
 # steps keep a twentieth of the tolerance, as those of runs do
 _TIGHTER = 20.0
 
@@ -202,10 +198,15 @@ def _varied(
         count: the number of the directions.
         moving: how many numbers behind the parameters belong to each direction.
     """
+    # every solve reads this module, and few ask for derivatives
+    import numba
+
+    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
+    from symderiv.compiled_code.for_numba import for_numba
 
     rhs, tangent = for_numba(rhs), for_numba(tangent)
 
-    @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
+    @numba.njit(RIGHT_HAND_SIDE.signature, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
         size, constants = state.size // (count + 1), parameters.size - count * moving
         rhs(alpha, state[:size], sizes, parameters[:constants], derivative[:size])
