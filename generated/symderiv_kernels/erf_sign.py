@@ -73,7 +73,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
-    code     dbb8cb67c9f206c4faff36a9c2acf590ce87d611a2fe5890a93b37073cf4dc42
+    code     17f6efe2a2ea12df86dbe964651f1316f70c73850df7f3d563f508a8dab8380b
 Ordered by SymPy 1.14.
 """
 
@@ -620,6 +620,12 @@ def _ratio(numerator, denominator):
 
 
 @_compiled
+def _unit_scale(variance):
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
+
+
+@_compiled
 def _two_product(a, b):
     """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
@@ -649,12 +655,6 @@ def _minor(a, b, c, d):
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
-
-
-@_compiled
-def _unit_scale(variance):
-    """Return the power of two that brings a standard deviation near 1 without rounding."""
-    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 @_compiled

@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     d058def60184725296ce9c9d85d958f8ea12e4974d5df1cb1fb9888805cb896e
+    code     cb6b4117d2400a14c035c6a3700395f51cf2f249b5a4a2cef5c451e222737416
 Ordered by SymPy 1.14.
 """
 
@@ -682,6 +682,14 @@ _EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
 _NODES = _LEGENDRE_12[0]
 _WEIGHTS = _LEGENDRE_12[1]
 _ROOM = 96
+_STRETCH = 1.3
+_BEGIN = math.log(1.3)
+
+
+@_compiled
+def _unit_scale(variance):
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 @_compiled
@@ -739,10 +747,11 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 
 @_compiled
-def _summed_angles(nodes, count, d, r, p, start, end):
+def _summed_angles(nodes, count, path):
     """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
     weights.
     """
+    d, r, p, start, end = path
     total = 0.0
     for n in range(count):
         cc, ss, weight = nodes[n], nodes[_ROOM + n], nodes[2 * _ROOM + n]
@@ -755,24 +764,23 @@ def _summed_angles(nodes, count, d, r, p, start, end):
 
 
 @_compiled
-def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+def _scaled4(c):
+    """Scale four fields by powers of two, without rounding, so that no product over- or underflows.
 
-    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
-    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
-    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    Returned are their covariances and the powers.
     """
-    if not (c11 > 0.0 and c22 > 0.0 and c33 > 0.0 and c44 > 0.0):
-        return 0.0 * (c11 + c22 + c33 + c44)
-    # Scale the fields by powers of two, without rounding, so that no product over- or underflows.
-    s1 = math.ldexp(1.0, -(math.frexp(c11)[1] // 2))
-    s2 = math.ldexp(1.0, -(math.frexp(c22)[1] // 2))
-    s3 = math.ldexp(1.0, -(math.frexp(c33)[1] // 2))
-    s4 = math.ldexp(1.0, -(math.frexp(c44)[1] // 2))
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
     c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
     c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
     c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
-    # The field least determined by the other three has the shortest path: make it number 4.
+    return (c11, c12, c13, c14, c22, c23, c24, c33, c34, c44), (s1, s2, s3, s4)
+
+
+@_compiled
+def _least_determined_last(c):
+    """Exchange fields: the one least determined by the other three has the shortest path."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
     without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
@@ -785,22 +793,47 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             c22, c44, c12, c14, c23, c34 = c44, c22, c14, c12, c34, c23
         else:
             c33, c44, c13, c14, c23, c24 = c44, c33, c14, c13, c24, c23
+    return c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
+
+
+@_compiled
+def _minors_of_pairs(c):
+    """Return the minors of 12, 13, 14, 23, 24 and 34 in doubled precision."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
     d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
     d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
-    scale = 0.4052847345693511  # 4/pi^2
-    if d12[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c12) * _arcsine(d34[0], c34)
-    if d13[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c13) * _arcsine(d24[0], c24)
-    if d14[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c14) * _arcsine(d23[0], c23)
-    if d23[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c23) * _arcsine(d14[0], c14)
+    return d12, d13, d14, d23, d24, d34
+
+
+@_compiled
+def _mean_of_merged(c, minors):
+    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    _, c12, c13, c14, _, c23, c24, _, c34, _ = c
+    d12, d13, d14, d23, d24, d34 = minors
+    side = 0.6366197723675814  # 2/pi
+    mean = math.copysign(side, c34) * _arcsine(d12[0], c12)
     if d24[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c24) * _arcsine(d13[0], c13)
-    if d34[0] <= 0.0:
-        return math.copysign(0.6366197723675814, c34) * _arcsine(d12[0], c12)
+        mean = math.copysign(side, c24) * _arcsine(d13[0], c13)
+    if d23[0] <= 0.0:
+        mean = math.copysign(side, c23) * _arcsine(d14[0], c14)
+    if d14[0] <= 0.0:
+        mean = math.copysign(side, c14) * _arcsine(d23[0], c23)
+    if d13[0] <= 0.0:
+        mean = math.copysign(side, c13) * _arcsine(d24[0], c24)
+    if d12[0] <= 0.0:
+        mean = math.copysign(side, c12) * _arcsine(d34[0], c34)
+    return mean
+
+
+@_compiled
+def _path_of(c, minors):
+    """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
+
+    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    d12, d13, d14, d23, d24, d34 = minors
     # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
     a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
     b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
@@ -815,40 +848,52 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     given23 = _minor_of_doubled(d23, d24, b34, b34)
     d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
     d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
-    r1, p1 = c14 / math.sqrt(c11 * c44), d14[0] / (c11 * c44)
-    r2, p2 = c24 / math.sqrt(c22 * c44), d24[0] / (c22 * c44)
-    r3, p3 = c34 / math.sqrt(c33 * c44), d34[0] / (c33 * c44)
+    q1, q2, q3, q4 = math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44)
+    r = c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4)
+    p1, p2, p3 = d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44)
     # Dividing by the standard deviation of the partner completes the arctangents' arguments.
-    q1, q2, q3 = 1.0 / math.sqrt(c11), 1.0 / math.sqrt(c22), 1.0 / math.sqrt(c33)
-    start1, end1_ = a23[0] * q1, end1[0] * q1 / (c11 * c44)
-    start2, end2_ = b13[0] * q2, end2[0] * q2 / (c22 * c44)
-    start3, end3_ = e12[0] * q3, end3[0] * q3 / (c33 * c44)
-    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
+    start = a23[0] / q1, b13[0] / q2, e12[0] / q3
+    end2_, end3_ = end2[0] / (q2 * c22 * c44), end3[0] / (q3 * c33 * c44)
+    end = end1[0] / (q1 * c11 * c44), end2_, end3_
     least1 = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
     variance = min(p1, p2, p3, least1, given23[0] / (c22 * c44 * d23[0]))
     if d4 < variance * d3:
         variance = d4 / d3
-    stretch = 1.3
-    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
-    farthest = 17.5 - 0.25 * math.log(min(p1, p2, p3))
+    return ((d3, d4), r, (p1, p2, p3), start, end), variance
+
+
+@_compiled
+def _ends_of(variance, least):
+    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+
+    Args:
+        variance: The least that a field keeps.
+        least: The smallest p.
+    """
     reach = 1e3
     if variance > 1e-80:
-        reach = -0.5 * math.log(variance) - math.log(stretch)
-    begin = math.log(stretch)
-    finish = max(min(reach, farthest), begin)
+        reach = -0.5 * math.log(variance) - _BEGIN
+    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
+    return reach, 17.5 - 0.25 * math.log(least)
+
+
+@_compiled
+def _integrated_angles(path, variance):
+    """Return the integral over sigma."""
+    p = path[2]
+    reach, farthest = _ends_of(variance, min(p[0], p[1], p[2]))
+    finish = max(min(reach, farthest), _BEGIN)
     nodes = np.ones(10 * _ROOM)
-    d, r, p = (d3, d4), (r1, r2, r3), (p1, p2, p3)
-    start, end = (start1, start2, start3), (end1_, end2_, end3_)
     for n in range(_EVEN_NODES.size):
-        ss = (stretch * _EVEN_NODES[n]) ** 2
+        ss = (_STRETCH * _EVEN_NODES[n]) ** 2
         nodes[n], nodes[_ROOM + n] = 1.0, ss
-        nodes[2 * _ROOM + n] = stretch * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        nodes[2 * _ROOM + n] = _STRETCH * _EVEN_WEIGHTS[n] / (1.0 + ss)
     count = _EVEN_NODES.size
     total = 0.0
-    at = begin
+    at = _BEGIN
     while at < finish:
         if count + 2 * _NODES.size > _ROOM:
-            total += _summed_angles(nodes, count, d, r, p, start, end)
+            total += _summed_angles(nodes, count, path)
             count = 0
         # Panels may grow where the integrand is already small.
         half = 0.5 * min(1.6 + 0.1 * at, finish - at)
@@ -866,11 +911,29 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             nodes[count], nodes[_ROOM + count] = cc, 1.0
             nodes[2 * _ROOM + count] = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
             count += 1
-    total += _summed_angles(nodes, count, d, r, p, start, end)
-    return scale * total
+    return total + _summed_angles(nodes, count, path)
+
+
+@_compiled
+def _mean_of_signs(c):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    if not (c[0] > 0.0 and c[4] > 0.0 and c[7] > 0.0 and c[9] > 0.0):
+        return 0.0 * (c[0] + c[4] + c[7] + c[9])
+    ordered = _least_determined_last(_scaled4(c)[0])
+    minors = _minors_of_pairs(ordered)
+    d12, d13, d14, d23, d24, d34 = minors
+    if min(d12[0], d13[0], d14[0], d23[0], d24[0], d34[0]) <= 0.0:
+        return _mean_of_merged(ordered, minors)
+    path, variance = _path_of(ordered, minors)
+    return 0.4052847345693511 * _integrated_angles(path, variance)  # 4/pi^2
 
 
 @_compiled
 def sign_mean4(r12, r13, r14, r23, r24, r34):
     """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
-    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+    return _mean_of_signs((1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0))

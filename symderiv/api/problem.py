@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as replaced
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
@@ -17,7 +17,7 @@ from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.problem.key_names import STATED, by_key, key_of, study_key
-from symderiv.problem.key_records import saying
+from symderiv.problem.key_records import argument_of_key, saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 from symderiv.problem.study_tables import TABLES, Time
 
@@ -61,6 +61,10 @@ __all__ = ["Problem"]
 
 Result = TypeVar("Result", "Trajectory", "Simulation")
 
+_GRID = ("time.end", "time.values", "time.points", "time.spacing")
+"""Keys by which calls are told where results are wanted."""
+_ACCURATELY = (*_GRID, "time.relative_tolerance", "time.absolute_tolerance")
+
 
 @saying(TABLES)
 class Problem(Shown):
@@ -78,7 +82,6 @@ class Problem(Shown):
         [initial]
         time, simulation: defaults of :meth:`solve` and :meth:`simulate`, the keys of the study's
             tables of these names.
-        rule: those of the arguments above that the signature does not list.
 
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
@@ -112,45 +115,13 @@ class Problem(Shown):
         *,
         students: int,
         teachers: int,
-        learning_rate: float | None = None,
-        teacher_activation: str | None = None,
-        student_weights: Weights = "1/sqrt(M)",
-        teacher_weights: Weights = "1/sqrt(M)",
-        train_second_layer: bool = False,
         inputs: InputModel | Array | None = None,
-        second_layer_learning_rate: float | None = None,
-        order: Literal["full", "small-learning-rate"] = "full",
-        weight_decay: float = 0.0,
-        second_layer_weight_decay: float = 0.0,
-        label_noise: float = 0.0,
-        student_biases: Weights | None = None,
-        teacher_biases: Weights | None = None,
-        train_biases: bool = False,
-        bias_learning_rate: float | None = None,
-        loss: str = "squared",
-        target: Literal["sum", "sign"] = "sum",
-        label_flip: float = 0.0,
-        keep: float = 1.0,
-        evaluation_scale: float | None = None,
-        input_noise: float = 0.0,
-        update_noise: float = 0.0,
-        batch: int | None = None,
-        batch_ratio: float | None = None,
-        momentum: float = 0.0,
-        momentum_rate: float | None = None,
-        normalise: Literal["none", "gradient", "sphere"] = "none",
-        schedule: str | Mapping[str, Any] | None = None,
         tasks: Sequence[Mapping[str, Any]] = (),
-        student_std: float | None = None,
-        teacher: Literal["random", "orthogonal"] | None = None,
-        draw: Literal["sampled", "mean"] | None = None,
-        seed: int | None = None,
-        state: str | PathLike[str] | None = None,
         time: Mapping[str, Any] | None = None,
         simulation: Mapping[str, Any] | None = None,
-        **rule: Any,
+        **keys: Any,
     ) -> None:
-        tables = _tables_of({**locals(), **rule})
+        tables = _tables_of({**keys, **locals()})
         with naming_arguments():
             study = study_from_mapping(tables, Path().absolute(), timed=False)
         object.__setattr__(self, "_study", study)
@@ -410,19 +381,11 @@ class Problem(Shown):
         with naming_arguments():
             return RateFunction(self._study)
 
-    @saying(TABLES, values="alpha")
+    @saying(TABLES, taking=[f"time.{key}" for key in Time.model_fields], values="alpha")
     def solve(
         self,
         *,
-        end: float | None = None,
-        alpha: Array | None = None,
-        points: int | None = None,
-        spacing: Literal["log", "linear"] | None = None,
         initial: Start | None = None,
-        relative_tolerance: float | None = None,
-        absolute_tolerance: float | None = None,
-        method: Literal["auto", "explicit", "implicit"] | None = None,
-        compression: Literal["auto", "on", "off"] | None = None,
         sensitivities: Sequence[str] = (),
         events: Sequence[str | Event] = (),
         until: str | Event | None = None,
@@ -433,6 +396,7 @@ class Problem(Shown):
         checkpoint: Any = None,
         progress: Progress = None,
         notice: Any = None,
+        **keys: Any,
     ) -> Trajectory:
         """Integrate the order-parameter equations.
 
@@ -475,7 +439,7 @@ class Problem(Shown):
             NotYetError: a run was to be certified whose means have no closed form.
             ToleranceError: the radius was not reached.
         """
-        study = self._timed(locals())
+        study = self._timed(keys)
         # a file that cannot be written is refused before anything is computed
         target = None
         if certify is not None and not isinstance(certify, bool):
@@ -490,18 +454,15 @@ class Problem(Shown):
         return self._finished(run, study, initial, output)
 
     @following("following fluctuations")
-    @saying(TABLES, values="alpha")
+    @saying(TABLES, taking=_GRID, values="alpha")
     def fluctuations(
         self,
         *,
-        end: float | None = None,
-        alpha: Array | None = None,
-        points: int | None = None,
-        spacing: Literal["log", "linear"] | None = None,
         initial: Start | None = None,
         dimension: int | None = None,
         independent_starts: bool = False,
         events: Sequence[str | Event] = (),
+        **keys: Any,
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
@@ -532,7 +493,7 @@ class Problem(Shown):
             >>> found.names, found.covariance.shape
             (['Q[1,1]', 'R[1,1]', 'generalization_error'], (5, 3, 3))
         """
-        study = self._timed(locals()).with_end()
+        study = self._timed(keys).with_end()
         from symderiv.api.results.fluctuations import fluctuations_at
 
         with naming_arguments():
@@ -674,15 +635,10 @@ class Problem(Shown):
         """The text that results of this problem carry; large arrays stand in it by their digest."""
         return self._study.text
 
+    @saying(TABLES, taking=_ACCURATELY, values="alpha")
     def ensemble(
         self,
         *,
-        end: float | None = None,
-        alpha: Array | None = None,
-        points: int | None = None,
-        spacing: Literal["log", "linear"] | None = None,
-        relative_tolerance: float | None = None,
-        absolute_tolerance: float | None = None,
         threads: int | None = None,
         max_steps: int | None = None,
         check: Literal["auto", "never"] = "never",
@@ -732,7 +688,8 @@ class Problem(Shown):
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
         >>> figure = runs.plot()
         """
-        study = self._timed(locals()).with_end()
+        times = {name: lists.pop(name) for name in map(argument_of, _ACCURATELY) if name in lists}
+        study = self._timed(times).with_end()
         from symderiv.api.results.ensembles import ensemble_of
 
         with naming_arguments(), progress_bar(progress) as update:
@@ -755,22 +712,17 @@ class Problem(Shown):
         with naming_arguments():
             return self._study.changed({"time": {**own, **plain(times)}})
 
-    @saying(TABLES)
+    @saying(TABLES, taking=["simulation.runs", *_GRID, "simulation.method"], values="alpha")
     def simulate(
         self,
         *,
-        runs: int | None = None,
-        end: float | None = None,
-        alpha: Array | None = None,
-        points: int | None = None,
-        spacing: Literal["log", "linear"] | None = None,
-        method: Literal["auto", "vectors", "gram"] | None = None,
         initial: Start | None = None,
         workers: int | None = None,
         output: str | PathLike[str] | None = None,
         checkpoint: Any = None,
         progress: Progress = None,
         notice: Any = None,
+        **keys: Any,
     ) -> Simulation:
         """Simulate one-pass stochastic gradient descent, several times.
 
@@ -792,9 +744,9 @@ class Problem(Shown):
         from symderiv.api.arguments.starts import at_rest, start_of
         from symderiv.experiment.studies.simulating import simulate
 
-        times = {"end": end, "alpha": alpha, "points": points, "spacing": spacing}
+        times = {name: keys.get(name) for name in map(argument_of, _GRID)}
         study = self._timed(times)
-        asked = given({"runs": runs, "method": method})
+        asked = given({name: keys.get(name) for name in ("runs", "method")})
         if given(times):
             asked["end"] = None
         with naming_arguments(), progress_bar(progress) as update:
@@ -836,7 +788,7 @@ class Problem(Shown):
         Raises:
             InputError: a file must not be replaced.
         """
-        from symderiv.show.pages.job import run_study
+        from symderiv.show.pages.job import Told, run_study
 
         folder = Path(output) if output is not None else Path(f"{self.name}-results")
         with progress_bar(progress) as update:
@@ -847,8 +799,7 @@ class Problem(Shown):
                 files=self.files,
                 thorough=thorough,
                 force=force,
-                progress=update,
-                notice=notice or (lambda message: None),
+                told=Told(update, notice or (lambda message: None)),
                 checkpoints=checkpoints,
             )
 
@@ -1318,13 +1269,15 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables of the study that arguments of the constructor state."""
     tables: dict[str, Any] = {table: {} for table in STATED}
     for name, value in arguments.items():
-        # a default is not given, so that a state file's weights need not agree with one
-        default = _DEFAULTS.get(name)
         if name in _NO_KEYS or value is None:
             continue
-        if default is not None and plain(value) == default:
-            continue
         table, _, key = _own_key(name).partition(".")
+        # a default is not given, so that a state file's weights need not agree with one
+        if (
+            f"{table}.{key}" not in _TOLD
+            and plain(value) == TABLES[table].model_fields[key].default
+        ):
+            continue
         tables[table][key] = _python(value, key)
     if arguments["tasks"]:
         tables["task"] = [
@@ -1375,27 +1328,25 @@ def _input_model(given: Any) -> Any:
     raise InputError(f"has the shape {matrix.shape}; {mend}", argument="inputs")
 
 
-_NO_KEYS = frozenset({"self", "rule", "inputs", "tasks", "time", "simulation"})
+_NO_KEYS = frozenset({"self", "keys", "inputs", "tasks", "time", "simulation"})
 """Names in the constructor that are no keys of a table."""
-_LISTED = inspect.signature(Problem.__init__).parameters
-_DEFAULTS = {name: each.default for name, each in _LISTED.items()}
+_TOLD = frozenset(
+    {"training.learning_rate", *(f"initial.{key}" for key in TABLES["initial"].RECORDS)}
+)
+"""Keys whose defaults results tell of where nobody gave them."""
 
 
 def _whole_signature() -> inspect.Signature:
-    """Return the signature with every key: those that it lists, then the others of the tables."""
-    listed = [each for name, each in _LISTED.items() if name not in ("self", "rule")]
-    others = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=TABLES[table].model_fields[name].default,
-            annotation=annotation,
-        )
+    """Return the signature of the constructor, with every key in the order of the tables."""
+    keys = {
+        name: argument_of_key(TABLES, f"{table}.{name}")
         for table in STATED
-        for name, annotation in get_type_hints(TABLES[table]).items()
-        if name in TABLES[table].model_fields and name not in _LISTED
-    ]
-    return inspect.Signature([*listed, *others])
+        for name in TABLES[table].model_fields
+    }
+    own = inspect.signature(Problem.__init__).parameters
+    others = [each for name, each in own.items() if name not in {"self", "keys", *keys}]
+    del keys["activation"]
+    return inspect.Signature([own["activation"], *keys.values(), *others])
 
 
 Problem.__signature__ = _whole_signature()

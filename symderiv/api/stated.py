@@ -7,8 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError, warn_caller
-from symderiv.foundation.progress import Progress, following
+from symderiv.foundation.named_arguments import taking
+from symderiv.foundation.progress import following
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
     from symderiv.sweeps.system_grid import SweptSystem
 
 __all__ = ["System"]
+
+_OF_SWEEPS = ("force", "fresh", "progress", "notice")
+_OF_MAPS = ("resolution", "coarse", "change", "kinds", "check", "checkpoint", "progress")
+"""Arguments that are those of the calls of the same name of a problem."""
+
+
+def _taken(given: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Take arguments of these names out of others."""
+    return {name: given.pop(name) for name in names if name in given}
 
 
 class System(stated_system.StatedSystem):
@@ -96,6 +107,7 @@ class System(stated_system.StatedSystem):
 
         return system_fixed_points(self.solver, initial, starts, parameters)
 
+    @taking(Problem.sweep, "scheduler", "workers", *_OF_SWEEPS)
     def sweep(
         self,
         over: Mapping[str, Sequence[Any] | str],
@@ -103,12 +115,6 @@ class System(stated_system.StatedSystem):
         *,
         initial: Mapping[str, Any],
         output: str | PathLike[str] = "system-sweep.zarr",
-        scheduler: str | None = None,
-        workers: int | None = None,
-        force: bool = False,
-        fresh: bool = False,
-        progress: Progress = None,
-        notice: Any = None,
         **solving: Any,
     ) -> Sweep:
         """Solve a grid of runs and keep it in one store, whose points are not solved again.
@@ -133,19 +139,15 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.sweeps.sweep import run_sweep
 
-        sweep = run_sweep(
-            self._swept(end, initial, solving),
-            over,
-            Path(output),
-            where=workers if scheduler is None else scheduler,
-            fresh=fresh,
-            force=force,
-            progress=progress,
-            notice=notice,
-        )
+        scheduler, workers = solving.pop("scheduler", None), solving.pop("workers", None)
+        how = {"progress": None, **_taken(solving, _OF_SWEEPS)}
+        where = workers if scheduler is None else scheduler
+        swept = self._swept(end, initial, solving)
+        sweep = run_sweep(swept, over, Path(output), where=where, **how)
         warn_caller(sweep.failure())
         return sweep
 
+    @taking(Problem.map, *_OF_MAPS)
     def map(
         self,
         quantity: Quantity,
@@ -154,13 +156,6 @@ class System(stated_system.StatedSystem):
         initial: Mapping[str, Any],
         end: float | None = None,
         observable: str | None = None,
-        resolution: int = 128,
-        coarse: int = 8,
-        change: float | None = None,
-        kinds: bool | None = None,
-        check: int = 0,
-        checkpoint: Any = None,
-        progress: Progress = None,
         **solving: Any,
     ) -> StudyMap:
         """Map a number or a kind of a run over two keys; solve only where it changes.
@@ -180,6 +175,7 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.mapped import mapped
 
+        how = {"progress": None, **_taken(solving, _OF_MAPS)}
         swept = self._swept(end, initial, solving)
         observables = tuple(self.statement.observables)
         if not observables:
@@ -192,19 +188,7 @@ class System(stated_system.StatedSystem):
                 f"{curve!r} is not one of {', '.join(observables)}", argument="observable"
             )
         keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
-        return mapped(
-            swept,
-            quantity,
-            keyed,
-            progress,
-            curve=curve,
-            resolution=resolution,
-            coarse=coarse,
-            change=change,
-            kinds=kinds,
-            check=check,
-            checkpoint=checkpoint,
-        )
+        return mapped(swept, quantity, keyed, curve=curve, **how)
 
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]

@@ -96,6 +96,7 @@ def _length(text: str) -> Any:
 
 @calling(
     "api/results/localise:localise",
+    "api/results/localise:FieldLearning",
     but=("initial_std", "sample", "convention"),
     read={"lengths": _lengths},
 )

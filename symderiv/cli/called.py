@@ -163,15 +163,16 @@ class _CallArgument:
 
 
 class _Call:
-    """A call as its source states it: ``module:function`` or ``module:Class.method``."""
+    """A call as its source states it: ``module:function``, ``module:Class.method`` or a record."""
 
     def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
         within: Any = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
         for part in name.split("."):
             within = next(n for n in within.body if getattr(n, "name", "") == part)
-        self._given: ast.arguments = within.args
-        self._keywords = getattr(within.args.kwarg, "arg", "")
+        self._given = _arguments_of(within)
+        self.is_record = isinstance(within, ast.ClassDef)
+        self._keywords = getattr(self._given.kwarg, "arg", "")
         self._words = _words(ast.get_docstring(within) or "")
 
     @property
@@ -199,10 +200,21 @@ class _Call:
             yield _CallArgument(one.arg, ast.unparse(one.annotation), value, meant)
         if self._keywords and not self.takes_rule:
             own = {one.arg for one, _ in whole}
-            for each in (found for other in others for found in other.arguments()):
-                # what is not given is left to the call
-                if each.name not in own:
-                    yield replace(each, default=False if each.default is False else None)
+            for call, each in ((one, found) for one in others for found in one.arguments()):
+                if each.name in own:
+                    continue
+                # what is not given is left to the call; a record has its defaults
+                left = each.default if call.is_record or each.default is False else None
+                yield replace(each, default=left)
+
+
+def _arguments_of(stated: ast.FunctionDef | ast.ClassDef) -> ast.arguments:
+    """Return the arguments of a function; the fields of a record are its arguments by name."""
+    if isinstance(stated, ast.FunctionDef):
+        return stated.args
+    fields = [each for each in stated.body if isinstance(each, ast.AnnAssign)]
+    names = [ast.arg(each.target.id, each.annotation) for each in fields]  # type: ignore[union-attr]
+    return ast.arguments([], [], None, names, [each.value for each in fields], None, [])
 
 
 def _words(docstring: str) -> dict[str, str]:

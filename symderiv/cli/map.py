@@ -7,15 +7,10 @@ from typing import Annotated, Any
 
 from symderiv.cli.called import calling
 from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.grouped import LongRun, grouped
 from symderiv.cli.options import option
-from symderiv.cli.output import Force, Json, StudyFile, bars, shown
-from symderiv.cli.resumable import (
-    CheckpointEvery,
-    Fresh,
-    checkpoint_beside,
-    resumable,
-    write_result,
-)
+from symderiv.cli.output import StudyFile, bars, shown
+from symderiv.cli.resumable import resumable, write_result
 from symderiv.foundation.outputs import Output, check_apart
 
 
@@ -24,6 +19,7 @@ from symderiv.foundation.outputs import Output, check_apart
     but=("kinds",),
     placeholders={"resolution": "N", "coarse": "N", "change": "X", "check": "N"},
 )
+@grouped
 def map(
     study: StudyFile,
     quantity: Annotated[
@@ -47,10 +43,8 @@ def map(
         Path | None, option("--output", "Also write the map as netCDF.", "MAP.nc", short="-o")
     ] = None,
     plot: PlotOption = None,
-    checkpoint_every: CheckpointEvery = 10.0,
-    fresh: Fresh = False,
-    force: Force = False,
-    json_: Json = False,
+    *,
+    run: LongRun,
     **asked: Any,
 ) -> None:
     """Map a number of a run over two keys of a study, solving only where it changes.
@@ -64,18 +58,18 @@ def map(
     from symderiv.api.results.mapped import ends_of
 
     problem = Problem.from_toml(study, timed=True)
-    figure = plot_output(plot, inputs=problem.files, force=force)
+    figure = plot_output(plot, inputs=problem.files, force=run.force)
     file = None
     if output is not None:
-        file = Output(output, "nc", inputs=problem.files, force=force)
+        file = Output(output, "nc", inputs=problem.files, force=run.force)
     check_apart(figure, file)
     beside = Path(f"{study.stem}-map.nc") if file is None else file.path
-    checkpoint = checkpoint_beside(beside, checkpoint_every, fresh)
+    checkpoint = run.checkpoint(beside)
     with resumable(checkpoint.path.exists):
         study_map = problem.map(
-            quantity, over=ends_of(over), **asked, checkpoint=checkpoint, progress=bars(json_)
+            quantity, over=ends_of(over), **asked, checkpoint=checkpoint, progress=bars(run.json_)
         )
         if file is not None:
             write_result(checkpoint, lambda: study_map.save(file))
     checkpoint.remove()
-    shown(study_map, json_, plot=figure, output=file)
+    shown(study_map, run.json_, plot=figure, output=file)

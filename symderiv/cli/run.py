@@ -5,31 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.grouped import LongRun, Stated, grouped
 from symderiv.cli.options import option
-from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown
-from symderiv.cli.resumable import (
-    CheckpointEvery,
-    Fresh,
-    checkpoint_beside,
-    resumable,
-    write_result,
-)
-from symderiv.cli.typed_study import End, Set, stated_problem
+from symderiv.cli.output import shown
+from symderiv.cli.resumable import resumable, write_result
 from symderiv.foundation.errors import StoppedError
 from symderiv.foundation.outputs import Output, check_apart
 
 if TYPE_CHECKING:
+    from symderiv.api.problem import Problem
     from symderiv.experiment.studies.simulation import Simulation
     from symderiv.integrate.flows.trajectory import Trajectory
 
 
+@grouped
 def solve(
-    study: StudyFile,
-    set_: Set = None,
-    end: End = None,
+    stated: Stated,
     sensitivity: Annotated[
         list[str] | None,
         option(
@@ -65,10 +59,8 @@ def solve(
         ),
     ] = None,
     plot: PlotOption = None,
-    checkpoint_every: CheckpointEvery = 10.0,
-    fresh: Fresh = False,
-    force: Force = False,
-    json_: Json = False,
+    *,
+    run: LongRun,
 ) -> None:
     """Integrate the order-parameter equations of a study.
 
@@ -80,10 +72,12 @@ def solve(
 
     Example:  symderiv solve examples/two-units.toml --end 5 --certify proof.json
     """
-    problem = stated_problem(study, set_, end)
-    target = Output(output or f"{study.stem}-run.nc", "nc", inputs=problem.files, force=force)
-    figure = plot_output(plot, inputs=problem.files, force=force)
-    proof = None if certify is None else Output(certify, "json", inputs=problem.files, force=force)
+    problem = stated.problem()
+    target = _target(stated, problem, output, "run", run)
+    figure = plot_output(plot, inputs=problem.files, force=run.force)
+    proof = None
+    if certify is not None:
+        proof = Output(certify, "json", inputs=problem.files, force=run.force)
     solved = partial(
         problem.solve,
         sensitivities=sensitivity or (),
@@ -93,13 +87,12 @@ def solve(
         radius=radius,
         digits=digits,
     )
-    _run(solved, target, figure, checkpoint_every, fresh, json_)
+    _run(solved, target, figure, run)
 
 
+@grouped
 def simulate(
-    study: StudyFile,
-    set_: Set = None,
-    end: End = None,
+    stated: Stated,
     runs: Annotated[
         int | None, option("--runs", "Number of runs; replaces that of the study.", "R")
     ] = None,
@@ -109,41 +102,40 @@ def simulate(
             "--output", "netCDF file to write.", "SIM.nc", short="-o", show_default="STUDY-sim.nc"
         ),
     ] = None,
-    checkpoint_every: CheckpointEvery = 10.0,
-    fresh: Fresh = False,
-    force: Force = False,
-    json_: Json = False,
+    *,
+    run: LongRun,
 ) -> None:
     """Simulate a study by one-pass stochastic gradient descent, several times.
 
     Example:  symderiv simulate examples/two-units.toml --runs 8
     """
-    problem = stated_problem(study, set_, end)
-    target = Output(output or f"{study.stem}-sim.nc", "nc", inputs=problem.files, force=force)
+    problem = stated.problem()
+    target = _target(stated, problem, output, "sim", run)
+    _run(partial(problem.simulate, runs=runs), target, None, run)
 
-    def simulated(**options: Any) -> Simulation:
-        return problem.simulate(runs=runs, **options)
 
-    _run(simulated, target, None, checkpoint_every, fresh, json_)
+def _target(
+    stated: Stated, problem: Problem, output: Path | None, ending: str, run: LongRun
+) -> Output:
+    """Return the file of a run, which is called after its study where no name was typed."""
+    name = output or f"{stated.study.stem}-{ending}.nc"
+    return Output(name, "nc", inputs=problem.files, force=run.force)
 
 
 def _run(
     call: Callable[..., Trajectory | Simulation],
     target: Output,
     figure: Output | None,
-    checkpoint_every: float,
-    fresh: bool,
-    as_json: bool,
+    run: LongRun,
 ) -> None:
     """Make the call and keep its result; if the run was stopped, say where it is."""
     check_apart(target, figure)
-    checkpoint = checkpoint_beside(target.path, checkpoint_every, fresh)
+    checkpoint = run.checkpoint(target.path)
     with resumable(checkpoint.path.exists):
-        told = {"progress": bars(as_json), "notice": notice(quiet=as_json)}
-        result = call(**told, checkpoint=checkpoint)
+        result = call(**run.told, checkpoint=checkpoint)
         result = write_result(checkpoint, lambda: result.save(target))
         stopped = checkpoint.stopped
-        shown(result, as_json, plot=figure, failing=not stopped)
+        shown(result, run.json_, plot=figure, failing=not stopped)
         if stopped:
             message = result.message
             how = message if "interrupted" in message else "interrupted while measuring the error"

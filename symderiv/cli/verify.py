@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from symderiv.cli.called import calling
+from symderiv.cli.grouped import grouped
 from symderiv.cli.options import option
 from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
 from symderiv.foundation.errors import InputError
@@ -16,24 +18,35 @@ from symderiv.foundation.errors import InputError
 FAILED: Final = 1
 
 
-LedgerFolder = Annotated[
-    Path | None,
-    option(
-        "--ledger", "Write ledger.json and ledger.html of all papers to DIR, with mutants.", "DIR"
-    ),
-]
-Changed = Annotated[
-    bool,
-    option(
-        "--changed", "With --ledger: try only claims whose hash differs from that in the ledger."
-    ),
-]
+@dataclass(frozen=True)
+class WholeLedger:
+    """Whether the ledger of all papers is made, and how."""
+
+    ledger: Annotated[
+        Path | None,
+        option(
+            "--ledger",
+            "Write ledger.json and ledger.html of all papers to DIR, with mutants.",
+            "DIR",
+        ),
+    ] = None
+    check: Annotated[
+        bool, option("--check", "With --ledger: write nothing, and fail if it is not current.")
+    ] = False
+    changed: Annotated[
+        bool,
+        option(
+            "--changed",
+            "With --ledger: try only claims whose hash differs from that in the ledger.",
+        ),
+    ] = False
 
 
 @calling(
     "api/results/verified:verify",
     placeholders={"equation": "N", "verdict": "V", "processes": "P"},
 )
+@grouped
 def verify(
     paper: Annotated[
         str | None,
@@ -49,11 +62,8 @@ def verify(
         ),
     ] = None,
     html: Annotated[Path | None, option("--html", "Write the ledger as a page.", "FILE")] = None,
-    ledger: LedgerFolder = None,
-    check: Annotated[
-        bool, option("--check", "With --ledger: write nothing, and fail if it is not current.")
-    ] = False,
-    changed: Changed = False,
+    *,
+    whole: WholeLedger,
     force: Force = False,
     json_: Json = False,
     **asked: Any,
@@ -69,6 +79,7 @@ def verify(
 
     symderiv verify mine.toml --impact 9
     """
+    ledger, check, changed = whole.ledger, whole.check, whole.changed
     filters = (asked["equation"], asked["verdict"], html)
     if impact is not None:
         if any((*filters, ledger, check, changed, asked["thorough"], asked["mutants"])):

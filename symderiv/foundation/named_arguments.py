@@ -2,19 +2,27 @@
 
 Python itself raises a TypeError. It is told from one of the function's own body by binding the
 arguments again, so that a call with the right arguments costs nothing more.
+
+A function may take arguments that are declared elsewhere as ``**keys``. Its signature then shows
+them, and other names are refused.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import re
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
 
-__all__ = ["public", "public_methods"]
+__all__ = ["public", "public_methods", "show_arguments", "taking"]
+
+#: What ``**`` is called where it takes nothing but the arguments that the signature shows.
+SHOWN = "keys"
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
@@ -25,14 +33,68 @@ def public(function: Called) -> Called:
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
+        shown = called.__dict__.get("__signature__")
+        if shown is not None and not (
+            _takes_more(shown) or named.keys() <= shown.parameters.keys()
+        ):
+            raise _explained(called, values, named, "")
         try:
             return function(*values, **named)
         except TypeError as error:
-            if _bound(function, values, named):
+            if _bound(called, values, named):
                 raise
-            raise _explained(function, values, named, str(error)) from None
+            raise _explained(called, values, named, str(error)) from None
 
     return called  # type: ignore[return-value]
+
+
+def show_arguments(
+    function: Callable[..., Any], more: Sequence[inspect.Parameter], *, last: bool = False
+) -> None:
+    """Let a function's signature show arguments that it takes as ``**``, before its own or last.
+
+    They are arguments by name. The ``**`` itself stays in the signature unless it is ``**keys``.
+    """
+    signature = inspect.signature(function)
+    own = list(signature.parameters.values())
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    before = [each for each in own if each.kind not in by_name]
+    after = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    rest = [each for each in own if each.kind is each.VAR_KEYWORD and each.name != SHOWN]
+    named = (*after, *more) if last else (*more, *after)
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*before, *named, *rest]
+    )
+
+
+def taking(other: Callable[..., Any], *names: str) -> Callable[[Called], Called]:
+    """Let the signature show arguments of another call, to which a function passes its ``**``.
+
+    A line ``[taken]`` of the docstring becomes what that of the other call says of its arguments.
+
+    Args:
+        other: the call, or a record of arguments.
+        names: of the arguments; all by default.
+    """
+
+    def decorated(function: Called) -> Called:
+        known = inspect.signature(other).parameters
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        more = [known[name].replace(kind=by_name) for name in names or known]
+        show_arguments(function, more, last=True)
+        said = (other.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
+        indented = textwrap.indent(textwrap.dedent(said), " " * 8)
+        function.__doc__ = re.sub(
+            r"^ *\[taken\]$", lambda _: indented, function.__doc__ or "", flags=re.M
+        )
+        return function
+
+    return decorated
+
+
+def _takes_more(signature: inspect.Signature) -> bool:
+    """Return whether a call takes names that its signature does not show."""
+    return any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
 
 
 def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:

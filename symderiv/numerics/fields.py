@@ -24,25 +24,24 @@ from typing import TYPE_CHECKING
 from symderiv.numerics.sign_mean4 import (
     _minor,
     _minor_of_doubled,
+    _scaled4,
     _two_difference,
     _two_product,
+    _unit_scale,
 )
 
 if TYPE_CHECKING:
-    _Doubled = tuple[float, float]
+    from symderiv.numerics.sign_mean4 import _Doubled, _Four, _Ten
+
     _Vector3 = tuple[float, float, float]
     _Vector4 = tuple[float, float, float, float]
     _Plane4 = tuple[_Doubled, _Doubled, _Doubled, _Doubled, _Doubled, _Doubled]
+    _Lasts = tuple[float, float, float, float, float, float]
 
 # The part of a field that the others do not determine: below the first it is rounding, and is
 # replaced by the second, so that no direction is lost. Standard deviations are about 1.
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18
-
-
-def _unit_scale(variance: float) -> float:
-    """Return the power of two that brings a standard deviation near 1 without rounding."""
-    return math.ldexp(1.0, -(math.frexp(variance)[1] // 2))
 
 
 def _angle(along: float, across: float) -> float:
@@ -55,12 +54,12 @@ def _bounded(part: float, pivot: float) -> float:
     return max(min(part, 2.0 * pivot), -2.0 * pivot)
 
 
-def _scaled3(x: _Vector3, s: float) -> _Vector3:
+def _stretched3(x: _Vector3, s: float) -> _Vector3:
     """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s
 
 
-def _scaled4(x: _Vector4, s: float) -> _Vector4:
+def _stretched4(x: _Vector4, s: float) -> _Vector4:
     """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
 
@@ -105,35 +104,17 @@ def _fields3(
     if swapped:
         x2, x3 = x3, x2
     volume = l11 * l22 * l33 / (s1 * s2 * s3)
-    return _scaled3(x1, 1.0 / s1), _scaled3(x2, 1.0 / s2), _scaled3(x3, 1.0 / s3), volume
+    return _stretched3(x1, 1.0 / s1), _stretched3(x2, 1.0 / s2), _stretched3(x3, 1.0 / s3), volume
 
 
-def _fields4(
-    c11: float,
-    c12: float,
-    c13: float,
-    c14: float,
-    c22: float,
-    c23: float,
-    c24: float,
-    c33: float,
-    c34: float,
-    c44: float,
-) -> tuple[
-    _Vector4,
-    _Vector4,
-    _Vector4,
-    _Vector4,
-    float,
-]:
-    """Return vectors with the given inner products, and the volume they span."""
-    s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
-    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
-    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
-    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
+def _first_of_four(c: _Ten, least: float) -> tuple[_Four, _Plane4, float]:
+    """Return the parts of four fields along the first, and covariances of what is left of 2 to 4.
+
+    These are in units of the last number. ``least`` is the part of a first field that is nothing.
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
     n33, n34, n44, scale = (c33, 0.0), (c34, 0.0), (c44, 0.0), 1.0
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
     l11, l21, l31, l41 = least, 0.0, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
@@ -143,15 +124,19 @@ def _fields4(
         n24, n33 = _minor(c11, c24, c12, c14), _minor(c11, c33, c13, c13)
         n34, n44 = _minor(c11, c34, c13, c14), _minor(c11, c44, c14, c14)
         scale = c11
-    # The pivot is the field of which the most is left, in parts of its own variance.
-    swapped23 = n33[0] * c22 > n22[0] * c33
-    if swapped23:
-        n22, n33, n24, n34, l21, l31, c22, c33 = n33, n22, n34, n24, l31, l21, c33, c22
-    swapped24 = n44[0] * c22 > n22[0] * c44
-    if swapped24:
-        n22, n44, n23, n34, l21, l41, c22, c44 = n44, n22, n34, n23, l41, l21, c44, c22
+    return (l11, l21, l31, l41), (n22, n23, n24, n33, n34, n44), scale
+
+
+def _last_of_four(
+    rests: _Plane4, scale: float, c33: float, c44: float, least: float
+) -> tuple[_Lasts, bool]:
+    """Return the parts 22, 32, 42 of three fields, and 33, 43, 44 of the last two in their order.
+
+    Whether field 4 comes before field 3 is the last that is returned.
+    """
+    n22, n23, n24, n33, n34, n44 = rests
     l22, l32, l42, l33, l43, l44 = least, 0.0, 0.0, least, 0.0, least
-    swapped34 = False
+    swapped = False
     if n22[0] > scale * _NOISE_VARIANCE:
         l22 = math.sqrt(n22[0] / scale)
         root = math.sqrt(n22[0] * scale)
@@ -160,26 +145,45 @@ def _fields4(
         m33 = _minor_of_doubled(n22, n33, n23, n23)
         m34 = _minor_of_doubled(n22, n34, n23, n24)
         m44 = _minor_of_doubled(n22, n44, n24, n24)
-        swapped34 = m44[0] * c33 > m33[0] * c44
-        if swapped34:
-            m33, m44, l31, l41, l32, l42 = m44, m33, l41, l31, l42, l32
+        swapped = m44[0] * c33 > m33[0] * c44
+        if swapped:
+            m33, m44 = m44, m33
         if m33[0] > scale * _NOISE_VARIANCE:
             l33 = math.sqrt(m33[0] / scale)
             l43 = _bounded(m34[0] / math.sqrt(m33[0] * scale), l33)
             rest = _minor_of_doubled(m33, m44, m34, m34)[0] / (m33[0] * scale)
             if rest > _NOISE_VARIANCE:
                 l44 = math.sqrt(rest)
+    return (l22, l32, l42, l33, l43, l44), swapped
+
+
+def _vectors4(c: _Ten) -> tuple[_Vector4, _Vector4, _Vector4, _Vector4, float]:
+    """Return vectors with the given inner products, and the volume they span."""
+    scaled, (s1, s2, s3, s4) = _scaled4(c)
+    c11, c22, c33, c44 = scaled[0], scaled[4], scaled[7], scaled[9]
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
+    n22, n23, n24, n33, n34, n44 = rests
+    # The pivot is the field of which the most is left, in parts of its own variance.
+    swapped23 = n33[0] * c22 > n22[0] * c33
+    if swapped23:
+        n22, n33, n24, n34, l21, l31, c22, c33 = n33, n22, n34, n24, l31, l21, c33, c22
+    swapped24 = n44[0] * c22 > n22[0] * c44
+    if swapped24:
+        n22, n44, n23, n34, l21, l41, c22, c44 = n44, n22, n34, n23, l41, l21, c44, c22
+    pivoted = n22, n23, n24, n33, n34, n44
+    (l22, l32, l42, l33, l43, l44), swapped34 = _last_of_four(pivoted, scale, c33, c44, least)
     x1, x2 = (l11, 0.0, 0.0, 0.0), (l21, l22, 0.0, 0.0)
     x3, x4 = (l31, l32, l33, 0.0), (l41, l42, l43, l44)
     if swapped34:
-        x3, x4 = x4, x3
+        x3, x4 = (l31, l32, l43, l44), (l41, l42, l33, 0.0)
     if swapped24:
         x2, x4 = x4, x2
     if swapped23:
         x2, x3 = x3, x2
     volume = l11 * l22 * l33 * l44 / (s1 * s2 * s3 * s4)
-    x1, x2 = _scaled4(x1, 1.0 / s1), _scaled4(x2, 1.0 / s2)
-    x3, x4 = _scaled4(x3, 1.0 / s3), _scaled4(x4, 1.0 / s4)
+    x1, x2 = _stretched4(x1, 1.0 / s1), _stretched4(x2, 1.0 / s2)
+    x3, x4 = _stretched4(x3, 1.0 / s3), _stretched4(x4, 1.0 / s4)
     return x1, x2, x3, x4, volume
 
 

@@ -14,6 +14,11 @@ field are averaged exactly given the students; the variables are then turned so 
 depends on the first one. Label noise is one more variable. Odd activations and a loss that does
 not change with the signs of both of its arguments (``EVEN``) need half of the first variable.
 
+A network is its fields' L, or their covariance, their biases, and output weights of students and
+teachers; where labels are signs it has one teacher, of which the variables are not integrated.
+Numbers are label noise, the chance of a flip, and the shift of the lattice. Rates are A and B side
+by side, dv, db and Gamma.
+
 Constants of the module: ``FORCE_STEPS`` (0 step in units of the fields, 1 step in u, 2 reach in u),
 ``FORCE_PANELS`` (as in ``kinked_mean``, 7 number of intervals in which roots are looked for).
 Text for modules.
@@ -31,6 +36,13 @@ from symderiv.numerics.kinked_mean import _panels, _with_layers
 from symderiv.numerics.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # what stands in the module
+    _Array = np.ndarray
+    _Three = tuple[float, float, float]
+    _Four = tuple[float, float, float, float]
+    _Network = tuple[_Array, _Array, _Array, _Array]
+    _Rates = tuple[_Array, _Array, _Array, _Array]
+    _Rules = tuple[_Array, _Array, _Array]
+    _Where = tuple[_Array, _Array, _Array, _Array]
     FORCE_STEPS = FORCE_PANELS = STUDENT_KINKS = TEACHER_KINKS = np.zeros(8)
     LOSS_KINKS = KINKED = EVEN = SIGN_TARGET = STUDENT_LINEAR = TEACHER_LINEAR = 0
     TEACHER_KEEPS_SIGN = 0
@@ -102,18 +114,25 @@ def _axis_to_first(row: np.ndarray, K: int) -> np.ndarray:
     return axis
 
 
+def _fields_of(network: _Network) -> int:
+    """Return how many fields are integrated."""
+    fields: int = network[2].size if SIGN_TARGET == 1 else network[1].size
+    return fields
+
+
+def _depends_on_earlier(level: int) -> bool:
+    """Return whether a variable has its points in panels, which depend on the earlier variables."""
+    return KINKED == 1 or (SIGN_TARGET == 1 and level == 0)
+
+
 def _equal_steps_of(
-    factor: np.ndarray,
-    fields: int,
-    level: int,
-    noise: float,
-    sharp: float,
-    half: bool,
-    row: np.ndarray,
+    network: _Network, level: int, noise: float, sharp: float, row: np.ndarray
 ) -> int:
     """Return points (row 0) and weights (row 1) of one variable; returns how many, -1 if too
     many.
     """
+    factor, fields = network[0], _fields_of(network)
+    half = EVEN == 1 and level == 0
     longest = abs(noise)
     together = noise * noise
     if level < fields:
@@ -137,16 +156,10 @@ def _equal_steps_of(
     return count - first + 1
 
 
-def _outputs_at(
-    u: np.ndarray,
-    factor: np.ndarray,
-    biases: np.ndarray,
-    fields: int,
-    K: int,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-) -> tuple[float, float]:
+def _outputs_at(u: np.ndarray, network: _Network) -> tuple[float, float]:
     """Return outputs of student and teacher; that of a teacher which is not integrated is 0."""
+    factor, biases, v, v_teacher = network
+    K, fields = v.size, _fields_of(network)
     student, teacher = 0.0, 0.0
     for i in range(fields):
         field = biases[i]
@@ -166,18 +179,14 @@ def _kink_at(
     u: np.ndarray,
     label: float,
     noise: float,
-    factor: np.ndarray,
-    biases: np.ndarray,
-    fields: int,
-    K: int,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
+    network: _Network,
 ) -> float:
     """``loss_kink`` with one of the variables somewhere."""
     u[level] = place
-    student, teacher = _outputs_at(u, factor, biases, fields, K, v, v_teacher)
+    student, teacher = _outputs_at(u, network)
     if label != 0.0:
         teacher = label
+    fields = _fields_of(network)
     if u.size > fields:
         teacher += noise * u[fields]
     return loss_kink(number, student, teacher)
@@ -191,12 +200,7 @@ def _with_roots(
     u: np.ndarray,
     label: float,
     noise: float,
-    factor: np.ndarray,
-    biases: np.ndarray,
-    fields: int,
-    K: int,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
+    network: _Network,
 ) -> int:
     """Add where the loss has a kink along one variable, for several values of the next one.
 
@@ -204,22 +208,21 @@ def _with_roots(
     """
     intervals = int(FORCE_PANELS[7])
     reach = FORCE_PANELS[2]
-    others = (noise, factor, biases, fields, K, v, v_teacher)
     following = level + 1 < u.size
     for c in range(_CONTOURS.size if following else 1):
         if following:
             u[level + 1] = _CONTOURS[c]
-        left = _kink_at(number, -reach, level, u, label, *others)
+        left = _kink_at(number, -reach, level, u, label, noise, network)
         for n in range(intervals):
             low = reach * (2.0 * n / intervals - 1.0)
             high = reach * (2.0 * (n + 1) / intervals - 1.0)
-            below, left = left, _kink_at(number, high, level, u, label, *others)
+            below, left = left, _kink_at(number, high, level, u, label, noise, network)
             if below * left < 0.0 and count < layers.shape[0]:
                 while high - low > 1e-15 * (1.0 + abs(low)):
                     middle = 0.5 * (low + high)
                     if middle <= low or middle >= high:
                         break
-                    if _kink_at(number, middle, level, u, label, *others) * below > 0.0:
+                    if _kink_at(number, middle, level, u, label, noise, network) * below > 0.0:
                         low = middle
                     else:
                         high = middle
@@ -230,25 +233,34 @@ def _with_roots(
     return count
 
 
+def _upper_half(row: np.ndarray, count: int) -> int:
+    """Keep points above zero, with twice their weights, and zero itself."""
+    kept = 0
+    for n in range(count):
+        if row[0, n] >= 0.0:
+            twice = 2.0 if row[0, n] > 0.0 else 1.0
+            row[0, kept], row[1, kept] = row[0, n], twice * row[1, n]
+            kept += 1
+    return kept
+
+
 def _panels_of(
     level: int,
     u: np.ndarray,
-    edge: tuple[float, float],
+    label: _Four,
     noise: float,
     sharp: float,
-    factor: np.ndarray,
-    biases: np.ndarray,
-    fields: int,
-    K: int,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
+    network: _Network,
     layers: np.ndarray,
     row: np.ndarray,
 ) -> int:
     """Return points and weights of one variable, given the earlier ones, between kinks and layers.
 
-    Labels change at ``edge[0]`` of the first variable, in a layer that is as wide as 1/``edge[1]``.
+    ``label`` is that of ``_turned_to_label``: a label changes at a place of the first variable, in
+    a layer that is as wide as the inverse of how steep it is.
     """
+    factor, biases, v, _ = network
+    K, fields = v.size, _fields_of(network)
     for later in range(level, u.size):
         u[later] = 0.0
     count, longest = 0, abs(noise)
@@ -264,66 +276,60 @@ def _panels_of(
             kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
             count = _with_layers(layers, count, kinks, mean, factor[i, level], rest, FORCE_PANELS)
     if level == 0 and (SIGN_TARGET or EVEN):
-        layers[count, 0], layers[count, 1] = edge[0], 0.0
+        place, steep = label[2], label[3]
+        layers[count, 0], layers[count, 1] = place, 0.0
         count += 1
         # only around zero numbers are as dense as the narrowest layers want
-        if edge[1] > 0.0 and (edge[0] == 0.0 or edge[1] * FORCE_PANELS[4] < 1.0):
-            layers[count, 0], layers[count, 1] = edge[0], 1.0 / edge[1]
+        if steep > 0.0 and (place == 0.0 or steep * FORCE_PANELS[4] < 1.0):
+            layers[count, 0], layers[count, 1] = place, 1.0 / steep
             count += 1
     if longest > 0.0:
         for number in range(LOSS_KINKS):
             for sign in range(-1, 2, 2):
                 if SIGN_TARGET or sign > 0:
-                    count = _with_roots(
-                        layers,
-                        count,
-                        number,
-                        level,
-                        u,
-                        1.0 * sign * SIGN_TARGET,
-                        noise,
-                        factor,
-                        biases,
-                        fields,
-                        K,
-                        v,
-                        v_teacher,
-                    )
-    return _panels(layers, count, sharp * longest, FORCE_PANELS, row[0], row[1])
+                    t = 1.0 * sign * SIGN_TARGET
+                    count = _with_roots(layers, count, number, level, u, t, noise, network)
+    points = _panels(layers, count, sharp * longest, FORCE_PANELS, row[0], row[1])
+    return _upper_half(row, points) if EVEN == 1 and level == 0 and points >= 0 else points
 
 
-def _upper_half(row: np.ndarray, count: int) -> int:
-    """Keep points above zero, with twice their weights, and zero itself."""
-    kept = 0
-    for n in range(count):
-        if row[0, n] >= 0.0:
-            twice = 2.0 if row[0, n] > 0.0 else 1.0
-            row[0, kept], row[1, kept] = row[0, n], twice * row[1, n]
-            kept += 1
-    return kept
+def _force(s: float, t: float, shift: float, flip: float) -> tuple[float, float]:
+    """Return the slope of the loss and its square, averaged over flips of the label ``t``."""
+    f = loss_slope(s, t + shift)
+    square = f * f
+    if flip > 0.0:
+        other = loss_slope(s, shift - t)
+        f += flip * (other - f)
+        square += flip * (other * other - square)
+    return f, square
+
+
+def _loss(s: float, t: float, shift: float, flip: float) -> float:
+    """Return the loss, averaged over flips of the label ``t``."""
+    here, there = loss_value(s, t + shift), loss_value(s, shift - t)
+    return here + flip * (there - here)
 
 
 def _along_last(
-    level: int,
-    count: int,
-    fields: int,
-    K: int,
+    extent: tuple[int, int],
     u: np.ndarray,
-    factor: np.ndarray,
-    biases: np.ndarray,
-    v_teacher: np.ndarray,
-    noise: float,
-    flip: float,
-    outputs: tuple[float, float],
-    weight: float,
-    room: float,
+    network: _Network,
+    numbers: _Three,
+    before: _Four,
     row: np.ndarray,
     sums: np.ndarray,
     valued: bool,
 ) -> None:
-    """Add the points of the last variable, that of a teacher or of label noise, to the sums."""
-    s, before = outputs
-    of_field = level < fields
+    """Add the points of the last variable, that of a teacher or of label noise, to the sums.
+
+    ``extent`` is the number of the variable and how many points it has, ``row`` these points and
+    weights; ``before`` are outputs of student and teacher by the earlier variables ``u``, the
+    weight of these, and the largest square of the last one.
+    """
+    (level, count), (noise, flip, _) = extent, numbers
+    factor, biases, v, v_teacher = network
+    s, known, weight, room = before
+    K, of_field = v.size, level < _fields_of(network)
     mean = 0.0
     if of_field:
         mean = biases[level]
@@ -337,23 +343,17 @@ def _along_last(
         if place * place > room:
             continue
         added = weight * row[1, n]
-        t = before
+        t = known
         if of_field:
             t += output * teacher_activation(mean + slope * place)
         shift = 0.0 if of_field else noise * place
-        f = loss_slope(s, t + shift)
-        square = f * f
-        if flip > 0.0:
-            other = loss_slope(s, shift - t)
-            f += flip * (other - f)
-            square += flip * (other * other - square)
+        f, square = _force(s, t, shift, flip)
         forces += added * f
         along += added * f * place
         squares += added * square
         errors += added * (s - t) * (s - t)
         if valued:
-            here, there = loss_value(s, t + shift), loss_value(s, shift - t)
-            losses += added * (here + flip * (there - here))
+            losses += added * _loss(s, t, shift, flip)
     sums[0] += forces
     sums[1] += squares
     sums[2] += 0.5 * errors
@@ -389,18 +389,18 @@ def _between_labels(
 def _add_students(
     added: float,
     u: np.ndarray,
-    fields: int,
-    values: np.ndarray,
-    slopes: np.ndarray,
+    units: tuple[np.ndarray, np.ndarray],
     density: float,
     sums: np.ndarray,
-    moments: np.ndarray,
-    dv: np.ndarray,
-    db: np.ndarray,
-    Gamma: np.ndarray,
+    rates: _Rates,
 ) -> None:
-    """Add the sums over all that is drawn beside the students' fields, times their functions."""
+    """Add the sums over all that is drawn beside the students' fields, times their functions.
+
+    ``units`` are values of the students, and their slopes times output weights.
+    """
+    (values, slopes), (moments, dv, db, Gamma) = units, rates
     K = dv.size
+    fields = K if SIGN_TARGET else moments.shape[1]
     for i in range(K):
         dv[i] += added * values[i] * sums[0]
         force = added * slopes[i]
@@ -423,6 +423,12 @@ def _size_of(weights: np.ndarray) -> float:
     return total
 
 
+def _sharpness(network: _Network) -> float:
+    """Return how much steeper than activations the loss may be along a field, 1 at least."""
+    outer = 1.0 if SIGN_TARGET else _size_of(network[3])
+    return max(1.0, math.sqrt(_size_of(network[2]) * outer))
+
+
 def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
     """Solve for A and B from moments of forces with independent variables: (A B) L = moments."""
     n = factor.shape[0]
@@ -434,142 +440,153 @@ def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
             moments[i, c] = value / factor[c, c] if factor[c, c] > 0.0 else 0.0
 
 
-def _forces(
-    covariance: np.ndarray,
-    biases: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    noise: float,
-    flip: float,
-    moments: np.ndarray,
-    dv: np.ndarray,
-    db: np.ndarray,
-    Gamma: np.ndarray,
-    valued: bool,
-) -> tuple[float, float]:
-    """Return a and B side by side in ``moments``, dv, db, Gamma; returns mean squared error/2 and
-    loss.
-
-    Covariance and biases are those of students and teachers; where labels are signs, of one
-    teacher. The mean loss is computed where it is ``valued``. Not a number where a variable has too
-    many points.
-    """
-    K, n = v.size, covariance.shape[0]
-    factor = _triangle_of(covariance)
-    fields = K if SIGN_TARGET else n
-    levels = fields + (1 if noise != 0.0 else 0)
-    turned, axis, lean, steep = factor, np.zeros(K), 0.0, 0.0
-    centre, threshold = 0.0, 0.0
-    if SIGN_TARGET:
-        axis = _axis_to_first(factor[K], K)
-        turned = factor.copy()
-        _turn(turned, axis)
-        lean = turned[K, 0]
-        width = max(factor[K, K], 1e-150)
-        steep = min(abs(lean) / width, 1e150)
-        threshold = min(max(biases[K] / width, -1e150), 1e150)
-        if lean != 0.0:
-            # where both labels are equally probable
-            centre = -biases[K] / lean
-            lean = math.copysign(steep, lean)
-            if steep == 1e150:
-                threshold = -lean * centre
+def _emptied(rates: _Rates) -> None:
+    """Put zeros where means are added up."""
+    moments, dv, db, Gamma = rates
     moments[:] = 0.0
     dv[:] = 0.0
     db[:] = 0.0
     Gamma[:] = 0.0
-    rows = np.empty((levels, 2, _MOST_IN_PANELS if KINKED or SIGN_TARGET else _MOST_STEPS))
-    layers = np.empty((256, 2))
-    counts, at = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
-    u = np.zeros(levels)
-    weight, radius = np.ones(levels + 1), np.zeros(levels + 1)
-    output = np.zeros((2, levels + 1))
-    values, slopes = np.zeros(K), np.zeros(K)
-    sums = np.zeros(_SUMS + n)
-    reach = FORCE_PANELS[2] if KINKED or SIGN_TARGET else FORCE_STEPS[2]
-    sharp = max(1.0, math.sqrt(_size_of(v) * (1.0 if SIGN_TARGET else _size_of(v_teacher))))
+
+
+def _turned_to_label(
+    factor: np.ndarray, biases: np.ndarray, K: int
+) -> tuple[np.ndarray, np.ndarray, _Four]:
+    """Turn the students' variables so that labels depend on the first one alone.
+
+    Returned are L, the axis of the reflection, and of the label: its argument's slope along the
+    first variable and its value at zero, where it changes, and how steep it is.
+    """
+    axis = _axis_to_first(factor[K], K)
+    turned = factor.copy()
+    _turn(turned, axis)
+    lean, centre = turned[K, 0], 0.0
+    width = max(factor[K, K], 1e-150)
+    steep = min(abs(lean) / width, 1e150)
+    threshold = min(max(biases[K] / width, -1e150), 1e150)
+    if lean != 0.0:
+        # where both labels are equally probable
+        centre = -biases[K] / lean
+        lean = math.copysign(steep, lean)
+        if steep == 1e150:
+            threshold = -lean * centre
+    return turned, axis, (lean, threshold, centre, steep)
+
+
+def _label_at(place: float, label: _Four) -> tuple[float, float]:
+    """Return the probability of the label 1 at a first variable, and the density where it turns."""
+    above = label[0] * place + label[1]
+    upper = 0.5 * math.erfc(-above / math.sqrt(2.0))
+    return upper, math.exp(-0.5 * above * above) / math.sqrt(2.0 * math.pi)
+
+
+def _moved_to(
+    level: int,
+    point: tuple[float, float],
+    network: _Network,
+    where: _Where,
+    units: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Give one variable a value with a weight, and compute what it is the last variable of.
+
+    ``where`` are the variables, and for every level the weights, squares and outputs before it.
+    """
+    (turned, biases, v, v_teacher), (u, weight, radius, output) = network, where
+    values, slopes = units
+    K, fields = v.size, _fields_of(network)
+    u[level] = point[0]
+    radius[level + 1] = radius[level] + point[0] * point[0]
+    weight[level + 1] = weight[level] * point[1]
+    output[0, level + 1], output[1, level + 1] = output[0, level], output[1, level]
+    first = level
+    if SIGN_TARGET and level < fields:
+        first = 0 if level == fields - 1 else level + 1
+    for i in range(first, min(level + 1, fields)):
+        field = biases[i]
+        for k in range(level + 1):
+            field += turned[i, k] * u[k]
+        if i < K:
+            values[i] = student_activation(field)
+            slopes[i] = v[i] * student_activation_derivative(field)
+            output[0, level + 1] += v[i] * values[i]
+        else:
+            output[1, level + 1] += v_teacher[i - K] * teacher_activation(field)
+
+
+def _room_for(network: _Network, noise: float, sharp: float) -> tuple[_Rules, bool]:
+    """Return points and weights of each variable, how many, and room for layers of panels.
+
+    Points that depend on earlier variables are left out; whether any variable has too many of the
+    others is returned, too.
+    """
+    levels = _fields_of(network) + (1 if noise != 0.0 else 0)
+    most = _MOST_IN_PANELS if KINKED or SIGN_TARGET else _MOST_STEPS
+    rows, counts, layers = (
+        np.empty((levels, 2, most)),
+        np.zeros(levels, np.int64),
+        np.empty((256, 2)),
+    )
+    many = False
     for level in range(levels):
-        if KINKED or (SIGN_TARGET and level == 0):
-            continue
-        half = EVEN == 1 and level == 0
-        counts[level] = _equal_steps_of(turned, fields, level, noise, sharp, half, rows[level])
-        if counts[level] < 0:
-            return math.nan, math.nan
+        if not _depends_on_earlier(level):
+            counts[level] = _equal_steps_of(network, level, noise, sharp, rows[level])
+            many = many or counts[level] < 0
+    return (rows, counts, layers), many
+
+
+def _beginning(levels: int) -> _Where:
+    """Return variables, and for every level the weights, squares and outputs before it."""
+    return np.zeros(levels), np.ones(levels + 1), np.zeros(levels + 1), np.zeros((2, levels + 1))
+
+
+def _largest_square() -> float:
+    """Return how far from zero points are, squared."""
+    reach = FORCE_PANELS[2] if KINKED or SIGN_TARGET else FORCE_STEPS[2]
+    return float(reach * reach)
+
+
+def _summed(
+    network: _Network, numbers: _Three, label: _Four, rates: _Rates, valued: bool
+) -> tuple[float, float]:
+    """Add up all points, those of students first; return mean squared error/2 and loss."""
+    noise, flip, _ = numbers
+    sharp = _sharpness(network)
+    (rows, counts, layers), many = _room_for(network, noise, sharp)
+    if many:
+        return math.nan, math.nan
+    K, fields, levels = network[2].size, _fields_of(network), counts.size
+    square = _largest_square()
+    where, units = _beginning(levels), (np.zeros(K), np.zeros(K))
+    u, weight, radius, output = where
+    at, sums = np.zeros(levels, np.int64), np.zeros(_SUMS + network[1].size)
     error, loss, upper, density, of_students = 0.0, 0.0, 0.5, 0.0, 1.0
     level, entered = 0, False
     while level >= 0:
+        row = rows[level]
         if not entered:
             entered, at[level] = True, -1
-            if KINKED or (SIGN_TARGET and level == 0):
-                counts[level] = _panels_of(
-                    level,
-                    u,
-                    (centre, steep),
-                    noise,
-                    sharp,
-                    turned,
-                    biases,
-                    fields,
-                    K,
-                    v,
-                    v_teacher,
-                    layers,
-                    rows[level],
-                )
+            if _depends_on_earlier(level):
+                counts[level] = _panels_of(level, u, label, noise, sharp, network, layers, row)
                 if counts[level] < 0:
                     return math.nan, math.nan
-                if EVEN and level == 0:
-                    counts[0] = _upper_half(rows[0], counts[0])
             if level == K:
                 sums[:] = 0.0
                 of_students, weight[level] = weight[level], 1.0
             if level == levels - 1 and not SIGN_TARGET:
-                _along_last(
-                    level,
-                    counts[level],
-                    fields,
-                    K,
-                    u,
-                    turned,
-                    biases,
-                    v_teacher,
-                    noise,
-                    flip,
-                    (output[0, level], output[1, level]),
-                    weight[level],
-                    reach * reach - radius[level],
-                    rows[level],
-                    sums,
-                    valued,
-                )
+                left = square - radius[level]
+                before = output[0, level], output[1, level], weight[level], left
+                extent = level, counts[level]
+                _along_last(extent, u, network, numbers, before, row, sums, valued)
                 at[level] = counts[level] - 1
         at[level] += 1
         last = at[level] == counts[level]
         if not last:
-            place = rows[level, 0, at[level]]
-            radius[level + 1] = radius[level] + place * place
-            if radius[level + 1] > reach * reach:
+            place = row[0, at[level]]
+            if radius[level] + place * place > square:
                 continue
-            u[level] = place
-            weight[level + 1] = weight[level] * rows[level, 1, at[level]]
-            output[0, level + 1], output[1, level + 1] = output[0, level], output[1, level]
+            _moved_to(level, (place, row[1, at[level]]), network, where, units)
             if SIGN_TARGET and level == 0:
-                above = lean * place + threshold
-                upper = 0.5 * math.erfc(-above / math.sqrt(2.0))
-                density = math.exp(-0.5 * above * above) / math.sqrt(2.0 * math.pi)
-            first = level
-            if SIGN_TARGET and level < fields:
-                first = 0 if level == fields - 1 else level + 1
-            for i in range(first, min(level + 1, fields)):
-                field = biases[i]
-                for k in range(level + 1):
-                    field += turned[i, k] * u[k]
-                if i < K:
-                    values[i] = student_activation(field)
-                    slopes[i] = v[i] * student_activation_derivative(field)
-                    output[0, level + 1] += v[i] * values[i]
-                else:
-                    output[1, level + 1] += v_teacher[i - K] * teacher_activation(field)
+                upper, density = _label_at(place, label)
             if level < levels - 1:
                 level, entered = level + 1, False
                 continue
@@ -583,12 +600,27 @@ def _forces(
             added = of_students if levels > K else weight[K]
             error += added * sums[2]
             loss += added * sums[3]
-            _add_students(added, u, fields, values, slopes, density, sums, moments, dv, db, Gamma)
-        if last:
-            level -= 1
-    if EVEN:
-        db[:] = 0.0  # forces are odd
+            _add_students(added, u, units, density, sums, rates)
+        level -= 1 if last else 0
+    return error, loss
+
+
+def _forces(network: _Network, numbers: _Three, rates: _Rates, valued: bool) -> tuple[float, float]:
+    """Write the rates of a network with its covariance; return mean squared error/2 and loss.
+
+    Biases are those of students and teachers; where labels are signs, of one teacher. The mean loss
+    is computed where it is ``valued``. Not a number where a variable has too many points.
+    """
+    covariance, biases, v, v_teacher = network
+    factor = _triangle_of(covariance)
+    turned, axis, label = factor, np.zeros(v.size), (0.0, 0.0, 0.0, 0.0)
     if SIGN_TARGET:
-        _turn(moments, axis)
-    _solved(factor, moments)
+        turned, axis, label = _turned_to_label(factor, biases, v.size)
+    _emptied(rates)
+    error, loss = _summed((turned, biases, v, v_teacher), numbers, label, rates, valued)
+    if EVEN:
+        rates[2][:] = 0.0  # forces are odd
+    if SIGN_TARGET:
+        _turn(rates[0], axis)
+    _solved(factor, rates[0])
     return error, loss

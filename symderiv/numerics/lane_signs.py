@@ -21,14 +21,13 @@ from symderiv.numerics.sign_covariances import (
     _price_density,
 )
 from symderiv.numerics.sign_mean4 import (
+    _BEGIN,
     _EVEN_NODES,
     _EVEN_WEIGHTS,
     _NODES,
+    _STRETCH,
     _WEIGHTS,
-    _arcsine,
-    _determinant3,
-    _minor,
-    _minor_of_doubled,
+    _ends_of,
 )
 
 if TYPE_CHECKING:
@@ -100,10 +99,9 @@ def _sign_covariances(
         first[n] = found
 
 
-def _angles_at(
-    cc: _Lanes, ss: _Lanes, d: _Lanes, r: _Lanes, p: _Lanes, start: _Lanes, end: _Lanes
-) -> _Lanes:
+def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
     """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    d, r, p, start, end = path
     root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
     first = inverse_root(max(cc + p[0] * ss, 1e-300))
     second = inverse_root(max(cc + p[1] * ss, 1e-300))
@@ -114,105 +112,19 @@ def _angles_at(
     return total
 
 
-def _merged_signs(
-    minors: _Lanes, c12: _Lanes, c13: _Lanes, c14: _Lanes, c23: _Lanes, c24: _Lanes, c34: _Lanes
-) -> tuple[_Lanes, _Lanes]:
-    """Return in which runs two fields are equal or opposite, and the mean there.
-
-    ``minors`` are those of 12, 13, 14, 23, 24, 34.
-    """
-    d12, d13, d14, d23, d24, d34 = minors
-    side = 0.6366197723675814  # 2/pi
-    merged, mean = d34 <= 0.0, math.copysign(side, c34) * _arcsine(d12, c12)
-    mean = chosen(d24 <= 0.0, math.copysign(side, c24) * _arcsine(d13, c13), mean)
-    mean = chosen(d23 <= 0.0, math.copysign(side, c23) * _arcsine(d14, c14), mean)
-    mean = chosen(d14 <= 0.0, math.copysign(side, c14) * _arcsine(d23, c23), mean)
-    mean = chosen(d13 <= 0.0, math.copysign(side, c13) * _arcsine(d24, c24), mean)
-    mean = chosen(d12 <= 0.0, math.copysign(side, c12) * _arcsine(d34, c34), mean)
-    merged = merged | (d24 <= 0.0) | (d23 <= 0.0) | (d14 <= 0.0) | (d13 <= 0.0) | (d12 <= 0.0)
-    return merged, mean
-
-
-def sign_mean4_cov(
-    c11: _Lanes,
-    c12: _Lanes,
-    c13: _Lanes,
-    c14: _Lanes,
-    c22: _Lanes,
-    c23: _Lanes,
-    c24: _Lanes,
-    c33: _Lanes,
-    c34: _Lanes,
-    c44: _Lanes,
-) -> _Lanes:
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances."""
-    nothing = 0.0 * (c11 + c22 + c33 + c44)
-    positive = (c11 > 0.0) & (c22 > 0.0) & (c33 > 0.0) & (c44 > 0.0)
-    s1, s2, s3, s4 = unit_scale(c11), unit_scale(c22), unit_scale(c33), unit_scale(c44)
-    c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
-    c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
-    c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
-    # The field least determined by the other three has the shortest path: make it number 4.
-    without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
-    without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
-    without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
-    without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
-    smallest = min(min(without1, without2), min(without3, without4))
-    moved = smallest < without4
-    first = moved & (smallest == without1)
-    second = moved & negated(first) & (smallest == without2)
-    third = moved & negated(first) & negated(second)
-    old = c11, c44, c12, c24, c13, c34
-    c11, c44, c12, c24, c13, c34 = chosen(first, (c44, c11, c24, c12, c34, c13), old)
-    old = c22, c44, c12, c14, c23, c34
-    c22, c44, c12, c14, c23, c34 = chosen(second, (c44, c22, c14, c12, c34, c23), old)
-    old = c33, c44, c13, c14, c23, c24
-    c33, c44, c13, c14, c23, c24 = chosen(third, (c44, c33, c14, c13, c24, c23), old)
-    d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
-    d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
-    d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
-    minors = d12[0], d13[0], d14[0], d23[0], d24[0], d34[0]
-    merged, mean = _merged_signs(minors, c12, c13, c14, c23, c24, c34)
-    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
-    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
-    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
-    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
-    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
-    e24 = _minor(c33, c24, c23, c34)
-    end1 = _minor_of_doubled(a23, d14, a24, a34)
-    end2 = _minor_of_doubled(b13, d24, b14, b34)
-    end3 = _minor_of_doubled(e12, d34, e14, e24)
-    given12 = _minor_of_doubled(d12, d14, a24, a24)
-    given13 = _minor_of_doubled(d13, d14, a34, a34)
-    given23 = _minor_of_doubled(d23, d24, b34, b34)
-    d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
-    d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
-    q1, q2, q3, q4 = math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44)
-    r = c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4)
-    p = d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44)
-    start = a23[0] / q1, b13[0] / q2, e12[0] / q3
-    end = (
-        end1[0] / (q1 * c11 * c44),
-        end2[0] / (q2 * c22 * c44),
-        end3[0] / (q3 * c33 * c44),
-    )
-    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
-    variance = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+def _integrated_angles(path: _Lanes, variance: _Lanes) -> _Lanes:
+    """Return the integral over sigma."""
+    p = path[2]
     least = min(min(p[0], p[1]), p[2])
-    variance = min(min(least, variance), given23[0] / (c22 * c44 * d23[0]))
-    variance = chosen(d4 < variance * d3, d4 / d3, variance)
-    begin = math.log(1.3)
-    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
-    farthest = 17.5 - 0.25 * math.log(least)
-    reach = chosen(variance > 1e-80, -0.5 * math.log(variance) - begin, 1e3)
-    regular = positive & negated(merged)
-    finish = chosen(regular, max(min(reach, farthest), begin), begin)
-    d, total = (d3, d4), 0.0 * nothing
+    reach, farthest = _ends_of(variance, least)
+    # runs with a field that is nothing, or two equal ones, need no panels
+    finish = chosen(least > 0.0, max(min(reach, farthest), _BEGIN), _BEGIN)
+    total = 0.0 * variance
     for n in range(_EVEN_NODES.size):
-        ss = (1.3 * _EVEN_NODES[n]) ** 2
-        weight = 1.3 * _EVEN_WEIGHTS[n] / (1.0 + ss)
-        total += weight * _angles_at(1.0, ss, d, r, p, start, end)
-    at = begin + 0.0 * total
+        ss = (_STRETCH * _EVEN_NODES[n]) ** 2
+        weight = _STRETCH * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        total += weight * _angles_at(1.0, ss, path)
+    at = _BEGIN + 0.0 * total
     while any_lane(at < finish):
         # Panels may grow where the integrand is already small.
         half = chosen(at < finish, 0.5 * min(1.6 + 0.1 * at, finish - at), 0.0)
@@ -220,7 +132,7 @@ def sign_mean4_cov(
             sigma = math.exp(at + half * (1.0 + _NODES[n]))
             ss = sigma * sigma
             weight = half * _WEIGHTS[n] * sigma / (1.0 + ss)
-            total += weight * _angles_at(1.0, ss, d, r, p, start, end)
+            total += weight * _angles_at(1.0, ss, path)
         at += 2.0 * half
     beyond = reach < farthest
     if any_lane(beyond):
@@ -228,6 +140,5 @@ def sign_mean4_cov(
         for n in range(_NODES.size):
             cc = half * (1.0 + _NODES[n])
             weight = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
-            total += weight * _angles_at(cc, 1.0, d, r, p, start, end)
-    found = chosen(merged, mean, 0.4052847345693511 * total)  # 4/pi^2
-    return chosen(positive, found, nothing)
+            total += weight * _angles_at(cc, 1.0, path)
+    return total

@@ -20,19 +20,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.force_mean import _axis_to_first, _solved, _triangle_of, _turn
+from symderiv.numerics.force_mean import (
+    _axis_to_first,
+    _emptied,
+    _force,
+    _loss,
+    _solved,
+    _triangle_of,
+    _turn,
+)
 from symderiv.numerics.nodes import _LEGENDRE_8
 
 if TYPE_CHECKING:  # what stands in the module
+    _Array = np.ndarray
     from symderiv.numerics.force_mean import (
         KINKED,
         LOSS_KINKS,
         SIGN_TARGET,
         STUDENT_KINKS,
         TEACHER_KINKS,
+        _Network,
+        _Rates,
+        _Three,
         loss_kink,
-        loss_slope,
-        loss_value,
         student_activation,
         student_activation_derivative,
         teacher_activation,
@@ -144,68 +154,134 @@ def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
     return used
 
 
-def _lattice_forces(
-    covariance: np.ndarray,
-    biases: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-    noise: float,
-    flip: float,
-    turn: float,
-    moments: np.ndarray,
-    dv: np.ndarray,
-    db: np.ndarray,
-    Gamma: np.ndarray,
+def _equal_fine(row: np.ndarray) -> int:
+    """Return equal steps (row 0) and their Gaussian weights (row 1); returns how many."""
+    step = float(FORCE_LATTICE[3])
+    half = math.ceil(float(FORCE_LATTICE[4]) / step)
+    for k in range(2 * half + 1):
+        t = (k - half) * step
+        row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    return 2 * half + 1
+
+
+def _lattice_point(j: int, points: int, generator: int, turn: float, u: np.ndarray) -> float:
+    """Write the variables of a point of the lattice; return its weight, times their number."""
+    stretch = float(FORCE_LATTICE[2])
+    weight, multiple = 1.0, 1
+    for c in range(u.size):
+        tau = ((j * multiple) % points) / points + turn
+        tau -= math.floor(tau)
+        multiple = (multiple * generator) % points
+        if tau < 1e-9 or tau > 1.0 - 1e-9:
+            return 0.0
+        u[c] = stretch * math.log(tau / (1.0 - tau))
+        density = math.exp(-0.5 * u[c] * u[c]) / math.sqrt(2.0 * math.pi)
+        weight *= density * stretch / (tau * (1.0 - tau))
+    return weight
+
+
+def _units_along(
+    place: float,
+    line: tuple[_Array, _Array],
+    outputs: tuple[_Array, _Array],
+    units: tuple[_Array, _Array, _Array, _Array],
+) -> tuple[float, float]:
+    """Write values and slopes of students at a place of the fine variable; return both outputs."""
+    (base, slope), (v, v_teacher) = line, outputs
+    K = v.size
+    s, t = 0.0, 0.0
+    for i in range(K):
+        field = base[i] + slope[i] * place
+        units[0][i] = student_activation(field)
+        units[1][i] = v[i] * student_activation_derivative(field)
+        s += v[i] * units[0][i]
+    for m in range(v_teacher.size):
+        t += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
+    if SIGN_TARGET:
+        t = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
+    return s, t
+
+
+def _along_fine(
+    fine: int,
+    numbers: _Three,
+    line: tuple[_Array, _Array],
+    outputs: tuple[_Array, _Array],
+    row: np.ndarray,
+    units: tuple[_Array, _Array, _Array, _Array],
+    rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
-    """Add up as ``_forces`` does, for any number of fields; ``turn`` is the shift of the lattice, 0
-    to 1.
+    """Add the points of the fine variable; return what they add to error and loss.
+
+    Args:
+        fine: How many there are.
+        numbers: The weight of the other variables, label noise, and the chance of a flip.
+        line: Fields at zero, and their slopes.
+        outputs: Output weights of students and teachers.
+        row: Points and weights.
+        units: Values and slopes of students, their mean forces, and these times the variable.
+        rates: Those of the network; what other variables multiply is left out.
+        valued: Whether the loss is wanted.
     """
+    (weight, shift, flip), (values, slopes, whole, first) = numbers, units
+    dv, Gamma = rates[1], rates[3]
+    error, loss = 0.0, 0.0
+    whole[:] = 0.0
+    first[:] = 0.0
+    for k in range(fine):
+        place, added = row[0, k], weight * row[1, k]
+        s, t = _units_along(place, line, outputs, units)
+        f, square = _force(s, t, shift, flip)
+        error += 0.5 * added * (s - t) * (s - t)
+        if valued:
+            loss += added * _loss(s, t, shift, flip)
+        for i in range(dv.size):
+            force = added * slopes[i] * f
+            whole[i] += force
+            first[i] += force * place
+            dv[i] += added * values[i] * f
+            for e in range(i + 1):
+                Gamma[i, e] += added * slopes[i] * slopes[e] * square
+    return error, loss
+
+
+def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
+    """Return the axis of a reflection after which the teacher's sum grows along one variable."""
+    n = factor.shape[0]
+    along = np.zeros(n)
+    for m in range(v_teacher.size):
+        for c in range(n):
+            along[c] += v_teacher[m] * factor[n - v_teacher.size + m, c]
+    return _axis_to_first(along, n)
+
+
+def _lattice_forces(
+    network: _Network, numbers: _Three, rates: _Rates, valued: bool
+) -> tuple[float, float]:
+    """Add up as ``_forces`` does, for any number of fields."""
+    (covariance, biases, v, v_teacher), (noise, flip, turn) = network, numbers
+    moments, _, db, Gamma = rates
     K, n = v.size, covariance.shape[0]
     factor = _triangle_of(covariance)
-    along = np.zeros(n)
-    for m in range(n - K):
-        for c in range(n):
-            along[c] += v_teacher[m] * factor[K + m, c]
-    axis = _axis_to_first(along, n)
+    axis = _along_teacher(factor, v_teacher)
     turned = factor.copy()
     _turn(turned, axis)
     slope = turned[:, 0].copy()
-    moments[:] = 0.0
-    dv[:] = 0.0
-    db[:] = 0.0
-    Gamma[:] = 0.0
+    _emptied(rates)
     dimensions = n - 1 + (1 if noise != 0.0 else 0)
     kind = 0 if dimensions < 4 else 7
     points, generator = int(FORCE_LATTICE[kind]), int(FORCE_LATTICE[kind + 1])
     if dimensions < 2:
         points, generator = 251, 1
-    stretch, step, reach = FORCE_LATTICE[2], float(FORCE_LATTICE[3]), float(FORCE_LATTICE[4])
     row, breaks = np.empty((2, _MOST_FINE)), np.empty(_MOST_BREAKS)
-    fine = 0
-    if not (KINKED or SIGN_TARGET):
-        half = math.ceil(reach / step)
-        fine = 2 * half + 1
-        for k in range(fine):
-            t = (k - half) * step
-            row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    u, base = np.zeros(dimensions + 1), np.zeros(n)
-    values, slopes = np.zeros(K), np.zeros(K)
-    whole, first = np.zeros(K), np.zeros(K)
+    fine = 0 if KINKED or SIGN_TARGET else _equal_fine(row)
+    u, base = np.zeros(dimensions), np.zeros(n)
+    units = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
     error, loss = 0.0, 0.0
     for j in range(points):
-        weight, multiple = 1.0 / points, 1
-        for c in range(dimensions):
-            tau = ((j * multiple) % points) / points + turn
-            tau -= math.floor(tau)
-            multiple = (multiple * generator) % points
-            if tau < 1e-9 or tau > 1.0 - 1e-9:
-                weight = 0.0
-                break
-            u[c] = stretch * math.log(tau / (1.0 - tau))
-            density = math.exp(-0.5 * u[c] * u[c]) / math.sqrt(2.0 * math.pi)
-            weight *= density * stretch / (tau * (1.0 - tau))
-        if weight * points < 1e-12:
+        weight = _lattice_point(j, points, generator, turn, u)
+        if weight < 1e-12:
             continue
         for i in range(n):
             base[i] = biases[i]
@@ -217,42 +293,15 @@ def _lattice_forces(
             fine = _fine_panels(breaks, count, row)
             if fine < 0:
                 return math.nan, math.nan
-        whole[:] = 0.0
-        first[:] = 0.0
-        for k in range(fine):
-            place, added = row[0, k], weight * row[1, k]
-            s, t = 0.0, 0.0
-            for i in range(K):
-                field = base[i] + slope[i] * place
-                values[i] = student_activation(field)
-                slopes[i] = v[i] * student_activation_derivative(field)
-                s += v[i] * values[i]
-            for m in range(n - K):
-                t += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
-            if SIGN_TARGET:
-                t = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
-            f = loss_slope(s, t + shift)
-            square = f * f
-            if flip > 0.0:
-                other = loss_slope(s, shift - t)
-                f += flip * (other - f)
-                square += flip * (other * other - square)
-            error += 0.5 * added * (s - t) * (s - t)
-            if valued:
-                here, there = loss_value(s, t + shift), loss_value(s, shift - t)
-                loss += added * (here + flip * (there - here))
-            for i in range(K):
-                force = added * slopes[i] * f
-                whole[i] += force
-                first[i] += force * place
-                dv[i] += added * values[i] * f
-                for e in range(i + 1):
-                    Gamma[i, e] += added * slopes[i] * slopes[e] * square
+        given = weight / points, shift, flip
+        more = _along_fine(fine, given, (base, slope), (v, v_teacher), row, units, rates, valued)
+        error += more[0]
+        loss += more[1]
         for i in range(K):
-            db[i] += whole[i]
-            moments[i, 0] += first[i]
+            db[i] += units[2][i]
+            moments[i, 0] += units[3][i]
             for c in range(1, n):
-                moments[i, c] += whole[i] * u[c - 1]
+                moments[i, c] += units[2][i] * u[c - 1]
     for i in range(K):
         for e in range(i):
             Gamma[e, i] = Gamma[i, e]

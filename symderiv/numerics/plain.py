@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-    from symderiv.numerics.sign_mean4 import _ROOM
+    from symderiv.numerics.sign_mean4 import _ROOM, _Path
 
 
-def _summed_angles(
-    nodes: np.ndarray,
-    count: int,
-    d: tuple[float, float],
-    r: tuple[float, float, float],
-    p: tuple[float, float, float],
-    start: tuple[float, float, float],
-    end: tuple[float, float, float],
-) -> float:
+def _summed_angles(nodes: np.ndarray, count: int, path: _Path) -> float:
     """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
     weights.
     """
+    d, r, p, start, end = path
     total = 0.0
     for n in range(count):
         cc, ss, weight = nodes[n], nodes[_ROOM + n], nodes[2 * _ROOM + n]

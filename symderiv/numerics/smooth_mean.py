@@ -217,6 +217,58 @@ def _along_line(
         line[q] = (first + second) + (third + last)
 
 
+def _lines_of(
+    field: _Four, grid: _Grid
+) -> tuple[tuple[int, int], tuple[int, int], _Two, tuple[float, float]]:
+    """Lay lines through a grid where the field moves most.
+
+    Returned are, along lines and across them, how many points are on either side of zero, how far
+    apart they stand in rows, the steps of the two t, and by how much these move the field.
+    """
+    (part1, part2, _, _), (step1, half1, step2, half2) = field, grid
+    if half2 > 0 and abs(part2) * step2 >= abs(part1) * step1:
+        return (half2, half1), (1, 2 * half2 + 1), (step2, step1), (part2 * step2, part1 * step1)
+    return (half1, half2), (2 * half2 + 1, 1), (step1, step2), (part1 * step1, part2 * step2)
+
+
+def _lattice_of(
+    rule: np.ndarray, rest: float, along: float, direct: bool
+) -> tuple[float, int, tuple[int, int, float]]:
+    """Return the cell of a field's lattice, its cells in a step along lines, and of a kernel how
+    many cells lie between its points, how many points on either side, and their step in ξ.
+
+    The last is zero where the rest is small against the lattice. ``direct`` is where all points of
+    lines are points of the lattice.
+    """
+    fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
+    thin = coarse < fine
+    cell, phases = fine, 1
+    if abs(along) >= _NEAR * rule[0]:
+        phases = math.ceil(abs(along) / (coarse if direct and not thin else fine))
+        cell = along / phases
+    if thin:
+        return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
+    stride = max(1, math.floor(coarse / abs(cell)))
+    step = stride * cell / rest
+    return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
+
+
+def _values_on(
+    kind: int, power: int, bias: float, cell: float, middle: int, split: int
+) -> np.ndarray:
+    """Return values of a power of a factor at a lattice, every ``split``-th one after each other.
+
+    ``middle`` is where the field is zero.
+    """
+    count = 2 * middle // split + 1
+    values = np.empty(split * count)
+    for p in range(split):
+        for i in range(count):
+            value = quadrature_factor(kind, bias + cell * (split * i + p - middle))
+            values[p * count + i] = value if power == 1 else value * value
+    return values
+
+
 def _rows_of(
     rule: np.ndarray, kind: int, field: _Four, grid: _Grid, power: int, rows: np.ndarray
 ) -> None:
@@ -230,39 +282,19 @@ def _rows_of(
         power: 1 or 2.
         rows: What is written.
     """
-    (part1, part2, rest, bias), (step1, half1, step2, half2), reach = field, grid, rule[2]
-    # lines go where the field moves most
-    across = half2 > 0 and abs(part2) * step2 >= abs(part1) * step1
-    inner, outer = (half2, half1) if across else (half1, half2)
-    along, aside = (part2 * step2, part1 * step1) if across else (part1 * step1, part2 * step2)
-    stride_in, stride_out = (1, 2 * half2 + 1) if across else (2 * half2 + 1, 1)
-    step_in, step_out = (step2, step1) if across else (step1, step2)
-    fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
-    near, thin = abs(along) < _NEAR * rule[0], coarse < fine
+    (part1, part2, rest, bias), reach = field, rule[2]
+    (inner, outer), strides, steps, (along, aside) = _lines_of(field, grid)
     # the points of one line are some of those of a lattice
+    near = abs(along) < _NEAR * rule[0]
     direct = outer == 0 and not near
-    phases = 1 if near else math.ceil(abs(along) / (coarse if direct and not thin else fine))
-    cell = fine if near else along / phases
-    if thin:
-        stride, half, step = 1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0
-    else:
-        stride = max(1, math.floor(coarse / abs(cell)))
-        step = stride * cell / rest
-        half = math.ceil(reach / abs(step))
+    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct)
     size = inner
     if not direct:
         size = math.ceil(reach * math.sqrt(part1 * part1 + part2 * part2) / abs(cell)) + 8
     split = phases if direct else 1
     weights, starts, line = np.empty(12), np.empty(12, np.int64), np.empty(2 * inner + 1)
     kernel = _kernel(rest / cell, step, half, rows.shape[0], weights)
-    # every split-th value after each other
-    middle = split * size + half * stride
-    split_room = 2 * middle // split + 1
-    values = np.empty(split * split_room)
-    for p in range(split):
-        for i in range(split_room):
-            value = quadrature_factor(kind, bias + cell * (split * i + p - middle))
-            values[p * split_room + i] = value if power == 1 else value * value
+    values = _values_on(kind, power, bias, cell, split * size + half * stride, split)
     room = 2 * size // phases + 2
     table = np.zeros((rows.shape[0], phases * room))
     _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
@@ -270,11 +302,11 @@ def _rows_of(
         _through_the_middle(table, size, field, grid, cell, rows)
         return
     for o in range(-outer, outer + 1):
-        left = reach * reach - (o * step_out) * (o * step_out)
+        left = reach * reach - (o * steps[1]) * (o * steps[1])
         if left < 0.0:
             continue
-        most = inner if outer == 0 else min(math.floor(math.sqrt(left) / step_in), inner)
-        first = (outer + o) * stride_out + (inner - most) * stride_in
+        most = inner if outer == 0 else min(math.floor(math.sqrt(left) / steps[0]), inner)
+        first = (outer + o) * strides[1] + (inner - most) * strides[0]
         if not direct:
             place = (aside * o - along * most) / cell
             base = math.floor(place)
@@ -285,11 +317,11 @@ def _rows_of(
         for n in range(rows.shape[0]):
             if direct:
                 for q in range(2 * most + 1):
-                    rows[n, first + q * stride_in] = table[n, q]
+                    rows[n, first + q * strides[0]] = table[n, q]
             else:
                 _along_line(table, n, starts, weights, line, 2 * most + 1)
                 for q in range(2 * most + 1):
-                    rows[n, first + q * stride_in] = line[q]
+                    rows[n, first + q * strides[0]] = line[q]
 
 
 def _through_the_middle(

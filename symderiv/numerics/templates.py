@@ -13,6 +13,10 @@ __all__ = ["MOST_CONSTANTS", "MOST_JOINT", "MOST_NONLINEAR", "templates"]
 
 MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
 
+_OF_FOUR = {
+    "sign_mean4_cov": ("_mean_of_signs", "Mean of four signs from covariances"),
+    "_fields4": ("_vectors4", "Vectors with the given inner products, and the volume they span"),
+}
 _BESIDE = {
     "mean_of_2": "",
     "mean_of_4": "",
@@ -23,6 +27,27 @@ _BESIDE = {
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
 }
+# All arrays of a problem and its numbers; ``all_forces`` says what they are.
+_MEAN_FORCES = '''def mean_forces(
+    Q, R, T, v, v_teacher, student_biases, teacher_biases, label_noise, label_flip, keep,
+    evaluation_scale, lattice_shift, A, B, dv, Gamma, db
+):
+    """Means of forces; returns the generalisation error."""
+    overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases
+    numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, db)
+    return _all_forces(overlaps, numbers, keep, evaluation_scale, rates, False)[0]
+'''
+_MEAN_LOSS = '''def mean_loss(
+    Q, R, T, v, v_teacher, student_biases, teacher_biases, label_noise, label_flip, keep,
+    lattice_shift
+):
+    """Mean of the loss over inputs, label noise, flips and the units that are kept."""
+    K, M = R.shape
+    A, B, dv, Gamma = np.empty((K, K)), np.empty((K, M)), np.empty(K), np.empty((K, K))
+    overlaps = Q, R, T, v, v_teacher, student_biases, teacher_biases
+    numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, np.empty(K))
+    return _all_forces(overlaps, numbers, keep, 1.0, rates, True)[1]
+'''
 
 
 def templates() -> str:
@@ -33,7 +58,18 @@ def templates() -> str:
     ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
     them points; the integrand depends on CONSTANTS numbers more.
     """
-    return "\n\n".join((*_means_of_products(), *_joint_means()))
+    products, joint = _means_of_products(), _joint_means()
+    return "\n\n".join((*_functions_of_four(), *products, *joint, _MEAN_FORCES, _MEAN_LOSS))
+
+
+def _functions_of_four() -> Iterator[str]:
+    """Yield what equations call with the covariances of four fields, one by one."""
+    covariances = ", ".join(_moments(4)[0])
+    for name, (own, meaning) in _OF_FOUR.items():
+        yield f'''def {name}({covariances}):
+    """{meaning}."""
+    return {own}(({covariances}))
+'''
 
 
 def _means_of_products() -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
@@ -10,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import show_arguments
 from symderiv.foundation.nearest import did_you_mean
-from symderiv.problem.key_records import Key, saying
+from symderiv.problem.key_records import Key, argument_of_field, saying
 from symderiv.problem.toml_text import short_text
 
 # Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
@@ -60,6 +62,11 @@ class Table(BaseModel):
         }
         if table:
             saying({table: cls})(cls)
+        if "keys" in inspect.signature(cls.__init__).parameters:
+            names = (name for name in cls.model_fields if name != "model")
+            show_arguments(cls.__init__, [argument_of_field(cls, name) for name in names])
+            _, *shown = inspect.signature(cls.__init__).parameters.values()
+            cls.__signature__ = inspect.Signature(shown)
 
     @model_validator(mode="before")
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -362,24 +362,8 @@ class GaussianMixture(InputModel, table="data"):
     seed: FeatureSeed = 0
 
     @filling
-    def __init__(
-        self,
-        *,
-        probabilities: Numbers | None = None,
-        eigenvalues: Matrix | None = None,
-        weights: Numbers | None = None,
-        dimension: int | None = None,
-        nonlinearity: str | None = None,
-        latent_dimension: int | None = None,
-        components: int | None = None,
-        separation: float | None = None,
-        assignment: str | None = None,
-        means: str | None = None,
-        standardise: bool | None = None,
-        features: File | Matrix | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self._fill(locals(), features=arrays(features))
+    def __init__(self, **keys: Any) -> None:
+        self._fill(keys, features=arrays(keys.get("features")))
 
     @model_validator(mode="after")
     def _one_kind(self) -> GaussianMixture:

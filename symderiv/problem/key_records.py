@@ -12,16 +12,26 @@ import inspect
 import re
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from symderiv.foundation.named_arguments import show_arguments
 from symderiv.problem.toml_text import value_to_toml
 
-__all__ = ["Key", "accepted", "default_text", "key_of_field", "said", "saying"]
+__all__ = [
+    "Key",
+    "accepted",
+    "argument_of_field",
+    "argument_of_key",
+    "default_text",
+    "key_of_field",
+    "said",
+    "saying",
+]
 
 Said = TypeVar("Said", bound=Callable[..., Any])
 
@@ -132,7 +142,25 @@ def said(found: FieldInfo) -> str:
     return f"{key_of_field(found).words} ({facts})."
 
 
-def saying(tables: Mapping[str, type[BaseModel]], **names: str) -> Callable[[Said], Said]:
+def argument_of_key(
+    tables: Mapping[str, type[BaseModel]], key: str, names: Mapping[str, str] | None = None
+) -> inspect.Parameter:
+    """Return a key with its table as an argument: its name, type and default."""
+    table, _, name = key.partition(".")
+    return argument_of_field(tables[table], name, (names or {}).get(name, name))
+
+
+def argument_of_field(table: type[BaseModel], name: str, called: str = "") -> inspect.Parameter:
+    """Return a field as an argument by name, without what only checks it."""
+    field, kind = table.model_fields[name], get_type_hints(table)[name]
+    default = inspect.Parameter.empty if field.is_required() else field.default
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(called or name, by_name, default=default, annotation=kind)
+
+
+def saying(
+    tables: Mapping[str, type[BaseModel]], *, taking: Sequence[str] = (), **names: str
+) -> Callable[[Said], Said]:
     """Write out the lines ``[table]`` in the section Args of a docstring: one entry for each key.
 
     Left out are keys that the docstring says something of itself and, for functions, keys that are
@@ -140,10 +168,18 @@ def saying(tables: Mapping[str, type[BaseModel]], **names: str) -> Callable[[Sai
 
     Args:
         tables: the tables by their names in the docstring.
+        taking: keys, each with its table, that a function takes as ``**keys`` or beside other
+            names: they stand in the signature that it shows, where None is "not given".
         names: the names of keys that arguments call otherwise.
     """
 
     def decorated(found: Said) -> Said:
+        if taking:
+            shown = [argument_of_key(tables, key, names) for key in taking]
+            show_arguments(
+                found,
+                [one.replace(annotation=one.annotation | None, default=None) for one in shown],
+            )
         text = found.__doc__ or ""
         own = {
             name

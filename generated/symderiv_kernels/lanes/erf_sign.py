@@ -7,7 +7,7 @@ of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
-    code     08f179f068bd42bdd6dac5360f63e9267a8f3064e7a80e912195ddc592ce97ac
+    code     01312c6256c97d97f0e33b8aea6789e7b0ba12bf4137d332383b79a5424c110f
 Ordered by SymPy 1.14.
 """
 
@@ -61,6 +61,12 @@ def _ratio(numerator, denominator):
 
 
 @_compiled
+def _unit_scale(variance):
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return unit_scale(variance)
+
+
+@_compiled
 def _two_product(a, b):
     """Return product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
@@ -90,12 +96,6 @@ def _minor(a, b, c, d):
     p, p_low = _two_product(a, b)
     q, q_low = _two_product(c, d)
     return _two_difference(p, p_low, q, q_low)
-
-
-@_compiled
-def _unit_scale(variance):
-    """Return the power of two that brings a standard deviation near 1 without rounding."""
-    return unit_scale(variance)
 
 
 @_compiled

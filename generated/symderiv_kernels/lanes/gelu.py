@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
-    code     68caed1292c664fb5bee4795d81eb015e0cb9396bde96c7c2be787cad0cdc95d
+    code     8a77b1bf839c5eb58603fb07df4460a2c0c7f7c2f207268ae4dbe9898b4be0cd
 Ordered by SymPy 1.14.
 """
 
@@ -44,6 +44,14 @@ _EVEN_NODES = _LEGENDRE_24[0][12:].copy()
 _EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
 _NODES = _LEGENDRE_12[0]
 _WEIGHTS = _LEGENDRE_12[1]
+_STRETCH = 1.3
+_BEGIN = math.log(1.3)
+
+
+@_compiled
+def _unit_scale(variance):
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return unit_scale(variance)
 
 
 @_compiled
@@ -101,40 +109,173 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 
 @_compiled
-def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances."""
-    nothing = 0.0 * (c11 + c22 + c33 + c44)
-    positive = (c11 > 0.0) & (c22 > 0.0) & (c33 > 0.0) & (c44 > 0.0)
-    s1, s2, s3, s4 = unit_scale(c11), unit_scale(c22), unit_scale(c33), unit_scale(c44)
+def _scaled4(c):
+    """Scale four fields by powers of two, without rounding, so that no product over- or underflows.
+
+    Returned are their covariances and the powers.
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
     c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
     c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
     c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
-    # The field least determined by the other three has the shortest path: make it number 4.
+    return (c11, c12, c13, c14, c22, c23, c24, c33, c34, c44), (s1, s2, s3, s4)
+
+
+@_compiled
+def _least_determined_last(c):
+    """Exchange fields: the one least determined by the other three has the shortest path."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
     without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
     without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
-    smallest = min(min(without1, without2), min(without3, without4))
-    moved = smallest < without4
-    first = moved & (smallest == without1)
-    second = moved & negated(first) & (smallest == without2)
-    third = moved & negated(first) & negated(second)
-    old = c11, c44, c12, c24, c13, c34
-    c11, c44, c12, c24, c13, c34 = chosen(first, (c44, c11, c24, c12, c34, c13), old)
-    old = c22, c44, c12, c14, c23, c34
-    c22, c44, c12, c14, c23, c34 = chosen(second, (c44, c22, c14, c12, c34, c23), old)
-    old = c33, c44, c13, c14, c23, c24
-    c33, c44, c13, c14, c23, c24 = chosen(third, (c44, c33, c14, c13, c24, c23), old)
+    smallest = min(min(min(without1, without2), without3), without4)
+    when = smallest < without4
+    if any_lane(when):
+        c11_before = c11
+        c44_before = c44
+        c12_before = c12
+        c24_before = c24
+        c13_before = c13
+        c34_before = c34
+        c22_before = c22
+        c14_before = c14
+        c23_before = c23
+        c33_before = c33
+        when_2 = smallest == without1
+        if any_lane(when_2):
+            c11_before_2 = c11
+            c44_before_2 = c44
+            c12_before_2 = c12
+            c24_before_2 = c24
+            c13_before_2 = c13
+            c34_before_2 = c34
+            c11, c44, c12, c24, c13, c34 = (c44, c11, c24, c12, c34, c13)
+            c11 = chosen(when_2, c11, c11_before_2)
+            c44 = chosen(when_2, c44, c44_before_2)
+            c12 = chosen(when_2, c12, c12_before_2)
+            c24 = chosen(when_2, c24, c24_before_2)
+            c13 = chosen(when_2, c13, c13_before_2)
+            c34 = chosen(when_2, c34, c34_before_2)
+        if any_lane(negated(when_2)):
+            c22_before_2 = c22
+            c44_before_3 = c44
+            c12_before_3 = c12
+            c14_before_2 = c14
+            c23_before_2 = c23
+            c34_before_3 = c34
+            c33_before_2 = c33
+            c13_before_3 = c13
+            c24_before_3 = c24
+            when_3 = smallest == without2
+            if any_lane(when_3):
+                c22_before_3 = c22
+                c44_before_4 = c44
+                c12_before_4 = c12
+                c14_before_3 = c14
+                c23_before_3 = c23
+                c34_before_4 = c34
+                c22, c44, c12, c14, c23, c34 = (c44, c22, c14, c12, c34, c23)
+                c22 = chosen(when_3, c22, c22_before_3)
+                c44 = chosen(when_3, c44, c44_before_4)
+                c12 = chosen(when_3, c12, c12_before_4)
+                c14 = chosen(when_3, c14, c14_before_3)
+                c23 = chosen(when_3, c23, c23_before_3)
+                c34 = chosen(when_3, c34, c34_before_4)
+            if any_lane(negated(when_3)):
+                c33_before_3 = c33
+                c44_before_5 = c44
+                c13_before_4 = c13
+                c14_before_4 = c14
+                c23_before_4 = c23
+                c24_before_4 = c24
+                c33, c44, c13, c14, c23, c24 = (c44, c33, c14, c13, c24, c23)
+                c33 = chosen(negated(when_3), c33, c33_before_3)
+                c44 = chosen(negated(when_3), c44, c44_before_5)
+                c13 = chosen(negated(when_3), c13, c13_before_4)
+                c14 = chosen(negated(when_3), c14, c14_before_4)
+                c23 = chosen(negated(when_3), c23, c23_before_4)
+                c24 = chosen(negated(when_3), c24, c24_before_4)
+            c22 = chosen(negated(when_2), c22, c22_before_2)
+            c44 = chosen(negated(when_2), c44, c44_before_3)
+            c12 = chosen(negated(when_2), c12, c12_before_3)
+            c14 = chosen(negated(when_2), c14, c14_before_2)
+            c23 = chosen(negated(when_2), c23, c23_before_2)
+            c34 = chosen(negated(when_2), c34, c34_before_3)
+            c33 = chosen(negated(when_2), c33, c33_before_2)
+            c13 = chosen(negated(when_2), c13, c13_before_3)
+            c24 = chosen(negated(when_2), c24, c24_before_3)
+        c11 = chosen(when, c11, c11_before)
+        c44 = chosen(when, c44, c44_before)
+        c12 = chosen(when, c12, c12_before)
+        c24 = chosen(when, c24, c24_before)
+        c13 = chosen(when, c13, c13_before)
+        c34 = chosen(when, c34, c34_before)
+        c22 = chosen(when, c22, c22_before)
+        c14 = chosen(when, c14, c14_before)
+        c23 = chosen(when, c23, c23_before)
+        c33 = chosen(when, c33, c33_before)
+    return (c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
+
+
+@_compiled
+def _minors_of_pairs(c):
+    """Return the minors of 12, 13, 14, 23, 24 and 34 in doubled precision."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
     d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
     d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
-    minors = d12[0], d13[0], d14[0], d23[0], d24[0], d34[0]
-    merged, mean = _merged_signs(minors, c12, c13, c14, c23, c24, c34)
-    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
-    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
-    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
-    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
-    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
+    return d12, d13, d14, d23, d24, d34
+
+
+@_compiled
+def _mean_of_merged(c, minors):
+    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    _, c12, c13, c14, _, c23, c24, _, c34, _ = c
+    d12, d13, d14, d23, d24, d34 = minors
+    side = 0.6366197723675814
+    mean = math.copysign(side, c34) * _arcsine(d12[0], c12)
+    when = d24[0] <= 0.0
+    if any_lane(when):
+        mean_before = mean
+        mean = math.copysign(side, c24) * _arcsine(d13[0], c13)
+        mean = chosen(when, mean, mean_before)
+    when_2 = d23[0] <= 0.0
+    if any_lane(when_2):
+        mean_before_2 = mean
+        mean = math.copysign(side, c23) * _arcsine(d14[0], c14)
+        mean = chosen(when_2, mean, mean_before_2)
+    when_3 = d14[0] <= 0.0
+    if any_lane(when_3):
+        mean_before_3 = mean
+        mean = math.copysign(side, c14) * _arcsine(d23[0], c23)
+        mean = chosen(when_3, mean, mean_before_3)
+    when_4 = d13[0] <= 0.0
+    if any_lane(when_4):
+        mean_before_4 = mean
+        mean = math.copysign(side, c13) * _arcsine(d24[0], c24)
+        mean = chosen(when_4, mean, mean_before_4)
+    when_5 = d12[0] <= 0.0
+    if any_lane(when_5):
+        mean_before_5 = mean
+        mean = math.copysign(side, c12) * _arcsine(d34[0], c34)
+        mean = chosen(when_5, mean, mean_before_5)
+    return mean
+
+
+@_compiled
+def _path_of(c, minors):
+    """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
+
+    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    d12, d13, d14, d23, d24, d34 = minors
+    a23, a24 = (_minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14))
+    b13, b14 = (_minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24))
+    e12, e14 = (_minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34))
+    a34, b34 = (_minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24))
     e24 = _minor(c33, c24, c23, c34)
     end1 = _minor_of_doubled(a23, d14, a24, a34)
     end2 = _minor_of_doubled(b13, d24, b14, b34)
@@ -144,32 +285,53 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     given23 = _minor_of_doubled(d23, d24, b34, b34)
     d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
     d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
-    q1, q2, q3, q4 = math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44)
-    r = c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4)
-    p = d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44)
-    start = a23[0] / q1, b13[0] / q2, e12[0] / q3
-    end = (
-        end1[0] / (q1 * c11 * c44),
-        end2[0] / (q2 * c22 * c44),
-        end3[0] / (q3 * c33 * c44),
-    )
-    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
-    variance = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    q1, q2, q3, q4 = (math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44))
+    r = (c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4))
+    p1, p2, p3 = (d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44))
+    start = (a23[0] / q1, b13[0] / q2, e12[0] / q3)
+    end2_, end3_ = (end2[0] / (q2 * c22 * c44), end3[0] / (q3 * c33 * c44))
+    end = (end1[0] / (q1 * c11 * c44), end2_, end3_)
+    least1 = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    variance = min(min(min(min(p1, p2), p3), least1), given23[0] / (c22 * c44 * d23[0]))
+    when = d4 < variance * d3
+    if any_lane(when):
+        variance_before = variance
+        variance = d4 / d3
+        variance = chosen(when, variance, variance_before)
+    return (((d3, d4), r, (p1, p2, p3), start, end), variance)
+
+
+@_compiled
+def _ends_of(variance, least):
+    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+
+    Args:
+        variance: The least that a field keeps.
+        least: The smallest p.
+    """
+    reach = 1000.0
+    when = variance > 1e-80
+    if any_lane(when):
+        reach_before = reach
+        reach = -0.5 * math.log(variance) - _BEGIN
+        reach = chosen(when, reach, reach_before)
+    return (reach, 17.5 - 0.25 * math.log(least))
+
+
+@_compiled
+def _integrated_angles(path, variance):
+    """Return the integral over sigma."""
+    p = path[2]
     least = min(min(p[0], p[1]), p[2])
-    variance = min(min(least, variance), given23[0] / (c22 * c44 * d23[0]))
-    variance = chosen(d4 < variance * d3, d4 / d3, variance)
-    begin = math.log(1.3)
-    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
-    farthest = 17.5 - 0.25 * math.log(least)
-    reach = chosen(variance > 1e-80, -0.5 * math.log(variance) - begin, 1e3)
-    regular = positive & negated(merged)
-    finish = chosen(regular, max(min(reach, farthest), begin), begin)
-    d, total = (d3, d4), 0.0 * nothing
+    reach, farthest = _ends_of(variance, least)
+    # runs with a field that is nothing, or two equal ones, need no panels
+    finish = chosen(least > 0.0, max(min(reach, farthest), _BEGIN), _BEGIN)
+    total = 0.0 * variance
     for n in range(_EVEN_NODES.size):
-        ss = (1.3 * _EVEN_NODES[n]) ** 2
-        weight = 1.3 * _EVEN_WEIGHTS[n] / (1.0 + ss)
-        total += weight * _angles_at(1.0, ss, d, r, p, start, end)
-    at = begin + 0.0 * total
+        ss = (_STRETCH * _EVEN_NODES[n]) ** 2
+        weight = _STRETCH * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        total += weight * _angles_at(1.0, ss, path)
+    at = _BEGIN + 0.0 * total
     while any_lane(at < finish):
         # Panels may grow where the integrand is already small.
         half = chosen(at < finish, 0.5 * min(1.6 + 0.1 * at, finish - at), 0.0)
@@ -177,7 +339,7 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             sigma = math.exp(at + half * (1.0 + _NODES[n]))
             ss = sigma * sigma
             weight = half * _WEIGHTS[n] * sigma / (1.0 + ss)
-            total += weight * _angles_at(1.0, ss, d, r, p, start, end)
+            total += weight * _angles_at(1.0, ss, path)
         at += 2.0 * half
     beyond = reach < farthest
     if any_lane(beyond):
@@ -185,20 +347,44 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         for n in range(_NODES.size):
             cc = half * (1.0 + _NODES[n])
             weight = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
-            total += weight * _angles_at(cc, 1.0, d, r, p, start, end)
-    found = chosen(merged, mean, 0.4052847345693511 * total)  # 4/pi^2
-    return chosen(positive, found, nothing)
+            total += weight * _angles_at(cc, 1.0, path)
+    return total
+
+
+@_compiled
+def _mean_of_signs(c):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    when = negated((c[0] > 0.0) & (c[4] > 0.0) & (c[7] > 0.0) & (c[9] > 0.0))
+    found = 0.0 * (c[0] + c[4] + c[7] + c[9])
+    found_there = found
+    ordered = _least_determined_last(_scaled4(c)[0])
+    minors = _minors_of_pairs(ordered)
+    d12, d13, d14, d23, d24, d34 = minors
+    when_2 = min(min(min(min(min(d12[0], d13[0]), d14[0]), d23[0]), d24[0]), d34[0]) <= 0.0
+    found = _mean_of_merged(ordered, minors)
+    found_there_2 = found
+    path, variance = _path_of(ordered, minors)
+    found = 0.4052847345693511 * _integrated_angles(path, variance)
+    found = chosen(when_2, found_there_2, found)
+    found = chosen(when, found_there, found)
+    return found
 
 
 @_compiled
 def sign_mean4(r12, r13, r14, r23, r24, r34):
     """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
-    return sign_mean4_cov(1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0)
+    return _mean_of_signs((1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0))
 
 
 @_compiled
-def _angles_at(cc, ss, d, r, p, start, end):
+def _angles_at(cc, ss, path):
     """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    d, r, p, start, end = path
     root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
     first = inverse_root(max(cc + p[0] * ss, 1e-300))
     second = inverse_root(max(cc + p[1] * ss, 1e-300))
@@ -207,24 +393,6 @@ def _angles_at(cc, ss, d, r, p, start, end):
     total += r[1] * second * math.atan((start[1] * cc + end[1] * ss) * second * root)
     total += r[2] * third * math.atan((start[2] * cc + end[2] * ss) * third * root)
     return total
-
-
-@_compiled
-def _merged_signs(minors, c12, c13, c14, c23, c24, c34):
-    """Return in which runs two fields are equal or opposite, and the mean there.
-
-    ``minors`` are those of 12, 13, 14, 23, 24, 34.
-    """
-    d12, d13, d14, d23, d24, d34 = minors
-    side = 0.6366197723675814  # 2/pi
-    merged, mean = d34 <= 0.0, math.copysign(side, c34) * _arcsine(d12, c12)
-    mean = chosen(d24 <= 0.0, math.copysign(side, c24) * _arcsine(d13, c13), mean)
-    mean = chosen(d23 <= 0.0, math.copysign(side, c23) * _arcsine(d14, c14), mean)
-    mean = chosen(d14 <= 0.0, math.copysign(side, c14) * _arcsine(d23, c23), mean)
-    mean = chosen(d13 <= 0.0, math.copysign(side, c13) * _arcsine(d24, c24), mean)
-    mean = chosen(d12 <= 0.0, math.copysign(side, c12) * _arcsine(d34, c34), mean)
-    merged = merged | (d24 <= 0.0) | (d23 <= 0.0) | (d14 <= 0.0) | (d13 <= 0.0) | (d12 <= 0.0)
-    return merged, mean
 
 
 @_compiled

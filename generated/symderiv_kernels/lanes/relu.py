@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
-    code     2679e20621bc8a4d2784c0563972353e4d8a91a8994876af53a724086e87b022
+    code     79b29c6c1acf761a3e6643e970c2cdb00215ef1d927b780eb6a263fef72af0db
 Ordered by SymPy 1.14.
 """
 
@@ -43,6 +43,8 @@ _EVEN_NODES = _LEGENDRE_24[0][12:].copy()
 _EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
 _NODES = _LEGENDRE_12[0]
 _WEIGHTS = _LEGENDRE_12[1]
+_STRETCH = 1.3
+_BEGIN = math.log(1.3)
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18
 
@@ -57,6 +59,12 @@ def _clipped_sqrt(x):
 def _ratio(numerator, denominator):
     """Quotient, 0 where the denominator vanishes: the limit at a field without variance."""
     return chosen(denominator == 0.0, 0.0, numerator / denominator)
+
+
+@_compiled
+def _unit_scale(variance):
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return unit_scale(variance)
 
 
 @_compiled
@@ -114,40 +122,173 @@ def _determinant3(a, b, c, ab, ac, bc):
 
 
 @_compiled
-def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances."""
-    nothing = 0.0 * (c11 + c22 + c33 + c44)
-    positive = (c11 > 0.0) & (c22 > 0.0) & (c33 > 0.0) & (c44 > 0.0)
-    s1, s2, s3, s4 = unit_scale(c11), unit_scale(c22), unit_scale(c33), unit_scale(c44)
+def _scaled4(c):
+    """Scale four fields by powers of two, without rounding, so that no product over- or underflows.
+
+    Returned are their covariances and the powers.
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    s1, s2, s3, s4 = _unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44)
     c11, c12, c13, c14 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4
     c22, c23, c24 = c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4
     c33, c34, c44 = c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4
-    # The field least determined by the other three has the shortest path: make it number 4.
+    return (c11, c12, c13, c14, c22, c23, c24, c33, c34, c44), (s1, s2, s3, s4)
+
+
+@_compiled
+def _least_determined_last(c):
+    """Exchange fields: the one least determined by the other three has the shortest path."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
     without3 = _determinant3(c11, c22, c44, c12, c14, c24) * c33
     without4 = _determinant3(c11, c22, c33, c12, c13, c23) * c44
-    smallest = min(min(without1, without2), min(without3, without4))
-    moved = smallest < without4
-    first = moved & (smallest == without1)
-    second = moved & negated(first) & (smallest == without2)
-    third = moved & negated(first) & negated(second)
-    old = c11, c44, c12, c24, c13, c34
-    c11, c44, c12, c24, c13, c34 = chosen(first, (c44, c11, c24, c12, c34, c13), old)
-    old = c22, c44, c12, c14, c23, c34
-    c22, c44, c12, c14, c23, c34 = chosen(second, (c44, c22, c14, c12, c34, c23), old)
-    old = c33, c44, c13, c14, c23, c24
-    c33, c44, c13, c14, c23, c24 = chosen(third, (c44, c33, c14, c13, c24, c23), old)
+    smallest = min(min(min(without1, without2), without3), without4)
+    when = smallest < without4
+    if any_lane(when):
+        c11_before = c11
+        c44_before = c44
+        c12_before = c12
+        c24_before = c24
+        c13_before = c13
+        c34_before = c34
+        c22_before = c22
+        c14_before = c14
+        c23_before = c23
+        c33_before = c33
+        when_2 = smallest == without1
+        if any_lane(when_2):
+            c11_before_2 = c11
+            c44_before_2 = c44
+            c12_before_2 = c12
+            c24_before_2 = c24
+            c13_before_2 = c13
+            c34_before_2 = c34
+            c11, c44, c12, c24, c13, c34 = (c44, c11, c24, c12, c34, c13)
+            c11 = chosen(when_2, c11, c11_before_2)
+            c44 = chosen(when_2, c44, c44_before_2)
+            c12 = chosen(when_2, c12, c12_before_2)
+            c24 = chosen(when_2, c24, c24_before_2)
+            c13 = chosen(when_2, c13, c13_before_2)
+            c34 = chosen(when_2, c34, c34_before_2)
+        if any_lane(negated(when_2)):
+            c22_before_2 = c22
+            c44_before_3 = c44
+            c12_before_3 = c12
+            c14_before_2 = c14
+            c23_before_2 = c23
+            c34_before_3 = c34
+            c33_before_2 = c33
+            c13_before_3 = c13
+            c24_before_3 = c24
+            when_3 = smallest == without2
+            if any_lane(when_3):
+                c22_before_3 = c22
+                c44_before_4 = c44
+                c12_before_4 = c12
+                c14_before_3 = c14
+                c23_before_3 = c23
+                c34_before_4 = c34
+                c22, c44, c12, c14, c23, c34 = (c44, c22, c14, c12, c34, c23)
+                c22 = chosen(when_3, c22, c22_before_3)
+                c44 = chosen(when_3, c44, c44_before_4)
+                c12 = chosen(when_3, c12, c12_before_4)
+                c14 = chosen(when_3, c14, c14_before_3)
+                c23 = chosen(when_3, c23, c23_before_3)
+                c34 = chosen(when_3, c34, c34_before_4)
+            if any_lane(negated(when_3)):
+                c33_before_3 = c33
+                c44_before_5 = c44
+                c13_before_4 = c13
+                c14_before_4 = c14
+                c23_before_4 = c23
+                c24_before_4 = c24
+                c33, c44, c13, c14, c23, c24 = (c44, c33, c14, c13, c24, c23)
+                c33 = chosen(negated(when_3), c33, c33_before_3)
+                c44 = chosen(negated(when_3), c44, c44_before_5)
+                c13 = chosen(negated(when_3), c13, c13_before_4)
+                c14 = chosen(negated(when_3), c14, c14_before_4)
+                c23 = chosen(negated(when_3), c23, c23_before_4)
+                c24 = chosen(negated(when_3), c24, c24_before_4)
+            c22 = chosen(negated(when_2), c22, c22_before_2)
+            c44 = chosen(negated(when_2), c44, c44_before_3)
+            c12 = chosen(negated(when_2), c12, c12_before_3)
+            c14 = chosen(negated(when_2), c14, c14_before_2)
+            c23 = chosen(negated(when_2), c23, c23_before_2)
+            c34 = chosen(negated(when_2), c34, c34_before_3)
+            c33 = chosen(negated(when_2), c33, c33_before_2)
+            c13 = chosen(negated(when_2), c13, c13_before_3)
+            c24 = chosen(negated(when_2), c24, c24_before_3)
+        c11 = chosen(when, c11, c11_before)
+        c44 = chosen(when, c44, c44_before)
+        c12 = chosen(when, c12, c12_before)
+        c24 = chosen(when, c24, c24_before)
+        c13 = chosen(when, c13, c13_before)
+        c34 = chosen(when, c34, c34_before)
+        c22 = chosen(when, c22, c22_before)
+        c14 = chosen(when, c14, c14_before)
+        c23 = chosen(when, c23, c23_before)
+        c33 = chosen(when, c33, c33_before)
+    return (c11, c12, c13, c14, c22, c23, c24, c33, c34, c44)
+
+
+@_compiled
+def _minors_of_pairs(c):
+    """Return the minors of 12, 13, 14, 23, 24 and 34 in doubled precision."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d34 = _minor(c11, c22, c12, c12), _minor(c33, c44, c34, c34)
     d13, d24 = _minor(c11, c33, c13, c13), _minor(c22, c44, c24, c24)
     d14, d23 = _minor(c11, c44, c14, c14), _minor(c22, c33, c23, c23)
-    minors = d12[0], d13[0], d14[0], d23[0], d24[0], d34[0]
-    merged, mean = _merged_signs(minors, c12, c13, c14, c23, c24, c34)
-    # Minors: a_jk given 1, b_jk given 2, e_jk given 3.
-    a23, a24 = _minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14)
-    b13, b14 = _minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24)
-    e12, e14 = _minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34)
-    a34, b34 = _minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24)
+    return d12, d13, d14, d23, d24, d34
+
+
+@_compiled
+def _mean_of_merged(c, minors):
+    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    _, c12, c13, c14, _, c23, c24, _, c34, _ = c
+    d12, d13, d14, d23, d24, d34 = minors
+    side = 0.6366197723675814
+    mean = math.copysign(side, c34) * _arcsine(d12[0], c12)
+    when = d24[0] <= 0.0
+    if any_lane(when):
+        mean_before = mean
+        mean = math.copysign(side, c24) * _arcsine(d13[0], c13)
+        mean = chosen(when, mean, mean_before)
+    when_2 = d23[0] <= 0.0
+    if any_lane(when_2):
+        mean_before_2 = mean
+        mean = math.copysign(side, c23) * _arcsine(d14[0], c14)
+        mean = chosen(when_2, mean, mean_before_2)
+    when_3 = d14[0] <= 0.0
+    if any_lane(when_3):
+        mean_before_3 = mean
+        mean = math.copysign(side, c14) * _arcsine(d23[0], c23)
+        mean = chosen(when_3, mean, mean_before_3)
+    when_4 = d13[0] <= 0.0
+    if any_lane(when_4):
+        mean_before_4 = mean
+        mean = math.copysign(side, c13) * _arcsine(d24[0], c24)
+        mean = chosen(when_4, mean, mean_before_4)
+    when_5 = d12[0] <= 0.0
+    if any_lane(when_5):
+        mean_before_5 = mean
+        mean = math.copysign(side, c12) * _arcsine(d34[0], c34)
+        mean = chosen(when_5, mean, mean_before_5)
+    return mean
+
+
+@_compiled
+def _path_of(c, minors):
+    """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
+
+    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    d12, d13, d14, d23, d24, d34 = minors
+    a23, a24 = (_minor(c11, c23, c12, c13), _minor(c11, c24, c12, c14))
+    b13, b14 = (_minor(c22, c13, c12, c23), _minor(c22, c14, c12, c24))
+    e12, e14 = (_minor(c33, c12, c13, c23), _minor(c33, c14, c13, c34))
+    a34, b34 = (_minor(c11, c34, c13, c14), _minor(c22, c34, c23, c24))
     e24 = _minor(c33, c24, c23, c34)
     end1 = _minor_of_doubled(a23, d14, a24, a34)
     end2 = _minor_of_doubled(b13, d24, b14, b34)
@@ -157,32 +298,53 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
     given23 = _minor_of_doubled(d23, d24, b34, b34)
     d3 = max(_minor_of_doubled(d12, d13, a23, a23)[0], 0.0) / c11
     d4 = max(_minor_of_doubled(given12, given13, end1, end1)[0], 0.0) / (d14[0] * c11 * c11 * c44)
-    q1, q2, q3, q4 = math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44)
-    r = c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4)
-    p = d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44)
-    start = a23[0] / q1, b13[0] / q2, e12[0] / q3
-    end = (
-        end1[0] / (q1 * c11 * c44),
-        end2[0] / (q2 * c22 * c44),
-        end3[0] / (q3 * c33 * c44),
-    )
-    # The nearest and farthest singularities are at 1 and 1/sqrt(variance).
-    variance = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    q1, q2, q3, q4 = (math.sqrt(c11), math.sqrt(c22), math.sqrt(c33), math.sqrt(c44))
+    r = (c14 / (q1 * q4), c24 / (q2 * q4), c34 / (q3 * q4))
+    p1, p2, p3 = (d14[0] / (c11 * c44), d24[0] / (c22 * c44), d34[0] / (c33 * c44))
+    start = (a23[0] / q1, b13[0] / q2, e12[0] / q3)
+    end2_, end3_ = (end2[0] / (q2 * c22 * c44), end3[0] / (q3 * c33 * c44))
+    end = (end1[0] / (q1 * c11 * c44), end2_, end3_)
+    least1 = min(given12[0] / (c11 * c44 * d12[0]), given13[0] / (c11 * c44 * d13[0]))
+    variance = min(min(min(min(p1, p2), p3), least1), given23[0] / (c22 * c44 * d23[0]))
+    when = d4 < variance * d3
+    if any_lane(when):
+        variance_before = variance
+        variance = d4 / d3
+        variance = chosen(when, variance, variance_before)
+    return (((d3, d4), r, (p1, p2, p3), start, end), variance)
+
+
+@_compiled
+def _ends_of(variance, least):
+    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+
+    Args:
+        variance: The least that a field keeps.
+        least: The smallest p.
+    """
+    reach = 1000.0
+    when = variance > 1e-80
+    if any_lane(when):
+        reach_before = reach
+        reach = -0.5 * math.log(variance) - _BEGIN
+        reach = chosen(when, reach, reach_before)
+    return (reach, 17.5 - 0.25 * math.log(least))
+
+
+@_compiled
+def _integrated_angles(path, variance):
+    """Return the integral over sigma."""
+    p = path[2]
     least = min(min(p[0], p[1]), p[2])
-    variance = min(min(least, variance), given23[0] / (c22 * c44 * d23[0]))
-    variance = chosen(d4 < variance * d3, d4 / d3, variance)
-    begin = math.log(1.3)
-    # The integrand falls as 1/sigma^2 at least, as 1/sigma^3 beyond 1/sqrt(p).
-    farthest = 17.5 - 0.25 * math.log(least)
-    reach = chosen(variance > 1e-80, -0.5 * math.log(variance) - begin, 1e3)
-    regular = positive & negated(merged)
-    finish = chosen(regular, max(min(reach, farthest), begin), begin)
-    d, total = (d3, d4), 0.0 * nothing
+    reach, farthest = _ends_of(variance, least)
+    # runs with a field that is nothing, or two equal ones, need no panels
+    finish = chosen(least > 0.0, max(min(reach, farthest), _BEGIN), _BEGIN)
+    total = 0.0 * variance
     for n in range(_EVEN_NODES.size):
-        ss = (1.3 * _EVEN_NODES[n]) ** 2
-        weight = 1.3 * _EVEN_WEIGHTS[n] / (1.0 + ss)
-        total += weight * _angles_at(1.0, ss, d, r, p, start, end)
-    at = begin + 0.0 * total
+        ss = (_STRETCH * _EVEN_NODES[n]) ** 2
+        weight = _STRETCH * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        total += weight * _angles_at(1.0, ss, path)
+    at = _BEGIN + 0.0 * total
     while any_lane(at < finish):
         # Panels may grow where the integrand is already small.
         half = chosen(at < finish, 0.5 * min(1.6 + 0.1 * at, finish - at), 0.0)
@@ -190,7 +352,7 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
             sigma = math.exp(at + half * (1.0 + _NODES[n]))
             ss = sigma * sigma
             weight = half * _WEIGHTS[n] * sigma / (1.0 + ss)
-            total += weight * _angles_at(1.0, ss, d, r, p, start, end)
+            total += weight * _angles_at(1.0, ss, path)
         at += 2.0 * half
     beyond = reach < farthest
     if any_lane(beyond):
@@ -198,15 +360,32 @@ def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         for n in range(_NODES.size):
             cc = half * (1.0 + _NODES[n])
             weight = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
-            total += weight * _angles_at(cc, 1.0, d, r, p, start, end)
-    found = chosen(merged, mean, 0.4052847345693511 * total)  # 4/pi^2
-    return chosen(positive, found, nothing)
+            total += weight * _angles_at(cc, 1.0, path)
+    return total
 
 
 @_compiled
-def _unit_scale(variance):
-    """Return the power of two that brings a standard deviation near 1 without rounding."""
-    return unit_scale(variance)
+def _mean_of_signs(c):
+    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+
+    Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
+    outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
+    below 1e-14 for the covariances as given, also as correlations approach 1 (1 - r = 1e-12).
+    """
+    when = negated((c[0] > 0.0) & (c[4] > 0.0) & (c[7] > 0.0) & (c[9] > 0.0))
+    found = 0.0 * (c[0] + c[4] + c[7] + c[9])
+    found_there = found
+    ordered = _least_determined_last(_scaled4(c)[0])
+    minors = _minors_of_pairs(ordered)
+    d12, d13, d14, d23, d24, d34 = minors
+    when_2 = min(min(min(min(min(d12[0], d13[0]), d14[0]), d23[0]), d24[0]), d34[0]) <= 0.0
+    found = _mean_of_merged(ordered, minors)
+    found_there_2 = found
+    path, variance = _path_of(ordered, minors)
+    found = 0.4052847345693511 * _integrated_angles(path, variance)
+    found = chosen(when_2, found_there_2, found)
+    found = chosen(when, found_there, found)
+    return found
 
 
 @_compiled
@@ -222,13 +401,13 @@ def _bounded(part, pivot):
 
 
 @_compiled
-def _scaled3(x, s):
+def _stretched3(x, s):
     """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s
 
 
 @_compiled
-def _scaled4(x, s):
+def _stretched4(x, s):
     """Return a vector times a number."""
     return x[0] * s, x[1] * s, x[2] * s, x[3] * s
 
@@ -312,19 +491,18 @@ def _fields3(c11, c12, c13, c22, c23, c33):
         x2 = chosen(when_5, x2, x2_before)
         x3 = chosen(when_5, x3, x3_before)
     volume = l11 * l22 * l33 / (s1 * s2 * s3)
-    return (_scaled3(x1, 1.0 / s1), _scaled3(x2, 1.0 / s2), _scaled3(x3, 1.0 / s3), volume)
+    return (_stretched3(x1, 1.0 / s1), _stretched3(x2, 1.0 / s2), _stretched3(x3, 1.0 / s3), volume)
 
 
 @_compiled
-def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
-    """Return vectors with the given inner products, and the volume they span."""
-    s1, s2, s3, s4 = (_unit_scale(c11), _unit_scale(c22), _unit_scale(c33), _unit_scale(c44))
-    c11, c12, c13, c14 = (c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3, c14 * s1 * s4)
-    c22, c23, c24 = (c22 * s2 * s2, c23 * s2 * s3, c24 * s2 * s4)
-    c33, c34, c44 = (c33 * s3 * s3, c34 * s3 * s4, c44 * s4 * s4)
+def _first_of_four(c, least):
+    """Return the parts of four fields along the first, and covariances of what is left of 2 to 4.
+
+    These are in units of the last number. ``least`` is the part of a first field that is nothing.
+    """
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     n22, n23, n24 = ((c22, 0.0), (c23, 0.0), (c24, 0.0))
     n33, n34, n44, scale = ((c33, 0.0), (c34, 0.0), (c44, 0.0), 1.0)
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)
     l11, l21, l31, l41 = (least, 0.0, 0.0, 0.0)
     when = c11 > 0.0
     if any_lane(when):
@@ -357,57 +535,25 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         n34 = chosen(when, n34, n34_before)
         n44 = chosen(when, n44, n44_before)
         scale = chosen(when, scale, scale_before)
-    swapped23 = n33[0] * c22 > n22[0] * c33
-    when_2 = swapped23
-    if any_lane(when_2):
-        n22_before_2 = n22
-        n33_before_2 = n33
-        n24_before_2 = n24
-        n34_before_2 = n34
-        l21_before_2 = l21
-        l31_before_2 = l31
-        c22_before = c22
-        c33_before = c33
-        n22, n33, n24, n34, l21, l31, c22, c33 = (n33, n22, n34, n24, l31, l21, c33, c22)
-        n22 = chosen(when_2, n22, n22_before_2)
-        n33 = chosen(when_2, n33, n33_before_2)
-        n24 = chosen(when_2, n24, n24_before_2)
-        n34 = chosen(when_2, n34, n34_before_2)
-        l21 = chosen(when_2, l21, l21_before_2)
-        l31 = chosen(when_2, l31, l31_before_2)
-        c22 = chosen(when_2, c22, c22_before)
-        c33 = chosen(when_2, c33, c33_before)
-    swapped24 = n44[0] * c22 > n22[0] * c44
-    when_3 = swapped24
-    if any_lane(when_3):
-        n22_before_3 = n22
-        n44_before_2 = n44
-        n23_before_2 = n23
-        n34_before_3 = n34
-        l21_before_3 = l21
-        l41_before_2 = l41
-        c22_before_2 = c22
-        c44_before = c44
-        n22, n44, n23, n34, l21, l41, c22, c44 = (n44, n22, n34, n23, l41, l21, c44, c22)
-        n22 = chosen(when_3, n22, n22_before_3)
-        n44 = chosen(when_3, n44, n44_before_2)
-        n23 = chosen(when_3, n23, n23_before_2)
-        n34 = chosen(when_3, n34, n34_before_3)
-        l21 = chosen(when_3, l21, l21_before_3)
-        l41 = chosen(when_3, l41, l41_before_2)
-        c22 = chosen(when_3, c22, c22_before_2)
-        c44 = chosen(when_3, c44, c44_before)
+    return ((l11, l21, l31, l41), (n22, n23, n24, n33, n34, n44), scale)
+
+
+@_compiled
+def _last_of_four(rests, scale, c33, c44, least):
+    """Return the parts 22, 32, 42 of three fields, and 33, 43, 44 of the last two in their order.
+
+    Whether field 4 comes before field 3 is the last that is returned.
+    """
+    n22, n23, n24, n33, n34, n44 = rests
     l22, l32, l42, l33, l43, l44 = (least, 0.0, 0.0, least, 0.0, least)
-    swapped34 = False
-    when_4 = n22[0] > scale * _NOISE_VARIANCE
-    if any_lane(when_4):
+    swapped = False
+    when = n22[0] > scale * _NOISE_VARIANCE
+    if any_lane(when):
         l22_before = l22
         l32_before = l32
         l42_before = l42
-        scale_before_2 = scale
-        swapped34_before = swapped34
-        l31_before_3 = l31
-        l41_before_3 = l41
+        scale_before = scale
+        swapped_before = swapped
         l33_before = l33
         l43_before = l43
         l44_before = l44
@@ -418,74 +564,117 @@ def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
         m33 = _minor_of_doubled(n22, n33, n23, n23)
         m34 = _minor_of_doubled(n22, n34, n23, n24)
         m44 = _minor_of_doubled(n22, n44, n24, n24)
-        swapped34 = m44[0] * c33 > m33[0] * c44
-        when_5 = swapped34
-        if any_lane(when_5):
+        swapped = m44[0] * c33 > m33[0] * c44
+        when_2 = swapped
+        if any_lane(when_2):
             m33_before = m33
             m44_before = m44
-            l31_before_4 = l31
-            l41_before_4 = l41
-            l32_before_2 = l32
-            l42_before_2 = l42
-            m33, m44, l31, l41, l32, l42 = (m44, m33, l41, l31, l42, l32)
-            m33 = chosen(when_5, m33, m33_before)
-            m44 = chosen(when_5, m44, m44_before)
-            l31 = chosen(when_5, l31, l31_before_4)
-            l41 = chosen(when_5, l41, l41_before_4)
-            l32 = chosen(when_5, l32, l32_before_2)
-            l42 = chosen(when_5, l42, l42_before_2)
-        when_6 = m33[0] > scale * _NOISE_VARIANCE
-        if any_lane(when_6):
+            m33, m44 = (m44, m33)
+            m33 = chosen(when_2, m33, m33_before)
+            m44 = chosen(when_2, m44, m44_before)
+        when_3 = m33[0] > scale * _NOISE_VARIANCE
+        if any_lane(when_3):
             l33_before_2 = l33
             l43_before_2 = l43
             l44_before_2 = l44
             l33 = math.sqrt(m33[0] / scale)
             l43 = _bounded(m34[0] / math.sqrt(m33[0] * scale), l33)
             rest = _minor_of_doubled(m33, m44, m34, m34)[0] / (m33[0] * scale)
-            when_7 = rest > _NOISE_VARIANCE
-            if any_lane(when_7):
+            when_4 = rest > _NOISE_VARIANCE
+            if any_lane(when_4):
                 l44_before_3 = l44
                 l44 = math.sqrt(rest)
-                l44 = chosen(when_7, l44, l44_before_3)
-            l33 = chosen(when_6, l33, l33_before_2)
-            l43 = chosen(when_6, l43, l43_before_2)
-            l44 = chosen(when_6, l44, l44_before_2)
-        l22 = chosen(when_4, l22, l22_before)
-        l32 = chosen(when_4, l32, l32_before)
-        l42 = chosen(when_4, l42, l42_before)
-        scale = chosen(when_4, scale, scale_before_2)
-        swapped34 = chosen(when_4, swapped34, swapped34_before)
-        l31 = chosen(when_4, l31, l31_before_3)
-        l41 = chosen(when_4, l41, l41_before_3)
-        l33 = chosen(when_4, l33, l33_before)
-        l43 = chosen(when_4, l43, l43_before)
-        l44 = chosen(when_4, l44, l44_before)
+                l44 = chosen(when_4, l44, l44_before_3)
+            l33 = chosen(when_3, l33, l33_before_2)
+            l43 = chosen(when_3, l43, l43_before_2)
+            l44 = chosen(when_3, l44, l44_before_2)
+        l22 = chosen(when, l22, l22_before)
+        l32 = chosen(when, l32, l32_before)
+        l42 = chosen(when, l42, l42_before)
+        scale = chosen(when, scale, scale_before)
+        swapped = chosen(when, swapped, swapped_before)
+        l33 = chosen(when, l33, l33_before)
+        l43 = chosen(when, l43, l43_before)
+        l44 = chosen(when, l44, l44_before)
+    return ((l22, l32, l42, l33, l43, l44), swapped)
+
+
+@_compiled
+def _vectors4(c):
+    """Return vectors with the given inner products, and the volume they span."""
+    scaled, (s1, s2, s3, s4) = _scaled4(c)
+    c11, c22, c33, c44 = (scaled[0], scaled[4], scaled[7], scaled[9])
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)
+    (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
+    n22, n23, n24, n33, n34, n44 = rests
+    swapped23 = n33[0] * c22 > n22[0] * c33
+    when = swapped23
+    if any_lane(when):
+        n22_before = n22
+        n33_before = n33
+        n24_before = n24
+        n34_before = n34
+        l21_before = l21
+        l31_before = l31
+        c22_before = c22
+        c33_before = c33
+        n22, n33, n24, n34, l21, l31, c22, c33 = (n33, n22, n34, n24, l31, l21, c33, c22)
+        n22 = chosen(when, n22, n22_before)
+        n33 = chosen(when, n33, n33_before)
+        n24 = chosen(when, n24, n24_before)
+        n34 = chosen(when, n34, n34_before)
+        l21 = chosen(when, l21, l21_before)
+        l31 = chosen(when, l31, l31_before)
+        c22 = chosen(when, c22, c22_before)
+        c33 = chosen(when, c33, c33_before)
+    swapped24 = n44[0] * c22 > n22[0] * c44
+    when_2 = swapped24
+    if any_lane(when_2):
+        n22_before_2 = n22
+        n44_before = n44
+        n23_before = n23
+        n34_before_2 = n34
+        l21_before_2 = l21
+        l41_before = l41
+        c22_before_2 = c22
+        c44_before = c44
+        n22, n44, n23, n34, l21, l41, c22, c44 = (n44, n22, n34, n23, l41, l21, c44, c22)
+        n22 = chosen(when_2, n22, n22_before_2)
+        n44 = chosen(when_2, n44, n44_before)
+        n23 = chosen(when_2, n23, n23_before)
+        n34 = chosen(when_2, n34, n34_before_2)
+        l21 = chosen(when_2, l21, l21_before_2)
+        l41 = chosen(when_2, l41, l41_before)
+        c22 = chosen(when_2, c22, c22_before_2)
+        c44 = chosen(when_2, c44, c44_before)
+    pivoted = (n22, n23, n24, n33, n34, n44)
+    (l22, l32, l42, l33, l43, l44), swapped34 = _last_of_four(pivoted, scale, c33, c44, least)
     x1, x2 = ((l11, 0.0, 0.0, 0.0), (l21, l22, 0.0, 0.0))
     x3, x4 = ((l31, l32, l33, 0.0), (l41, l42, l43, l44))
-    when_8 = swapped34
-    if any_lane(when_8):
+    when_3 = swapped34
+    if any_lane(when_3):
         x3_before = x3
         x4_before = x4
-        x3, x4 = (x4, x3)
-        x3 = chosen(when_8, x3, x3_before)
-        x4 = chosen(when_8, x4, x4_before)
-    when_9 = swapped24
-    if any_lane(when_9):
+        x3, x4 = ((l31, l32, l43, l44), (l41, l42, l33, 0.0))
+        x3 = chosen(when_3, x3, x3_before)
+        x4 = chosen(when_3, x4, x4_before)
+    when_4 = swapped24
+    if any_lane(when_4):
         x2_before = x2
         x4_before_2 = x4
         x2, x4 = (x4, x2)
-        x2 = chosen(when_9, x2, x2_before)
-        x4 = chosen(when_9, x4, x4_before_2)
-    when_10 = swapped23
-    if any_lane(when_10):
+        x2 = chosen(when_4, x2, x2_before)
+        x4 = chosen(when_4, x4, x4_before_2)
+    when_5 = swapped23
+    if any_lane(when_5):
         x2_before_2 = x2
         x3_before_2 = x3
         x2, x3 = (x3, x2)
-        x2 = chosen(when_10, x2, x2_before_2)
-        x3 = chosen(when_10, x3, x3_before_2)
+        x2 = chosen(when_5, x2, x2_before_2)
+        x3 = chosen(when_5, x3, x3_before_2)
     volume = l11 * l22 * l33 * l44 / (s1 * s2 * s3 * s4)
-    x1, x2 = (_scaled4(x1, 1.0 / s1), _scaled4(x2, 1.0 / s2))
-    x3, x4 = (_scaled4(x3, 1.0 / s3), _scaled4(x4, 1.0 / s4))
+    x1, x2 = (_stretched4(x1, 1.0 / s1), _stretched4(x2, 1.0 / s2))
+    x3, x4 = (_stretched4(x3, 1.0 / s3), _stretched4(x4, 1.0 / s4))
     return (x1, x2, x3, x4, volume)
 
 
@@ -552,8 +741,21 @@ def _inner6(a, b):
 
 
 @_compiled
-def _angles_at(cc, ss, d, r, p, start, end):
+def sign_mean4_cov(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """Mean of four signs from covariances."""
+    return _mean_of_signs((c11, c12, c13, c14, c22, c23, c24, c33, c34, c44))
+
+
+@_compiled
+def _fields4(c11, c12, c13, c14, c22, c23, c24, c33, c34, c44):
+    """Vectors with the given inner products, and the volume they span."""
+    return _vectors4((c11, c12, c13, c14, c22, c23, c24, c33, c34, c44))
+
+
+@_compiled
+def _angles_at(cc, ss, path):
     """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    d, r, p, start, end = path
     root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
     first = inverse_root(max(cc + p[0] * ss, 1e-300))
     second = inverse_root(max(cc + p[1] * ss, 1e-300))
@@ -562,24 +764,6 @@ def _angles_at(cc, ss, d, r, p, start, end):
     total += r[1] * second * math.atan((start[1] * cc + end[1] * ss) * second * root)
     total += r[2] * third * math.atan((start[2] * cc + end[2] * ss) * third * root)
     return total
-
-
-@_compiled
-def _merged_signs(minors, c12, c13, c14, c23, c24, c34):
-    """Return in which runs two fields are equal or opposite, and the mean there.
-
-    ``minors`` are those of 12, 13, 14, 23, 24, 34.
-    """
-    d12, d13, d14, d23, d24, d34 = minors
-    side = 0.6366197723675814  # 2/pi
-    merged, mean = d34 <= 0.0, math.copysign(side, c34) * _arcsine(d12, c12)
-    mean = chosen(d24 <= 0.0, math.copysign(side, c24) * _arcsine(d13, c13), mean)
-    mean = chosen(d23 <= 0.0, math.copysign(side, c23) * _arcsine(d14, c14), mean)
-    mean = chosen(d14 <= 0.0, math.copysign(side, c14) * _arcsine(d23, c23), mean)
-    mean = chosen(d13 <= 0.0, math.copysign(side, c13) * _arcsine(d24, c24), mean)
-    mean = chosen(d12 <= 0.0, math.copysign(side, c12) * _arcsine(d34, c34), mean)
-    merged = merged | (d24 <= 0.0) | (d23 <= 0.0) | (d14 <= 0.0) | (d13 <= 0.0) | (d12 <= 0.0)
-    return merged, mean
 
 
 @_compiled

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.limits import check_memory
-from symderiv.foundation.named_arguments import public
+from symderiv.foundation.named_arguments import public, taking
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, progress_bar
 from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses, RingInputs
@@ -83,41 +84,11 @@ class Localisation(Answer):
         target.write_text(drawing("symderiv_models.localisation_plots").animation(self))
 
 
-@public
-def localise(
-    *,
-    lengths: Sequence[Any],
-    gain: float | None = None,
-    inputs: Literal["nlgp", "single-pulse", "gaussian"] = "nlgp",
-    sites: int = 40,
-    units: int = 1,
-    activation: str = "relu",
-    loss: Literal["squared", "cross-entropy"] = "squared",
-    biases: bool = False,
-    method: Literal["flow", "sgd"] = "sgd",
-    runs: int = 8,
-    steps: int = 3000,
-    batch: int = 200,
-    learning_rate: float = 0.1,
-    initial_std: float = 0.01,
-    sample: int = 4000,
-    seed: int = 0,
-    convention: str = "erf(u/sqrt(2))",
-    progress: Progress = None,
-) -> Localisation:
-    """Compute receptive fields of K units that learn two classes of inputs on a ring.
-
-    The output is f(x) = (1/K) Σ g(w_k·x + b_k), the label 1 for inputs of the first length and 0
-    for those of the second; inputs have unit variance.
+@dataclass(frozen=True)
+class FieldLearning:
+    """How receptive fields are learnt.
 
     Args:
-        lengths: correlation lengths ξ of label 1 and label 0 in sites, in exp(−d²/ξ²) of the
-            Gaussian beneath; for single pulses their lengths, ``(least, most)`` or numbers.
-        gain: the gain of nonlinear Gaussian processes, > 0, ``inf`` for signs. With
-            ``inputs="gaussian"`` the surrogate has the covariance of that process; without a gain
-            it has the covariance exp(−d²/ξ²).
-        inputs: nonlinear Gaussian processes, single pulses, or the Gaussian surrogate.
-        sites: the number D of sites on the ring, at least 2.
         units: hidden units, K.
         activation: a name or a formula in x.
         loss: ½ (f − y)², or the cross-entropy, whose outputs must lie in (0, 1).
@@ -135,6 +106,82 @@ def localise(
         initial_std: standard deviation of initial weights.
         sample: number of examples of each run for a flow that is not exact.
         seed: the seed of the first run.
+
+    Raises:
+        InputError: a number is out of range, or a word is not known.
+    """
+
+    units: int = 1
+    activation: str = "relu"
+    loss: Literal["squared", "cross-entropy"] = "squared"
+    biases: bool = False
+    method: Literal["flow", "sgd"] = "sgd"
+    runs: int = 8
+    steps: int = 3000
+    batch: int = 200
+    learning_rate: float = 0.1
+    initial_std: float = 0.01
+    sample: int = 4000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        from symderiv_models.localisation.training import LOSSES
+
+        least_of = {"units": 1, "runs": 1, "steps": 1, "batch": 2, "sample": 2, "seed": 0}
+        for name, least in least_of.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{value!r} is not a whole number >= {least}", argument=name)
+        for name in ("learning_rate", "initial_std"):
+            number = getattr(self, name)
+            if not (math.isfinite(number) and number > 0.0):
+                raise InputError(f"{number!r} is not a positive number", argument=name)
+        if self.batch % 2:
+            raise InputError(
+                f"{self.batch} is odd, but half of a batch has each label; give an even number",
+                argument="batch",
+            )
+        for name, known in (("loss", LOSSES), ("method", ("flow", "sgd"))):
+            word = getattr(self, name)
+            if word not in known:
+                raise InputError(f"{word!r} is not {' or '.join(known)}", argument=name)
+
+    def learner(self, inputs: RingInputs) -> Learner:
+        """Return who learns so from these inputs."""
+        from symderiv_models.localisation.training import Learner
+
+        return Learner(
+            *(inputs, self.units, self.activation, self.loss, self.biases),
+            *(self.learning_rate, self.batch, self.initial_std),
+        )
+
+
+@public
+@taking(FieldLearning)
+def localise(
+    *,
+    lengths: Sequence[Any],
+    gain: float | None = None,
+    inputs: Literal["nlgp", "single-pulse", "gaussian"] = "nlgp",
+    sites: int = 40,
+    convention: str = "erf(u/sqrt(2))",
+    progress: Progress = None,
+    **keys: Any,
+) -> Localisation:
+    """Compute receptive fields of K units that learn two classes of inputs on a ring.
+
+    The output is f(x) = (1/K) Σ g(w_k·x + b_k), the label 1 for inputs of the first length and 0
+    for those of the second; inputs have unit variance.
+
+    Args:
+        lengths: correlation lengths ξ of label 1 and label 0 in sites, in exp(−d²/ξ²) of the
+            Gaussian beneath; for single pulses their lengths, ``(least, most)`` or numbers.
+        gain: the gain of nonlinear Gaussian processes, > 0, ``inf`` for signs. With
+            ``inputs="gaussian"`` the surrogate has the covariance of that process; without a gain
+            it has the covariance exp(−d²/ξ²).
+        inputs: nonlinear Gaussian processes, single pulses, or the Gaussian surrogate.
+        sites: the number D of sites on the ring, at least 2.
+        [taken]
         convention: the function of g z, see :class:`symderiv.NLGP`.
         progress: None shows a bar on a terminal or in a notebook, True shows it always, False
             never; a function is called with the task and the fraction that is done.
@@ -148,19 +195,16 @@ def localise(
     >>> round(found.participation_ratio["mean"], 4)
     0.025
     """
-    from symderiv_models.localisation.training import Learner
-
-    _check(locals())
-    chosen = _inputs(inputs, gain, lengths, sites, convention)
-    learner = Learner(chosen, units, activation, loss, biases, learning_rate, batch, initial_std)
+    learning = FieldLearning(**keys)
+    learner = learning.learner(_inputs(inputs, gain, lengths, sites, convention))
     with progress_bar(progress) as tell:
-        fields = _learnt(learner, method, steps, runs, seed, sample, tell)
+        fields = _learnt(learner, learning, tell)
     record = {
         "inputs": _words(inputs, gain, lengths),
         "sites": sites,
-        "units": units,
-        "activation": activation,
-        "method": f"{method}: {fields.measured}",
+        "units": learning.units,
+        "activation": learning.activation,
+        "method": f"{learning.method}: {fields.measured}",
         **_measures(fields.weights[-1]),
         "converged": fields.at_rest,
         "loss": fields.loss.tolist(),
@@ -180,26 +224,24 @@ class _LearntFields(NamedTuple):
     measured: str
 
 
-def _learnt(
-    learner: Learner, method: str, steps: int, runs: int, seed: int, sample: int, tell: Tell
-) -> _LearntFields:
+def _learnt(learner: Learner, learning: FieldLearning, tell: Tell) -> _LearntFields:
     """Return the fields by the method that was asked for."""
-    sites, units = learner.inputs.sites, learner.units
-    examples = max(learner.batch, sample if method == "flow" else 0)
+    sites, runs, seed, steps = learner.inputs.sites, learning.runs, learning.seed, learning.steps
+    examples = max(learner.batch, learning.sample if learning.method == "flow" else 0)
     check_memory(
-        8.0 * runs * sites * (3 * examples + 2 * _POINTS * units),
+        8.0 * runs * sites * (3 * examples + 2 * _POINTS * learner.units),
         f"{runs} runs with {examples} examples of {sites} sites",
         argument="runs",
     )
-    if method == "sgd":
+    if learning.method == "sgd":
         learnt = learner.sgd(steps, runs, seed, points=_POINTS, tell=tell)
         return _sampled(learnt, steps, learner.batch)
     if isinstance(learner.inputs, GaussianRing):
         exact = _exact if learner.has_closed_flow else _exact_fields
         return exact(learner, runs, seed, tell)
     flow = learner.sampled_flow
-    learnt = flow(steps, runs, seed, sample=sample, points=_POINTS, tell=tell)
-    return _sampled(learnt, steps, sample)
+    learnt = flow(steps, runs, seed, sample=learning.sample, points=_POINTS, tell=tell)
+    return _sampled(learnt, steps, learning.sample)
 
 
 def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
@@ -209,30 +251,6 @@ def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
         at_rest=_settled(learnt.time, learnt.weights),
         measured=f"{steps} steps of {examples} examples",
     )
-
-
-def _check(arguments: Mapping[str, Any]) -> None:
-    """Refuse numbers out of range and words that are not known."""
-    from symderiv_models.localisation.training import LOSSES
-
-    least_of = {"units": 1, "runs": 1, "steps": 1, "batch": 2, "sample": 2, "seed": 0}
-    for name, least in least_of.items():
-        value = arguments[name]
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{value!r} is not a whole number >= {least}", argument=name)
-    for name in ("learning_rate", "initial_std"):
-        number = arguments[name]
-        if not (math.isfinite(number) and number > 0.0):
-            raise InputError(f"{number!r} is not a positive number", argument=name)
-    batch = arguments["batch"]
-    if batch % 2:
-        raise InputError(
-            f"{batch} is odd, but half of a batch has each label; give an even number",
-            argument="batch",
-        )
-    for name, known in (("loss", LOSSES), ("method", ("flow", "sgd"))):
-        if arguments[name] not in known:
-            raise InputError(f"{arguments[name]!r} is not {' or '.join(known)}", argument=name)
 
 
 def _inputs(

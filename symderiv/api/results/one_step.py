@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from symderiv_models.one_step.setting import Setting
 from symderiv_models.one_step_text import one_step_summary
@@ -18,8 +18,6 @@ from symderiv.foundation.showing import Summary
 from symderiv.problem.toml_text import read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from symderiv_models.one_step.comparison import Comparison
     from symderiv_models.one_step.ridge_equations import RidgeErrors
@@ -90,33 +88,15 @@ class OneStep(Setting):
     2
     """
 
-    def __init__(
-        self,
-        *,
-        n: int,
-        m: int | None = None,
-        k: int | None = None,
-        alpha: float = 0.5,
-        beta: float = 0.74,
-        ridge: float = 1e-4,
-        activation: str = "relu",
-        task: Literal["regression", "classification"] = "regression",
-        mixture_weight: float = 0.5,
-        alignment: float = 0.0,
-        rank: int = 1,
-        spikes: Literal["equal", "uniform"] = "equal",
-        mean: float = 0.0,
-        trials: int = 20,
-        seed: int = 0,
-        degree: int | None = None,
-        test_samples: int | None = None,
-        models: Sequence[str] = ("network", "conditional_gaussian", "hermite"),
-    ) -> None:
-        given = {**locals(), "models": list(models)}
-        fields = Setting.model_fields.items()
-        self._fill({name: given[name] for name, f in fields if given[name] != f.default})
+    if not TYPE_CHECKING:  # where the fields are the arguments
 
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+        def __init__(self, **keys):
+            if "models" in keys:
+                keys["models"] = list(keys["models"])
+            fields = Setting.model_fields
+            self._fill({n: v for n, v in keys.items() if n not in fields or v != fields[n].default})
+
+        __init__.__pydantic_base_init__ = True
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> OneStep:

@@ -11,7 +11,11 @@ n_k − D − f degrees of freedom, and nothing behind (Bartlett's decomposition
 a few, reflections bring the vectors back into D coordinates; those that never move come first in
 the basis. Overlaps have the law of those of vectors at every N (``docs/notes/gram-simulation.md``).
 
-The arguments of :func:`learn` have these parts:
+A step is of one example, or of the mean over a batch of them at one state. The arguments of
+:func:`learn` have these parts:
+
+``changes``
+    The function that goes from ``values`` to ``results``.
 
 ``numbers``
     Counts: first and last example of the block; how many were learnt before the first; examples
@@ -210,12 +214,19 @@ def _project(
         values[fields.shape[0] + p] = total / dimension
 
 
-@compiled(types.void(MATRIX, _TABLE, VECTOR, types.float64, MATRIX), fastmath=_FREE)
+@compiled(types.void(MATRIX, _TABLE, VECTOR, VECTOR, MATRIX), fastmath=_FREE)
 def _drift(
-    vectors: np.ndarray, drifts: np.ndarray, rates: np.ndarray, unit: float, room: np.ndarray
+    vectors: np.ndarray, drifts: np.ndarray, rates: np.ndarray, units: np.ndarray, room: np.ndarray
 ) -> None:
-    """Add to vectors what is proportional to vectors, all of them as they were before."""
+    """Add to vectors what is proportional to vectors, all of them as they were before.
+
+    Rates of velocities, which are those of scalars, are brought to the unit of drifts.
+    """
     V, N = vectors.shape
+    unit = units[2]
+    for d in range(drifts.shape[0]):
+        if drifts[d, 2] == 1:
+            rates[d] *= units[3] / unit
     # vectors that do not move may be added in place, after all others
     moves = np.zeros(V, dtype=np.int64)
     for d in range(drifts.shape[0]):
@@ -308,6 +319,16 @@ def _square(vectors: np.ndarray, v: int, metric: np.ndarray) -> float:
 
 
 @hidden_part  # type: ignore[untyped-decorator]
+def _squares(vectors: np.ndarray, constraints: np.ndarray, metric: np.ndarray) -> np.ndarray:
+    """Return the squares of the vectors that stay on their spheres."""
+    squares = np.zeros(vectors.shape[0])
+    for v in range(vectors.shape[0]):
+        if constraints[v] < 0:
+            squares[v] = _square(vectors, v, metric)
+    return squares
+
+
+@hidden_part  # type: ignore[untyped-decorator]
 def _constrain(
     vectors: np.ndarray,
     constraints: np.ndarray,
@@ -339,6 +360,73 @@ def _is_plain(mixing: np.ndarray, roots: np.ndarray) -> bool:
     return plain
 
 
+@hidden_part  # type: ignore[untyped-decorator]
+def _forces_of(
+    forces: np.ndarray,
+    results: np.ndarray,
+    units: np.ndarray,
+    batch: int,
+    turn: int,
+    amounts: np.ndarray,
+) -> None:
+    """Write by how much of its input every force moves its vector."""
+    for f in range(forces.shape[0]):
+        amounts[f] = units[1] * results[f] / batch
+        if forces[f, 2] == 1:
+            amounts[f] = units[6] * results[f] if turn == 0 else 0.0
+
+
+@hidden_part  # type: ignore[untyped-decorator]
+def _gather(
+    gathered: np.ndarray, sums: np.ndarray, results: np.ndarray, batch: int, turn: int
+) -> None:
+    """Add the results of an example of a batch to its sums, which begin with the first one."""
+    if turn == 0:
+        gathered[:] = 0.0
+        sums[:] = 0.0
+    for r in range(results.size):
+        sums[r] += results[r] / batch
+
+
+@hidden_part  # type: ignore[untyped-decorator]
+def _take(vectors: np.ndarray, gathered: np.ndarray) -> None:
+    """Add to vectors what was gathered from a batch."""
+    for v in range(vectors.shape[0]):
+        for i in range(vectors.shape[1]):
+            vectors[v, i] += gathered[v, i]
+
+
+@hidden_part  # type: ignore[untyped-decorator]
+def _slow_down(vectors: np.ndarray, velocities: np.ndarray, memory: float) -> None:
+    """Multiply velocities by what is left of them."""
+    for v in range(velocities.shape[0]):
+        for i in range(vectors.shape[1]):
+            vectors[velocities[v, 1], i] *= memory
+
+
+@hidden_part  # type: ignore[untyped-decorator]
+def _follow(vectors: np.ndarray, velocities: np.ndarray) -> None:
+    """Move vectors by their velocities."""
+    for v in range(velocities.shape[0]):
+        for i in range(vectors.shape[1]):
+            vectors[velocities[v, 0], i] += vectors[velocities[v, 1], i]
+
+
+@hidden_part  # type: ignore[untyped-decorator]
+def _move_scalars(
+    scalars: np.ndarray, targets: np.ndarray, changes: np.ndarray, units: np.ndarray
+) -> None:
+    """Move scalars, with a velocity (its number), without (−1), or in units of drifts (−2)."""
+    for u in range(targets.shape[0]):
+        change = units[3] * changes[u]
+        if targets[u, 1] >= 0:
+            change += units[5] * scalars[targets[u, 1]]
+            scalars[targets[u, 1]] = change
+        elif targets[u, 1] == -2:
+            change = units[2] * changes[u]
+        scalars[targets[u, 0]] += change
+
+
 @compiled(
     types.int64(
         RIGHT_HAND_SIDE,
@@ -362,11 +450,7 @@ def learn(
     lists: tuple[np.ndarray, np.ndarray, np.ndarray],
     room: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
-    """Learn examples of a block; return the number of the first that diverged, or −1.
-
-    A step is of one example, or of the mean over a batch of them at one state. ``changes`` goes
-    from ``values`` to ``results``; the module says what the other arguments are.
-    """
+    """Learn examples of a block; return the number of the first that diverged, or −1."""
     counts, units = numbers
     vectors, scalars, gathered, sums = state
     x, latents = drawn
@@ -374,70 +458,43 @@ def learn(
     fields, overlaps, forces, drifts, targets, velocities, spaces = tables
     constraints, moving, sizes = lists
     values, results, changed = room
-    V, N = vectors.shape
-    A = mixing.shape[0]
-    dimension = units[0]
     batch, visible = counts[4], counts[5]
     F, G = forces.shape[0], drifts.shape[0]
     first = fields.shape[0] + overlaps.shape[0]
     amounts = np.zeros(F)
-    squares = np.zeros(V)
-    for v in range(V):
-        if constraints[v] < 0:
-            squares[v] = _square(vectors, v, metric)
-    gram = np.zeros((V, V))
+    squares, gram = (
+        _squares(vectors, constraints, metric),
+        np.zeros((constraints.size, constraints.size)),
+    )
     plain, free = _is_plain(mixing, roots), not np.any(constraints)
     for e in range(counts[0], counts[1]):
         made = counts[2] + e - counts[0]
-        top, turn = e * A, made % batch
+        top, turn = e * mixing.shape[0], made % batch
         if not plain:
             _correlate(x, top, mixing, roots)
-        _project(vectors, x, top, fields, overlaps, dimension, values)
+        _project(vectors, x, top, fields, overlaps, units[0], values)
         values[-1] = units[4] * (made - turn)
         if not _changes_at(changes, sizes, first, latents[e], visible, scalars, values, results):
             return e
-        for f in range(F):
-            amounts[f] = units[1] * results[f] / batch
-            if forces[f, 2] == 1:
-                amounts[f] = units[6] * results[f] if turn == 0 else 0.0
+        _forces_of(forces, results, units, batch, turn, amounts)
         total = results
         if batch > 1:
-            if turn == 0:
-                gathered[:] = 0.0
-                sums[:] = 0.0
+            _gather(gathered, sums, results, batch, turn)
             _add(gathered, x, top, forces, amounts)
-            for r in range(results.size):
-                sums[r] += results[r] / batch
             if turn < batch - 1:
                 continue
             total = sums
-        for v in range(velocities.shape[0]):
-            for i in range(N):
-                vectors[velocities[v, 1], i] *= units[5]
+        _slow_down(vectors, velocities, units[5])
         if G > 0:
-            for d in range(G):
-                if drifts[d, 2] == 1:
-                    total[F + d] *= units[3] / units[2]
-            _drift(vectors, drifts, total[F : F + G], units[2], changed)
+            _drift(vectors, drifts, total[F : F + G], units, changed)
         if batch > 1:
-            for v in range(V):
-                for i in range(N):
-                    vectors[v, i] += gathered[v, i]
+            _take(vectors, gathered)
         else:
             _add(vectors, x, top, forces, amounts)
-        for v in range(velocities.shape[0]):
-            for i in range(N):
-                vectors[velocities[v, 0], i] += vectors[velocities[v, 1], i]
-        for u in range(targets.shape[0]):
-            change = units[3] * total[F + G + u]
-            if targets[u, 1] >= 0:
-                change += units[5] * scalars[targets[u, 1]]
-                scalars[targets[u, 1]] = change
-            elif targets[u, 1] == -2:
-                change = units[2] * total[F + G + u]
-            scalars[targets[u, 0]] += change
+        _follow(vectors, velocities)
+        _move_scalars(scalars, targets, total[F + G :], units)
         if not free:
-            _constrain(vectors, constraints, squares, metric, dimension, gram, changed)
+            _constrain(vectors, constraints, squares, metric, units[0], gram, changed)
         if spaces.shape[0] > 0 and (made + 1) % counts[3] == 0:
             _bring_back(vectors, moving, spaces)
     return -1

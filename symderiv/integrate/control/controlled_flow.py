@@ -32,7 +32,11 @@ _TABLE = numba.types.float64[:, ::1]
 _STAGES = numba.types.float64[:, :, ::1]
 _FORWARD = numba.types.void(VECTOR, INTEGERS, _TABLE, VECTOR, VECTOR, INTEGERS, _STAGES)
 _BACKWARD = numba.types.void(
-    *(_STAGES, INTEGERS, _TABLE, VECTOR, VECTOR, VECTOR, INTEGERS, _TABLE, INTEGERS, _TABLE, VECTOR)
+    numba.types.Tuple((VECTOR, VECTOR, INTEGERS, _STAGES)),
+    numba.types.Tuple((INTEGERS, _TABLE, VECTOR)),
+    numba.types.Tuple((_TABLE, INTEGERS)),
+    _TABLE,
+    VECTOR,
 )
 
 
@@ -109,8 +113,11 @@ class ControlledFlow:
         found = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
         self._backward(
-            *(path.stages, self.flow.sizes, table, self._moved, path.values, *path.steps),
-            *(self._directions, self.moving, np.ascontiguousarray(covectors), found),
+            (path.values, *path.steps, path.stages),
+            (self.flow.sizes, table, self._moved),
+            (self._directions, self.moving),
+            np.ascontiguousarray(covectors),
+            found,
         )
         return found
 
@@ -239,9 +246,10 @@ def _backward(tangent: Callable[..., None]) -> Callable[..., None]:
     tangent = for_numba(tangent)
 
     @numba.njit(_BACKWARD, error_model="numpy", nogil=True)
-    def backward(  # type: ignore[no-untyped-def]
-        stages, sizes, table, moved, values, lengths, pieces, basis, kept, covectors, gradient
-    ):
+    def backward(path, numbers, directions, covectors, gradient):  # type: ignore[no-untyped-def]
+        values, lengths, pieces, stages = path
+        sizes, table, moved = numbers
+        basis, kept = directions
         size, constants, count = stages.shape[2], table.shape[1], basis.shape[0]
         given = np.zeros(size + constants + moved.size)
         rates, still = np.empty(size), np.zeros(size)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symderiv.foundation.documents.document import Paragraph, Part
 from symderiv.foundation.errors import InputError, StoppedError
@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from symderiv.storage.kernels import Kernel
 
 Progress = Callable[[str, float], None]
+
+
+class Told(NamedTuple):
+    """Who is told of a study.
+
+    Attributes:
+        progress: Called with the name of a task and the fraction of it that is done.
+        notice: Called with a line that says what the study is going to do, and with another one
+            when the page with the curves of the equations is there.
+    """
+
+    progress: Progress = lambda task, fraction: None
+    notice: Callable[[str], None] = lambda message: None
+
 
 # Said on the page that shows the equations alone.
 _UNDER_WAY = "; SGD is under way: load this page again when it has ended"
@@ -193,8 +207,7 @@ def run_study(
     files: Sequence[Path] = (),
     thorough: bool = False,
     force: bool = False,
-    progress: Progress = lambda task, fraction: None,
-    notice: Callable[[str], None] = lambda message: None,
+    told: Told | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> StudyResult:
     """Do everything that a study file asks for and write the results directory.
@@ -206,9 +219,7 @@ def run_study(
             are replaced.
         thorough: Simulate as far as the equations are integrated.
         force: Replace files of these names whoever wrote them.
-        progress: Called with the name of a task and the fraction of it that is done.
-        notice: Called with a line that says what the study is going to do, and with another one
-            when the page with the curves of the equations is there.
+        told: Who is told what happens.
         checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
             until the whole study is done.
 
@@ -219,6 +230,7 @@ def run_study(
     from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.problem.study import expand_sweep
 
+    progress, notice = told or Told()
     variants = [variant for _, variant in expand_sweep(study)]
     if thorough:
         variants = [thorough_variant(variant) for variant in variants]

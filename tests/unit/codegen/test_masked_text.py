@@ -19,10 +19,10 @@ from symderiv_codegen.printers.masked_text import (
 from symderiv_codegen.printers.pasting import pasted
 
 from symderiv.numerics.extension import GAUSSIAN
-from symderiv.numerics.fields import _fields4
+from symderiv.numerics.fields import _vectors4
 from symderiv.numerics.owens_t import _owen_t
 from symderiv.numerics.shifted_signs import _shifted_signs, _sign_covariance
-from symderiv.numerics.sign_mean4 import sign_mean4_cov
+from symderiv.numerics.sign_mean4 import _mean_of_signs
 
 WIDTH = lanes.WIDTH
 
@@ -130,7 +130,7 @@ def test_means_of_four_signs_are_those_of_one_run() -> None:
     drawn = np.random.default_rng(5)
     given = np.array([_covariances(drawn, lane % 5) for lane in range(WIDTH)]).T
     found = _evaluated(_for_lanes({"sign_mean4_cov"}), "sign_mean4_cov", given)[0]
-    expected = [sign_mean4_cov(*map(float, column)) for column in given.T]
+    expected = [_mean_of_signs(tuple(map(float, column))) for column in given.T]
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-14)
 
 
@@ -139,7 +139,7 @@ def test_fields_and_owens_function_are_those_of_one_run() -> None:
     given = np.array([_covariances(drawn, 4 * (lane % 2)) for lane in range(WIDTH)]).T
     parts = " ".join([*(f"found[{n}][{m}]" for n in range(4) for m in range(4)), "found[4]"])
     found = _evaluated(_for_lanes({"_fields4"}), "_fields4", given, parts)
-    single = [_fields4(*map(float, column)) for column in given.T]
+    single = [_vectors4(tuple(map(float, column))) for column in given.T]
     expected = np.array([[*np.ravel(each[:4]), each[4]] for each in single]).T
     np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-300)
     given = drawn.normal(size=(2, WIDTH)) * 10.0 ** drawn.uniform(-2, 1, (2, WIDTH))

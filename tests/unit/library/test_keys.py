@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 import symderiv as sd
 from symderiv.api.arguments.argument_names import argument_of
-from symderiv.api.problem import _NO_KEYS, Problem
+from symderiv.api.problem import Problem
 from symderiv.api.starting import study_schema
+from symderiv.foundation.errors import InputError
 from symderiv.problem.checked import NotNegative, Positive, Table
 from symderiv.problem.input_model import InputModel
 from symderiv.problem.key_names import STATED, key_of
@@ -46,25 +47,42 @@ def test_what_records_name_are_keys() -> None:
     assert set(Task.RECORDS["data"].apart) <= KEYS.keys()
 
 
-@pytest.mark.parametrize("call", [Problem.__init__, Problem.solve, Problem.ensemble])
-def test_signatures_repeat_the_tables(call: object) -> None:
-    tables = STATED if call is Problem.__init__ else ("time",)
-    keys = {argument_of(key): key for key in KEYS if key.startswith(tables)}
+@pytest.mark.parametrize(
+    ("call", "table", "left_out"),
+    [
+        (Problem, "network", ()),
+        (Problem, "training", ()),
+        (Problem, "initial", ()),
+        (Problem.solve, "time", ()),
+        (Problem.ensemble, "time", ("method", "compression")),
+        (Problem.simulate, "simulation", ("end",)),
+    ],
+)
+def test_signatures_show_the_keys_of_tables(
+    call: object, table: str, left_out: tuple[str, ...]
+) -> None:
     found = inspect.signature(call).parameters  # type: ignore[arg-type]
-    assert call is not Problem.__init__ or found.keys() <= keys.keys() | _NO_KEYS
-    for name in found.keys() & keys.keys():
-        table, _, key = keys[name].partition(".")
-        field, parameter = TABLES[table].model_fields[key], found[name]
+    for key, field in TABLES[table].model_fields.items():
+        name = argument_of(f"{table}.{key}")
+        if key in left_out:
+            continue
         if field.is_required():
-            assert parameter.default is parameter.empty, name
+            assert found[name].default is inspect.Parameter.empty, name
         else:
             # None: left out
-            assert parameter.default in (field.default, None), name
+            assert found[name].default in (field.default, None), name
         if get_origin(field.annotation) is Literal:
-            named = re.findall(
-                r"[\w-]{2,}", re.search(r"Literal\[(.*?)\]", parameter.annotation)[1]
-            )
-            assert tuple(named) == get_args(field.annotation), name
+            words = {
+                word for each in get_args(field.annotation) for word in re.findall(r"\w+", each)
+            }
+            assert words <= set(re.findall(r"\w+", str(found[name].annotation))), name
+
+
+@pytest.mark.parametrize("method", ["solve", "fluctuations", "simulate"])
+def test_arguments_that_a_signature_does_not_show_are_refused(method: str) -> None:
+    problem = sd.Problem("linear", students=1, teachers=1)
+    with pytest.raises(InputError, match=f"not an argument of Problem.{method}; did you mean end"):
+        getattr(problem, method)(ends=2.0)
 
 
 def test_the_signature_that_is_shown_has_every_key_and_the_docstring_says_its_range() -> None:

@@ -75,10 +75,12 @@ def computed(C, v, w, noise=0.0, flip=0.0, biases=None, keep=1.0, scale=1.0, tur
     A, B = np.empty((K, K)), np.empty((K, len(w)))
     dv, Gamma, db = np.empty(K), np.empty((K, K)), np.empty(K)
     fields = C[:K, :K].copy(), C[:K, K:].copy(), C[K:, K:].copy()
-    drawn = (*fields, v, w, moved[:K], moved[K:], noise, flip, keep)
+    overlaps, numbers = (*fields, v, w, moved[:K], moved[K:]), (noise, flip, turn)
     # the loss is not computed in the same pass
-    loss = all_forces.mean_loss(*drawn, turn)
-    error = all_forces.mean_forces(*drawn, scale, turn, A, B, dv, Gamma, db)
+    unused = tuple(map(np.empty_like, (A, B, dv, Gamma, db)))
+    loss = all_forces._all_forces(overlaps, numbers, keep, 1.0, unused, True)[1]
+    rates = A, B, dv, Gamma, db
+    error = all_forces._all_forces(overlaps, numbers, keep, scale, rates, False)[0]
     return A, B, dv, Gamma, error, loss, *(() if biases is None else (db,))
 
 

@@ -1,0 +1,94 @@
+"""Options that several commands share, as one record of each.
+
+A command whose parameter is such a record, a dataclass of options, has an option for each of its
+fields in the place of the parameter.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from symderiv.cli.output import Force, Json, StudyFile, bars, notice
+from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside
+from symderiv.cli.typed_study import End, Set, stated_problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from symderiv.api.problem import Problem
+    from symderiv.storage.checkpoint import Checkpoint
+
+__all__ = ["LongRun", "Stated", "grouped"]
+
+Command = Callable[..., None]
+
+
+def grouped(command: Command) -> Command:
+    """Put the options of records in the places of the records."""
+    own = inspect.signature(command, eval_str=True).parameters
+    records = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    shown: list[inspect.Parameter] = []
+    for name, each in own.items():
+        shown += _options(records[name]) if name in records else [each]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        for name, record in records.items():
+            given[name] = record(**{one.name: given.pop(one.name) for one in fields(record)})
+        command(**given)
+
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    rest = [each for each in shown if each.kind is each.VAR_KEYWORD]
+    wrapped.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*(each.replace(kind=by_name) for each in shown if each not in rest), *rest]
+    )
+    return wrapped
+
+
+def _options(record: Any) -> list[inspect.Parameter]:
+    kinds = get_type_hints(record, include_extras=True)
+    return [
+        inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+            annotation=kinds[one.name],
+        )
+        for one in fields(record)
+    ]
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A study file with the values that were typed instead of the file's."""
+
+    study: StudyFile
+    set_: Set = None
+    end: End = None
+
+    def problem(self) -> Problem:
+        """Return its problem."""
+        return stated_problem(self.study, self.set_, self.end)
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """How a run that may take long is kept and told of."""
+
+    checkpoint_every: CheckpointEvery = 10.0
+    fresh: Fresh = False
+    force: Force = False
+    json_: Json = False
+
+    def checkpoint(self, target: Path) -> Checkpoint:
+        """Return the checkpoint of an output file."""
+        return checkpoint_beside(target, self.checkpoint_every, self.fresh)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Arguments by which a call says how far it is."""
+        return {"progress": bars(self.json_), "notice": notice(quiet=self.json_)}
