@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
+from symderiv.api.results.grids import MapMade, SweepMade
 from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
@@ -441,9 +443,7 @@ class Problem(Shown):
         """
         study = self._timed(keys)
         # a file that cannot be written is refused before anything is computed
-        target = None
-        if certify is not None and not isinstance(certify, bool):
-            target = as_output(certify, "json")
+        target = as_output(certify, "json") if certify and certify is not True else None
         from symderiv.api.results.solved import Wanted, solved
 
         wanted = Wanted.of(sensitivities, events, until, bool(certify), radius, digits)
@@ -803,18 +803,13 @@ class Problem(Shown):
                 checkpoints=checkpoints,
             )
 
+    @taking(SweepMade)
     def sweep(
         self,
         over: Mapping[str, Sequence[Any] | str] | None = None,
         *,
         output: str | PathLike[str] | None = None,
-        scheduler: str | None = None,
-        workers: int | None = None,
-        force: bool = False,
-        fresh: bool = False,
-        progress: Progress = None,
-        notice: Any = None,
-        **lists: Sequence[Any] | str,
+        **lists: Any,
     ) -> Sweep:
         """Solve a grid of problems and keep it in one store, whose points are not solved again.
 
@@ -827,48 +822,23 @@ class Problem(Shown):
                 text "low:high:count" or "log:low:high:count" is a range.
             lists: the same for keys that can be written as names of arguments.
             output: the store; NAME-sweep.zarr when left out.
-            scheduler: the address of a running Dask cluster.
-            workers: processes of this machine; 0 for this one alone, on all its processors. The
-                default depends on the number of points: one per processor from 50000 points on.
-            force: replace a sweep of another problem.
-            fresh: solve everything again.
-            progress: see :meth:`solve`.
-            notice: called with a line that says where the sweep runs, and with one for each damaged
-                part.
+            [taken]
 
         Raises:
             InputError: a problem of the grid is not acceptable, or the output is something else.
             SymderivError: the disk is full or the scheduler is gone; complete parts are kept.
         """
-        from symderiv.sweeps.sweep import run_sweep
-
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
-        sweep = run_sweep(
-            self._study.with_end(),
-            _lists_of(over, lists),
-            store,
-            where=workers if scheduler is None else scheduler,
-            fresh=fresh,
-            force=force,
-            progress=progress,
-            notice=notice,
-        )
-        warn_caller(sweep.failure())
-        return sweep
+        how = taken(SweepMade, lists)
+        return how.sweep(self._study.with_end(), _lists_of(over, lists), store)
 
+    @taking(MapMade)
     def map(
         self,
         quantity: Quantity,
         *,
         over: Mapping[str, Sequence[Any]] | None = None,
-        resolution: int = 128,
-        coarse: int = 8,
-        change: float | None = None,
-        kinds: bool | None = None,
-        check: int = 0,
-        checkpoint: Any = None,
-        progress: Progress = None,
-        **lists: Sequence[Any],
+        **lists: Any,
     ) -> StudyMap:
         """Map a number or a kind of a run over two keys; solve only where it changes.
 
@@ -879,36 +849,13 @@ class Problem(Shown):
             over: two keys of the study file, each with its ends (low, high) or (low, high, "log"),
                 or with three or more ascending points.
             lists: the same for keys that can be written as names of arguments.
-            resolution: cells along a side of which only the ends are given: ``coarse`` times a
-                power of 2, at most 2048.
-            coarse: number of rectangles along each side that are tried first; a region inside one
-                of them may be missed.
-            change: largest change of the quantity that does not count, of its decimal logarithm
-                where it spans decades; a
-                twentieth of its range when left out. Not for kinds.
-            kinds: a function gives kinds, and only whether they are equal counts.
-            check: points of the full grid, drawn at random, that are solved to compare.
-            checkpoint: see :meth:`solve`; for quantities with a name. Runs that it has are not
-                solved again.
-            progress: see :meth:`solve`.
+            [taken]
 
         Raises:
             InputError: there is no such quantity, or an end is not acceptable.
         """
-        from symderiv.api.results.mapped import mapped
-
-        return mapped(
-            self._study.with_end(),
-            quantity,
-            _lists_of(over, lists),
-            progress,
-            resolution=resolution,
-            coarse=coarse,
-            change=change,
-            kinds=kinds,
-            check=check,
-            checkpoint=checkpoint,
-        )
+        how = taken(MapMade, lists)
+        return how.map(self._study.with_end(), quantity, _lists_of(over, lists))
 
     @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:

@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.problem import Problem
-from symderiv.foundation.errors import InputError, warn_caller
-from symderiv.foundation.named_arguments import taking
+from symderiv.api.results.grids import MapMade, SweepMade
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import following
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from symderiv.sweeps.system_grid import SweptSystem
 
 __all__ = ["System"]
-
-_OF_SWEEPS = ("force", "fresh", "progress", "notice")
-_OF_MAPS = ("resolution", "coarse", "change", "kinds", "check", "checkpoint", "progress")
-"""Arguments that are those of the calls of the same name of a problem."""
-
-
-def _taken(given: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Take arguments of these names out of others."""
-    return {name: given.pop(name) for name in names if name in given}
 
 
 class System(stated_system.StatedSystem):
@@ -107,7 +98,7 @@ class System(stated_system.StatedSystem):
 
         return system_fixed_points(self.solver, initial, starts, parameters)
 
-    @taking(Problem.sweep, "scheduler", "workers", *_OF_SWEEPS)
+    @taking(SweepMade)
     def sweep(
         self,
         over: Mapping[str, Sequence[Any] | str],
@@ -129,7 +120,7 @@ class System(stated_system.StatedSystem):
             end: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
             output: The store.
-            scheduler, workers, force, fresh, progress, notice: See :meth:`symderiv.Problem.sweep`.
+            [taken]
             solving: ``alpha``, ``relative_tolerance``, ``absolute_tolerance`` as in ``solve``, and
                 values of parameters that differ from the defaults.
 
@@ -137,17 +128,10 @@ class System(stated_system.StatedSystem):
             InputError: A run of the grid cannot start, or the output is something else.
             SymderivError: The disk is full or the scheduler is gone; complete parts are kept.
         """
-        from symderiv.sweeps.sweep import run_sweep
+        how = taken(SweepMade, solving)
+        return how.sweep(self._swept(end, initial, solving), over, Path(output))
 
-        scheduler, workers = solving.pop("scheduler", None), solving.pop("workers", None)
-        how = {"progress": None, **_taken(solving, _OF_SWEEPS)}
-        where = workers if scheduler is None else scheduler
-        swept = self._swept(end, initial, solving)
-        sweep = run_sweep(swept, over, Path(output), where=where, **how)
-        warn_caller(sweep.failure())
-        return sweep
-
-    @taking(Problem.map, *_OF_MAPS)
+    @taking(MapMade)
     def map(
         self,
         quantity: Quantity,
@@ -166,16 +150,13 @@ class System(stated_system.StatedSystem):
             over: Two keys as in ``sweep``, each with its ends (low, high) or (low, high, "log").
             initial, end: As in ``solve``.
             observable: Its name; the first that was observed when left out.
-            resolution, coarse, change, kinds, check, checkpoint, progress: See
-                :meth:`symderiv.Problem.map`.
+            [taken]
             solving: As in ``sweep``.
 
         Raises:
             InputError: There is no such quantity or observable, or an end is not acceptable.
         """
-        from symderiv.api.results.mapped import mapped
-
-        how = {"progress": None, **_taken(solving, _OF_MAPS)}
+        how = taken(MapMade, solving)
         swept = self._swept(end, initial, solving)
         observables = tuple(self.statement.observables)
         if not observables:
@@ -188,7 +169,7 @@ class System(stated_system.StatedSystem):
                 f"{curve!r} is not one of {', '.join(observables)}", argument="observable"
             )
         keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
-        return mapped(swept, quantity, keyed, curve=curve, **how)
+        return how.map(swept, quantity, keyed, curve=curve)
 
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]

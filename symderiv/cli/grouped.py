@@ -1,7 +1,7 @@
 """Options that several commands share, as one record of each.
 
 A command whose parameter is such a record, a dataclass of options, has an option for each of its
-fields in the place of the parameter.
+fields where the parameter stands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ Command = Callable[..., None]
 def grouped(command: Command) -> Command:
     """Put the options of records in the places of the records."""
     own = inspect.signature(command, eval_str=True).parameters
-    records = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    records: dict[str, Any] = {
+        name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)
+    }
     shown: list[inspect.Parameter] = []
     for name, each in own.items():
         shown += _options(records[name]) if name in records else [each]
@@ -77,7 +79,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class LongRun:
-    """How a run that may take long is kept and told of."""
+    """Options of a run that may take long: its checkpoint, files and output."""
 
     checkpoint_every: CheckpointEvery = 10.0
     fresh: Fresh = False

@@ -16,6 +16,7 @@ from symderiv.foundation.outputs import Output, check_apart
 
 @calling(
     "api/problem:Problem.map",
+    "api/results/grids:MapMade",
     but=("kinds",),
     placeholders={"resolution": "N", "coarse": "N", "change": "X", "check": "N"},
 )

@@ -20,7 +20,7 @@ FAILED: Final = 1
 
 @dataclass(frozen=True)
 class WholeLedger:
-    """Whether the ledger of all papers is made, and how."""
+    """Options of the ledger of all papers."""
 
     ledger: Annotated[
         Path | None,

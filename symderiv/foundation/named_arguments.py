@@ -19,13 +19,14 @@ from typing import Any, TypeVar
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
 
-__all__ = ["public", "public_methods", "show_arguments", "taking"]
+__all__ = ["public", "public_methods", "show_arguments", "taken", "taking"]
 
 #: What ``**`` is called where it takes nothing but the arguments that the signature shows.
 SHOWN = "keys"
 
 Called = TypeVar("Called", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
+Record = TypeVar("Record")
 
 
 def public(function: Called) -> Called:
@@ -82,14 +83,23 @@ def taking(other: Callable[..., Any], *names: str) -> Callable[[Called], Called]
         by_name = inspect.Parameter.KEYWORD_ONLY
         more = [known[name].replace(kind=by_name) for name in names or known]
         show_arguments(function, more, last=True)
-        said = (other.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0]
-        indented = textwrap.indent(textwrap.dedent(said), " " * 8)
+        said = (other.__doc__ or "").partition("Args:\n")[2].partition("\n\n")[0].rstrip()
+        plain = textwrap.dedent(said)
         function.__doc__ = re.sub(
-            r"^ *\[taken\]$", lambda _: indented, function.__doc__ or "", flags=re.M
+            r"^( *)\[taken\]$",
+            lambda match: textwrap.indent(plain, match[1]),
+            function.__doc__ or "",
+            flags=re.M,
         )
         return function
 
     return decorated
+
+
+def taken(record: type[Record], given: dict[str, Any]) -> Record:
+    """Make a record of the arguments that are its fields, and take these out of the others."""
+    names = inspect.signature(record).parameters.keys() & given.keys()
+    return record(**{name: given.pop(name) for name in names})
 
 
 def _takes_more(signature: inspect.Signature) -> bool:

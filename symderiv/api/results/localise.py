@@ -86,7 +86,7 @@ class Localisation(Answer):
 
 @dataclass(frozen=True)
 class FieldLearning:
-    """How receptive fields are learnt.
+    """A way to learn receptive fields.
 
     Args:
         units: hidden units, K.
