@@ -75,7 +75,7 @@ def taking(other: Callable[..., Any], *names: str) -> Callable[[Called], Called]
 
     Args:
         other: the call, or a record of arguments.
-        names: of the arguments; all by default.
+        names: the names of the arguments; all of them by default.
     """
 
     def decorated(function: Called) -> Called:
