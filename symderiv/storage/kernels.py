@@ -531,8 +531,12 @@ def kept_module(text: str, package: str = _FAST) -> Any:
     """
     digest = hashlib.sha256(f"{package}\0{text}".encode()).hexdigest()
     path = cache_folder() / f"system_{digest[:24]}.py"
-    if package != _FAST:
-        return _run_kept(path, text, package)
+    return _run_kept(path, text, package) if package != _FAST else _waiting(path, text)
+
+
+@lru_cache(maxsize=32)
+def _waiting(path: Path, text: str) -> WaitingModule:
+    """Return the module, the same one as long as it is asked for: callers know it by identity."""
     run = partial(_run_kept, path, text)
     return WaitingModule(_cached_name(path), text, path, run, stated=False)
 

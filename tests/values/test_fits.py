@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import curve_fit
 
 import symderiv as sd
+from symderiv.integrate.flows.sensitivities import _varied
 
 NAMES = ["learning_rate", "label_noise", "student_std"]
 TIMES = np.geomspace(0.5, 60.0, 12)
@@ -40,7 +41,10 @@ def measured(values: np.ndarray, errors: np.ndarray | None = None) -> dict[str, 
 
 
 def test_exact_curves_give_the_numbers_back() -> None:
+    compiled = _varied.cache_info().misses
     found = problem([0.5, 0.1, 0.3]).fit(measured(curves(TRUE)), parameters=NAMES)
+    # all evaluations of a fit run the same code
+    assert _varied.cache_info().misses <= compiled + 1
     np.testing.assert_allclose([found.parameters[name] for name in NAMES], TRUE, rtol=1e-6)
     assert found.degrees_of_freedom == 2 * TIMES.size - 3
 
@@ -87,7 +91,7 @@ def test_numbers_and_their_errors_are_those_of_a_fit_without_derivatives(weighte
 )
 def test_data_that_cannot_be_read_are_refused(data: dict[str, Any], said: str) -> None:
     with pytest.raises(sd.InputError, match=said) as error:
-        problem().fit(data, parameters=["learning_rate"])
+        problem().fit(data, parameters=NAMES)
     assert error.value.argument == "curves"
 
 
