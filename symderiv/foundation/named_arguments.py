@@ -149,9 +149,13 @@ def _explained(
     ]
     if len(values) > len(positional):
         by_name = [name for name in names if name not in positional]
+        count = len([n for n in positional if n in names])
+        taken = f"{count or 'no'} argument{'s' * (count != 1)}"
+        if not by_name:
+            return InputError(f"{call} takes {taken}, not {len(values) - len(positional) + count}")
+        others = "the others" if count else "them"
         return InputError(
-            f"{call} takes {len([n for n in positional if n in names])} argument(s) without a "
-            f"name; write the others as {by_name[0] if by_name else 'name'}=…"
+            f"{call} takes {taken} without a name; write {others} by name, as {by_name[0]}=…"
         )
     given = {*positional[: len(values)], *named}
     for name, each in found.items():

@@ -75,12 +75,15 @@ COMMANDS = (
     "--over initial.student_std=0.01:0.1 --resolution 8 --output OUT.nc",
     "study s.toml --output OUT",
     "fixed-points one.toml",
+    "solve s.toml --event generalization_error<0.1 --event R[1,1]>2*Q[1,1] --output OUT.nc",
     "cite s.toml",
     "export s.toml --to latex",
     "--help",
     "solve --help",
     "sweep --help",
     "plateau --help",
+    "optimise --help",
+    "localise --help",
 )
 
 # What a clock says differs between calls, and names of files are those of the call.
