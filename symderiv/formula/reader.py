@@ -19,6 +19,7 @@ from typing import Final
 
 from symderiv.formula.known_functions import ALIASES, CONSTANTS, FUNCTIONS
 from symderiv.foundation.errors import FormulaError
+from symderiv.foundation.nearest import did_you_mean
 
 __all__ = ["Apply", "Name", "Node", "Number", "quoted", "read", "to_text"]
 
@@ -248,7 +249,8 @@ class _Converter:
             raise FormulaError(f"the function {name} needs its argument: {name}(...)")
         known = sorted(self.variables | CONSTANTS.keys())
         allowed = ", ".join(known) if len(known) <= 12 else ", ".join(known[:12]) + ", ..."
-        raise FormulaError(f"unknown name {quoted(name)}; known here: {allowed}")
+        meant = did_you_mean(name, known)
+        raise FormulaError(f"unknown name {quoted(name)}; known here: {allowed}{meant}")
 
     def _chain(
         self,

@@ -12,7 +12,7 @@ from symderiv.api.arguments.events import Event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.fluctuating import StudyFluctuations
-from symderiv.api.results.followed import Condition
+from symderiv.api.results.followed import Condition, conditions_of
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
@@ -282,7 +282,7 @@ def fluctuations_at(
             f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
             argument="events",
         )
-    conditions = [each.condition for each in asked]
+    conditions = conditions_of({each.condition: each for each in asked}.values(), study)
     with one_blas_thread():  # for many small matrices
         start = _start(study, initial, independent)
         return _followed(study, start, dimension, independent, conditions)
@@ -293,17 +293,17 @@ def _followed(
     start: Initial,
     dimension: int | None,
     independent: bool,
-    events: Sequence[str],
+    conditions: Sequence[Condition],
 ) -> Fluctuations:
     N = _dimension(start, dimension)
     fluctuating = StudyFluctuations(study, start)
     begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.kept),) * 2)
     asked = study.alpha
-    grid = np.linspace(0.0, float(asked[-1]), _GRID) if events else asked[:0]
+    grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
     found = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
     seen = _Seen(fluctuating, found, N)
     rows = np.searchsorted(found.alpha, asked)
-    laws = [_law(seen, Condition(text, study.K, study.M)) for text in dict.fromkeys(events)]
+    laws = [_law(seen, each) for each in conditions]
     return Fluctuations(
         {
             "alpha": asked.tolist(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Condition", "direction", "entry_of", "followed", "number_of", "with_numbers"]
+__all__ = [
+    "Condition",
+    "conditions_of",
+    "direction",
+    "entry_of",
+    "followed",
+    "number_of",
+    "with_numbers",
+]
 
 _FIELDS = Observed._fields
 # differences of this size, relative: those of order six leave nothing but rounding
@@ -148,6 +156,15 @@ def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
         "and v[i], counted from 1",
         argument="curves",
     )
+
+
+def conditions_of(events: Iterable[Event], study: Study) -> list[Condition]:
+    """Return the conditions of those events that have one before a run is known.
+
+    Raises:
+        InputError: a condition cannot be read, or names an order parameter that does not exist.
+    """
+    return [Condition(each.condition, study.K, study.M) for each in events if each.condition]
 
 
 class Condition:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.arguments.events import Event, as_event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.certified import enclosed_trajectory, radius_of
-from symderiv.api.results.followed import followed
+from symderiv.api.results.followed import conditions_of, followed, number_of
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study_tables import Time
 
@@ -81,6 +81,10 @@ def solved(
             return run
         return followed(run, study, initial, wanted.sensitivities, events)
 
+    # what cannot be read is refused before anything is integrated
+    conditions_of(wanted.events, study)
+    for name in wanted.sensitivities:
+        number_of(study, name)
     run = integrated(study, wanted.events)
     if wanted.until is not None and run.alpha.size:
         located = run.events[wanted.until.name]

@@ -298,13 +298,14 @@ def fixed_points_of(
         raise InputError(
             f"{complete} is not a largest Q_ii between 0 and {_LARGEST_BOX}", argument="complete"
         )
+    along = _ends_of(study, follow) if follow else None
     stated = StationaryFlow.of(study, initial)
     flow = stated.flow
     numbered, spaces = points_of(stated, starts, complete)
     points, order = [each for each, _ in numbered], [n for _, n in numbered]
     proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
-    curves = _followed(stated, real, follow) if follow else {}
+    curves = {} if along is None else _followed(stated, real, *along)
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
     return FixedPoints(
         {
@@ -415,27 +416,35 @@ def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[
     return list(kept.values())
 
 
-def _followed(
-    stated: StationaryFlow, points: Sequence[Found], follow: Mapping[str, Sequence[float]]
-) -> dict[str, Any]:
-    """Return the branches through points in one key, and their bifurcations."""
+def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> tuple[str, float, float]:
+    """Return the key that is followed, in full, and its ends.
+
+    Raises:
+        InputError: it is not one number of the study between two ends.
+    """
     if len(follow) != 1:
         raise InputError("must be one key with its ends", argument="follow")
-    ((key, ends),) = follow.items()
+    ((name, ends),) = follow.items()
     if len(ends) != 2 or not ends[0] < ends[1]:
-        raise InputError(f"{key} must have two ends, the smaller one first", argument="follow")
-    key = study_key(key)
-    at = constants_along(stated, key, float(ends[0]), float(ends[1]))
-    begin = value_of(stated.study, key)
+        raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
+    key = study_key(name)
+    begin = value_of(study, key)
     if not ends[0] <= begin <= ends[1]:
         raise InputError(
-            f"{key}: its ends must enclose {begin:g}, the value of the study", argument="follow"
+            f"{name}: its ends must enclose {begin:g}, the value of the study", argument="follow"
         )
+    return key, float(ends[0]), float(ends[1])
+
+
+def _followed(
+    stated: StationaryFlow, points: Sequence[Found], key: str, least: float, largest: float
+) -> dict[str, Any]:
+    """Return the branches through points in one key, and their bifurcations."""
+    at = constants_along(stated, key, least, largest)
+    begin = value_of(stated.study, key)
     # rates per unit of a learning rate have no value where it is zero
-    low = max(float(ends[0]), _LEAST_RATE * ends[1]) if key == _RATE else float(ends[0])
-    branches = followed(
-        stated.flow, at, [each.values for each in points], begin, (low, float(ends[1]))
-    )
+    low = max(least, _LEAST_RATE * largest) if key == _RATE else least
+    branches = followed(stated.flow, at, [each.values for each in points], begin, (low, largest))
     sides = [
         (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
     ]

@@ -119,6 +119,12 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("a plateau without a teacher", lambda: S.plateau(units=2), "T1, D1, T2 and D2"),
     ("a state by other names", lambda: S.State(Q=1, R=1), "student_overlap"),
     ("another language", lambda: problem().export("fortran"), "python"),
+    (
+        "a near miss in an event",
+        lambda: problem().solve(end=1e9, events=["generalisation_error < 0.1"]),
+        "did you mean generalization_error?",
+    ),
+    ("eta to follow", lambda: problem().fixed_points(follow={"eta": (0, 1)}), "learning_rate"),
     ("a paper that is not there", lambda: S.verify("saad-sola"), "saad-solla-1995"),
 ]
 
