@@ -152,18 +152,14 @@ def kept_marks() -> list[Draw]:
 
 
 def rates() -> Iterator[str]:
-    """Yield a line for each draw: flagged and drawn sentences in the rooms of the goal and all."""
+    """Yield a line for each draw: flagged and drawn sentences, and the rooms that were read."""
     marks = kept_marks()
     for date, seed in dict.fromkeys((each.date, each.seed) for each in marks):
         own = [each for each in marks if (each.date, each.seed) == (date, seed)]
-        of_goal = [each for each in own if each.room in GOAL]
-        words = [_rate(f"of {', '.join(GOAL)}", of_goal), _rate("of all rooms", own)]
-        yield f"{date}, seed {seed}: {'; '.join(words)}"
-
-
-def _rate(name: str, marks: list[Draw]) -> str:
-    flagged, drawn = sum(each.flagged for each in marks), sum(each.drawn for each in marks)
-    return f"{flagged} of {drawn} {name} ({100 * flagged / max(drawn, 1):.1f} %)"
+        flagged, drawn = sum(each.flagged for each in own), sum(each.drawn for each in own)
+        share = f"{flagged} of {drawn} flagged ({100 * flagged / max(drawn, 1):.1f} %)"
+        yield f"{date}, seed {seed}: {share} in {', '.join(each.room for each in own)}"
+    yield f"The goal is 2 % in {', '.join(GOAL)}."
 
 
 def main() -> None:

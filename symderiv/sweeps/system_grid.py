@@ -166,7 +166,8 @@ class SystemGrid(RunGrid):
             lazily: Look at the first and the last value of each key only; values may stand twice.
 
         Raises:
-            InputError: The first such value, or an observable whose name the results have already.
+            InputError: A value stands twice or cannot start a run, or an observable has the name of
+                another variable of the results.
         """
         layout = self.swept.varied.solver.layout
         dimensions = {axis.name for axis in self.axes}

@@ -232,7 +232,7 @@ class Expectation(Shown):
         return Part("", (Summary(rows=rows), derivation))
 
     def to_text(self, width: int = 88) -> str:
-        """Return everything in words, with the derivation, for a terminal of so many columns."""
+        """Return everything in words, with the derivation, for a terminal of this width."""
         return text(self._document(), max(width, 40))
 
     def _repr_latex_(self) -> str:

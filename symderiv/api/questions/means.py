@@ -87,7 +87,7 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
     Args:
         g: An activation: a name ("erf" is erf(x/sqrt(2)), "relu", "tanh", ...), a formula in x, or
             a SymPy expression in one symbol.
-        h: The one of the second slot; None is ``g``.
+        h: The activation of the second slot; None means ``g``.
         covariance: The covariance of (u, v), as in :func:`mean`; None is in symbols c11, c12, c22.
         digits: Significant digits of the number, 1 to 1000.
 

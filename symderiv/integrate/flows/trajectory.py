@@ -116,7 +116,7 @@ class Trajectory(Curves):
             An array of the shape of ``name``.
 
         Raises:
-            InputError: the run was made without it.
+            InputError: the run was made without this derivative.
         """
         key = f"{name}{BY}{parameter}"
         if key not in self.further:
