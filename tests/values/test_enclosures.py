@@ -249,6 +249,38 @@ def mpmath_of(number: Any) -> Any:
         return mpmath.mpf(int(mantissa)) * mpmath.mpf(2) ** int(exponent)
 
 
+def test_what_a_run_tends_to_is_proved(run: sd.Trajectory) -> None:
+    assert run.enclosure.limit is None
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    start = {"Q": [[0.998046875]], "R": [[0.998046875]], "T": [[1.0]]}
+    near = problem.solve(alpha=[0.25], initial=start, certify=True)
+    limit = near.enclosure.limit
+    for name, exact in (("Q[1,1]", 1), ("R[1,1]", 1), ("generalization_error", 0)):
+        assert limit["radii"][name] < 1e-20
+        assert abs(mpmath.mpf(limit["middles"][name]) - exact) <= limit["radii"][name] + 1e-50
+    # the Jacobian at Q = R = T, whose slowest mode bounds the rate
+    matrix = np.array(
+        [[-0.186303753599856, 0.127572442567804], [0.183776298473931, -0.490070129426315]]
+    )
+    slowest = -np.max(np.linalg.eigvals(matrix).real)
+    assert 0.0 < limit["rate"] < slowest
+    assert limit["rate"] > 0.3 * slowest
+    # on the plateau of a student that is orthogonal to the teacher nothing is proved
+    still = {"Q": [[0.25]], "R": [[0.0]], "T": [[1.0]]}
+    assert problem.solve(alpha=[0.25], initial=still, certify=True).enclosure.limit is None
+
+
+def test_the_stated_error_of_a_proved_run_is_a_bound(run: sd.Trajectory) -> None:
+    assert run.tolerance_method.startswith("bound")
+    scale = np.sqrt(run.Q[:, 0, 0])
+    balls = run.enclosures
+    for n in range(len(run.alpha)):
+        away = abs(float(balls["R"][n, 0, 0]) - run.R[n, 0, 0])
+        assert away <= run.tolerance_reached * scale[n] + np.spacing(1.0)
+    least = min(float(np.min(run.Q)), float(np.min(scale)))
+    assert 0.0 < run.tolerance_reached <= run.enclosure.difference / least * (1 + 1e-12)
+
+
 def test_a_record_is_checked_by_another_program(run: sd.Trajectory, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     run.enclosure.save(path)

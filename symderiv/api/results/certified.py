@@ -20,6 +20,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
 from symderiv.integrate.flows.located_events import LocatedEvent, LocatedEvents
+from symderiv.integrate.flows.trajectory import PROVED
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -65,6 +66,11 @@ class Enclosure(Answer):
         radius: the largest radius of an overlap.
         difference: the largest distance of a value of the run in doubles from the middle of its
             ball, with the radius: a proved bound on the error of that run at these times.
+        relative_difference: the same for Q, R and v, relative to max Q, sqrt(max Q max T) and max v
+            at each time; this is the ``tolerance_reached`` of the run.
+        limit: the state that the exact solution tends to, if it is proved that it tends to one:
+            ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
+            of α. None if that is not proved, as on a plateau.
         steps, bits: how many steps were proved, and with how many bits.
     """
 
@@ -155,9 +161,17 @@ class Enclosure(Answer):
         rows: list[tuple[str, object]] = [
             ("largest radius", f"{record['radius']:.1e}"),
             ("error of the run in doubles", f"at most {record['difference']:.1e}"),
+            ("tends to", _tends(record["limit"])),
             ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
         ]
         return Summary(self._title, rows)
+
+
+def _tends(limit: dict[str, Any] | None) -> str:
+    if limit is None:
+        return "not proved"
+    error = float(limit["middles"]["generalization_error"])
+    return f"a fixed point with generalization_error {error:.6g}, proved"
 
 
 def radius_of(radius: float | None, digits: int | None) -> float:
@@ -224,7 +238,15 @@ def enclosed_trajectory(
     pairs = zip(run.events, record["events"], strict=True)
     events = LocatedEvents(_proved(*each) for each in pairs)
     attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
-    return replace(run, enclosure=enclosure, attributes=attributes)
+    bound = record["relative_difference"]
+    return replace(
+        run,
+        enclosure=enclosure,
+        attributes=attributes,
+        tolerance_reached=bound,
+        tolerance_method=PROVED,
+        tolerance_kept=bound <= run.relative_tolerance,
+    )
 
 
 def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
@@ -320,6 +342,8 @@ def _record(
             ],
             "radius": max(float(region.radius) for region in regions),
             "difference": _difference(run, names, columns),
+            "relative_difference": _relative_difference(run, names, columns),
+            "limit": _limit(traced, found, tape, names),
             "steps": len(found.steps),
             "bits": found.bits,
             "warnings": [],
@@ -332,6 +356,23 @@ def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
     constants, values = tape.compiled()
     given = constants()
     return [gradient_form(lambda y: values(y, given), region) for region in regions]
+
+
+def _limit(
+    traced: TracedFlow, found: EnclosedRun, tape: Any, names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return what the run tends to, or None where that is not proved."""
+    from symderiv.enclosures.attraction import attraction
+
+    reached = attraction(traced.rates, found.steps[-1].end)
+    if reached is None:
+        return None
+    (values,) = _observed(tape, [reached.point])
+    return {
+        "middles": {name: _decimal(x) for name, x in zip(names, values, strict=True)},
+        "radii": {name: _radius(x) for name, x in zip(names, values, strict=True)},
+        "rate": float(np.nextafter(float(reached.rate), 0.0)),
+    }
 
 
 def _decimal(ball: arb, spare: int = 3) -> str:
@@ -369,13 +410,44 @@ def _end(crossing: Crossing, side: int) -> str | None:
 
 def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]) -> float:
     """Return how far values in doubles are from the exact ones, at most."""
+    pairs = zip(_doubles(run, names), columns, strict=True)
+    return max(_away(own, column) for own, column in pairs)
+
+
+def _relative_difference(
+    run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]
+) -> float:
+    """Return how far Q, R and v in doubles are from the exact ones, at most, on their scales."""
     from flint import arb
 
-    largest = 0.0
-    for n, column in enumerate(columns):
-        own = [*run.Q[n].ravel(), *run.R[n].ravel()]
-        own += [*run.v[n]] if "v[1]" in names else []
-        own.append(run.generalization_error[n])
-        for value, ball in zip(own, column, strict=True):
-            largest = max(largest, float(abs(arb(float(value)) - ball).upper()))
-    return largest
+    largest_t = float(np.max(np.abs(run.T)))
+    found = 0.0
+    for own, column in zip(_doubles(run, names), columns, strict=True):
+        places = {
+            letter: [n for n, name in enumerate(names) if name[0] == letter] for letter in "QRv"
+        }
+        sizes = {
+            letter: max((abs(column[n]).lower() for n in each), default=arb(0), key=float)
+            for letter, each in places.items()
+        }
+        scales = {**sizes, "R": (sizes["Q"] * arb(largest_t)).sqrt()}
+        for letter, each in places.items():
+            away = _away([own[n] for n in each], [column[n] for n in each]) if each else 0.0
+            scale = float(scales[letter].lower())
+            found = max(found, away / scale if scale > 0.0 else away)
+    return float(np.nextafter(found, np.inf))
+
+
+def _doubles(run: Trajectory, names: Sequence[str]) -> list[list[float]]:
+    found = []
+    for n, error in enumerate(run.generalization_error):
+        v = [*run.v[n]] if "v[1]" in names else []
+        found.append([*run.Q[n].ravel(), *run.R[n].ravel(), *v, error])
+    return found
+
+
+def _away(values: Sequence[float], balls: Sequence[arb]) -> float:
+    from flint import arb
+
+    apart = (abs(arb(float(x)) - ball).upper() for x, ball in zip(values, balls, strict=True))
+    return float(np.nextafter(max(map(float, apart)), np.inf))

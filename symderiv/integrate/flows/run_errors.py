@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # The difference to a worse run is taken as it is: where errors go with tolerances it is many times
 # the error, and that is left for where they do not. Errors of implicit steps follow them least.
 _IMPLICIT = 3.0
+# Solving for implicit steps leaves more of rounding than explicit ones do.
+_IMPLICIT_ROUNDING = 30.0
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
 # this part of the tolerance of a step.
 OWN = 0.1
@@ -99,7 +101,8 @@ class Worse:
         """Worse than a run of a tolerance."""
         times = _IMPLICIT_TIMES if IMPLICIT in result.method else TIMES
         larger = problem.looser(tolerance, times)
-        flow = shaken(problem, result, WORSE_START, 0)
+        size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
+        flow = shaken(problem, result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
         return cls(flow, larger, _counted(result), own)
 
@@ -232,6 +235,8 @@ def _with_rounding(
         if apart < _LINEAR or size == _ROUNDING:
             apart, changes = apart * _ROUNDING / size, changes * _ROUNDING / size
             break
+    if IMPLICIT in best.result.method:
+        apart, changes = _IMPLICIT_ROUNDING * apart, _IMPLICIT_ROUNDING * changes
     count = min(changes.size, best.changes.size)
     return replace(
         best,

@@ -36,6 +36,9 @@ ESTIMATED = (
 """How it was estimated: by the difference as it is, many times the error where it is in proportion
 to the tolerance."""
 
+PROVED = "bound, proved by balls that contain the exact solution at these times"
+"""Whether the number is a bound: so it is for runs that were certified."""
+
 LOCAL_SUM = "sum of the estimated local errors"
 """What stands in its place where nothing was measured: how errors grow is not in it."""
 
