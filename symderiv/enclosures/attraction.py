@@ -1,4 +1,4 @@
-"""Where a proved run tends to: a ball of states around its end that the flow contracts to a point.
+"""The state that a proved run tends to, from a ball of states that the flow contracts to a point.
 
 In coordinates along the eigenvectors of the Jacobian at a state c, distances between trajectories
 shrink at least at the rate m, if the symmetric part of the Jacobian is below -m over the whole ball
@@ -33,7 +33,7 @@ class Attraction:
     Attributes:
         point: Balls that hold the fixed point.
         rate: Distances to it shrink at least as exp(-rate α).
-        radius: Of the ball that the flow contracts, in the coordinates of the eigenvectors.
+        radius: The radius of the ball that the flow contracts, in the coordinates of the eigenvectors.
     """
 
     point: StateSet
