@@ -56,8 +56,9 @@ def plateau() -> tuple[sd.Problem, dict[str, Any]]:
 def drawn(
     random: np.random.Generator,
 ) -> tuple[sd.Problem, dict[str, np.ndarray], HandWritten]:
-    """Return a problem with K and M up to 3, a start of few bits, and the same by hand."""
-    K, M = (int(n) for n in random.integers(1, 4, 2))
+    """Return a problem with at most four units, a start of few bits, and the same by hand."""
+    K = int(random.integers(1, 4))
+    M = int(random.integers(1, 5 - K))
     vectors = np.round(random.normal(0.0, 0.6, (K + M, K + M + 1)) * 8.0) / 8.0
     vectors[K:] += np.eye(M, K + M + 1)
     overlaps = vectors @ vectors.T

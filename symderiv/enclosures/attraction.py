@@ -33,7 +33,7 @@ class Attraction:
     Attributes:
         point: Balls that hold the fixed point.
         rate: Distances to it shrink at least as exp(-rate α).
-        radius: The radius of the ball that the flow contracts, in the coordinates of the eigenvectors.
+        radius: The radius of the ball that the flow contracts, in coordinates along eigenvectors.
     """
 
     point: StateSet
