@@ -73,8 +73,8 @@ def test_what_cannot_be_best_is_refused() -> None:
     for arguments, words in (
         ({"between": (2.0, 1.0)}, "smaller one first"),
         ({"between": (0.5, 1.5), "goal": "fast"}, "error, stable, escape"),
-        ({"between": (2.0, 3.0), "goal": "stable"}, "not within"),
-        ({"between": (0.5, 1.5), "goal": "stable", "point": 9}, "not one of"),
+        ({"between": (2.0, 3.0), "goal": "stable"}, "must contain 1"),
+        ({"between": (0.5, 1.5), "goal": "stable", "point": 9}, "9 is not from 1 to"),
         ({"between": (0.5, 1.5), "goal": "stable", "end": 3.0}, "goal='error'"),
     ):
         with pytest.raises(InputError, match=words):

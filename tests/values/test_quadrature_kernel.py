@@ -23,7 +23,7 @@ from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.programs.program import solver_program
 from symderiv.lowering.solver_files import solver_of
 
-pytestmark = pytest.mark.turns(9)
+pytestmark = pytest.mark.turns(18)
 
 
 @functools.cache

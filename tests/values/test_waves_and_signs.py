@@ -18,7 +18,7 @@ from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.numerics.digits.waves_mpmath import _tilted_signs_mpmath
 from symderiv.numerics.waves import _tilted_signs
 
-pytestmark = pytest.mark.turns(9)
+pytestmark = pytest.mark.turns(18)
 
 
 # 2 (1 - rho) of fields that differ by 2^-20 of a third is about 1e-12.
