@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import symderiv_kernels
+
+from symderiv.lowering.means.uncompiled import uncompiled
+
+
+@cache
+def checked_in(name: str) -> SimpleNamespace:
+    """The functions of a readable module that is checked in, the flat ones too."""
+    return uncompiled(Path(symderiv_kernels.__path__[0], f"{name}.py").read_text("utf-8"))
 
 
 def _njit(*signature: Any, **options: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from pairs.activations import ACTIVATIONS
 from pairs.engine import packed
 from pairs.reference import StatedError, by_hermite, by_sampling
 from pairs.states import Rates, State, random_state
+from support.plain_module import checked_in
 
 from symderiv.checking.recipes import RECIPES
 
@@ -22,7 +22,7 @@ NODES = {"linear": 8, "quadratic": 8}
 
 def kernel_rates(module: str, state: State, rates: Rates) -> np.ndarray:
     """Derivatives of the packed state, and the error."""
-    kernel = import_module(f"symderiv_kernels.{module}")
+    kernel = checked_in(module)
     vector, sizes, parameters = packed(state, rates)
     derivative = np.empty_like(vector)
     kernel.flat_right_hand_side(0.0, vector, sizes, parameters, derivative)
@@ -70,7 +70,7 @@ def test_small_learning_rate_order_drops_the_noise_only(module: str) -> None:
 @pytest.mark.parametrize("module", ["erf", "relu", "gelu", "erf_sign"])
 def test_gradients_are_derivatives_of_the_error(module: str) -> None:
     """A, B and dv against central differences of generalization_error."""
-    kernel = import_module(f"symderiv_kernels.{module}")
+    kernel = checked_in(module)
     K, state = 3, random_state("general", 5, 3, 2, 2, hidden=2)
     C, v = state.factor @ state.factor.T, state.v
     Q, R, T = C[:K, :K].copy(), C[:K, K:].copy(), C[K:, K:].copy()

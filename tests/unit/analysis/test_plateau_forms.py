@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-import symderiv_kernels.quadratic as module
 import sympy as sp
+from support.plain_module import checked_in
 
 from symderiv.analysis.plateau.linearised import linearised_matrices
 from symderiv.analysis.plateau.plateau_forms import TEACHER, M, PlateauForms, c, plateau_forms
@@ -15,6 +15,7 @@ from symderiv.analysis.symmetric import D, reduced_equations
 from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 
+module = checked_in("quadratic")
 UNITS, T1, D1 = 3, 1.3, 0.2
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
+from support.plain_module import checked_in
 
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.full_plateau import full_flow
@@ -38,7 +38,7 @@ def _matrix(size: int, other: int, same: float, off: float) -> np.ndarray:
 
 def _full(name: str, K: int, M: int, paired: bool, v: float, w: float) -> dict[str, np.ndarray]:
     """Time derivatives of one entry per class from the generated module, each per mode."""
-    module = import_module(f"symderiv_kernels.{name}")
+    module = checked_in(name)
     q = np.array([_matrix(K, K, a, b) for a, b in zip(MODES["Q"], MODES["C"], strict=True)])
     cross = MODES["S"] if paired else MODES["R"]
     r = np.array([_matrix(K, M, a, b) for a, b in zip(MODES["R"], cross, strict=True)])
@@ -139,7 +139,7 @@ def test_a_student_and_a_teacher_activation_may_differ() -> None:
 
 def test_the_reduced_error_is_that_of_the_module() -> None:
     equations = reduced_equations(derive_equations(learning_problem("erf")), paired=True)
-    module = import_module("symderiv_kernels.erf")
+    module = checked_in("erf")
     values = {
         state.Q: 0.7,
         state.C: 0.2,
@@ -233,7 +233,7 @@ def test_the_flow_of_symmetric_states_is_that_of_the_module(name: str, eta: floa
     }
     balls = {x: arb(y) for x, y in values.items()}
     cross, total, spread = (float(ball_at(e, balls, 80).mid()) for e in flow.equations)
-    module = import_module(f"symderiv_kernels.{name}")
+    module = checked_in(name)
     Q, R = _matrix(M, M, q, c)[..., None].copy(), np.full((M, M, 1), r)
     T, one, v = _matrix(M, M, t, d / (M - 1)), np.ones(1), np.full(M, 1 / np.sqrt(M))
     dQ, dR, dv = np.empty_like(Q), np.empty_like(R), np.empty(M)

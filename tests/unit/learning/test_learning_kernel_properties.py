@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
 from pairs.engine import packed
 from pairs.states import Rates, State, random_state
+from support.plain_module import checked_in
 
 from symderiv.checking.recipes import RECIPES
 
@@ -20,7 +20,7 @@ def random_system(seed: int, K: int, M: int) -> State:
 
 
 def rates_of(name: str, system: State, rates: Rates) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    kernel = import_module(f"symderiv_kernels.{name}")
+    kernel = checked_in(name)
     vector, sizes, parameters = packed(system, rates)
     flat, (K, M, L) = np.empty_like(vector), sizes
     kernel.flat_right_hand_side(0.0, vector, sizes, parameters, flat)
@@ -30,7 +30,7 @@ def rates_of(name: str, system: State, rates: Rates) -> tuple[np.ndarray, np.nda
 
 
 def error_of(name: str, system: State) -> float:
-    kernel = import_module(f"symderiv_kernels.{name}")
+    kernel = checked_in(name)
     vector, sizes, parameters = packed(system, Rates())
     K, M, _ = sizes
     return kernel.flat_observables(vector, sizes, parameters, np.empty((K, K)), np.empty((K, M)))
