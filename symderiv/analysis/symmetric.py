@@ -47,11 +47,6 @@ _INDICES = {
     "teacher_overlap": "ktt",
     "eigenvalue": "k",
     "weight": "k",
-    "student_moment": "lss",
-    "cross_moment": "lst",
-    "teacher_moment": "ltt",
-    "spectral_moment": "l",
-    "closure": "l",
 }
 # Names of an entry whose units coincide and of one whose units differ.
 _NAMES = {
@@ -64,9 +59,6 @@ _NAMES = {
     "student_overlap": ("Q", "C"),
     "cross_overlap": ("R", "S"),
     "teacher_overlap": ("T", "D"),
-    "student_moment": ("Q", "C"),
-    "cross_moment": ("R", "S"),
-    "teacher_moment": ("T", "D"),
 }
 
 
@@ -122,7 +114,7 @@ class SymmetricState:
         kinds = _INDICES.get(name)
         if kinds is None or len(kinds) != len(element.indices):
             raise SymderivError(f"{element} has no symmetric form")
-        labels = [index for kind, index in zip(kinds, element.indices, strict=True) if kind in "kl"]
+        labels = [index for kind, index in zip(kinds, element.indices, strict=True) if kind == "k"]
         at = [units[i] for kind, i in zip(kinds, element.indices, strict=True) if kind in "st"]
         if len(at) < 2:
             symbol = {"v": V, "v_teacher": V_TEACHER}.get(name)
@@ -210,7 +202,6 @@ class ReducedEquations:
         noise: Γ_ii and Γ_ij, by symbol.
         spectral: dQ/dα, dC/dα, dR/dα, dS/dα of one eigenspace in the symbols of ``gradients`` and
             ``noise``, the eigenvalue and Q[k], C[k], R[k], S[k], T[k], D[k], by letter.
-        moments: The same for the moments Q[l], ...
     """
 
     paired: bool
@@ -218,7 +209,6 @@ class ReducedEquations:
     gradients: Mapping[sp.Symbol, sp.Expr]
     noise: Mapping[sp.Symbol, sp.Expr]
     spectral: Mapping[str, sp.Expr]
-    moments: Mapping[str, sp.Expr]
 
     def mode_rates(self, places: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
         """Return the rates of one eigenspace without weight decay, by letter.
@@ -297,21 +287,18 @@ def reduced_equations(
             GAMMA_OTHER: state.collapsed(equations.noise, other),
         }
 
-    def rates(student: sp.Expr, cross_rate: sp.Expr) -> dict[str, sp.Expr]:
-        by_letter = {
-            "Q": state.collapsed(student, same),
-            "C": state.collapsed(student, other),
-            "R": state.collapsed(cross_rate, own),
-        }
-        if paired:
-            by_letter["S"] = state.collapsed(cross_rate, cross)
-        return by_letter
-
+    motion = equations.spectral
+    spectral = {
+        "Q": state.collapsed(motion.student_overlap, same),
+        "C": state.collapsed(motion.student_overlap, other),
+        "R": state.collapsed(motion.cross_overlap, own),
+    }
+    if paired:
+        spectral["S"] = state.collapsed(motion.cross_overlap, cross)
     return ReducedEquations(
         paired=paired,
         generalization_error=state.collapsed(equations.generalization_error, {}),
         gradients=gradients,
         noise=noises,
-        spectral=rates(equations.spectral.student_overlap, equations.spectral.cross_overlap),
-        moments=rates(equations.moments.student_moment, equations.moments.cross_moment),
+        spectral=spectral,
     )

@@ -133,7 +133,7 @@ def _plateau() -> Iterator[Replacement]:
     yield (
         "symderiv.analysis.symmetric",
         "reduced_equations",
-        lambda f: _fields(f, generalization_error=1, gradients=2, noise=3, spectral=4, moments=5),
+        lambda f: _fields(f, generalization_error=1, gradients=2, noise=3, spectral=4),
     )
 
 

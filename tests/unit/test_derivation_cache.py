@@ -105,7 +105,7 @@ def test_a_linearisation_that_was_read_is_the_one_that_was_derived(folder):
     perfect_learning.cache_clear()
     read = perfect_learning("x + x**2/3")
     assert path.stat().st_mtime_ns == before
-    for name in ("G", "H", "F", "stiffness", "error_curvature"):
+    for name in ("G", "H", "F", "stiffness", "response"):
         difference = getattr(read, name) - getattr(derived, name)
         # SymPy may write the same entry in two ways
         assert difference.applyfunc(sp.simplify).is_zero_matrix, name

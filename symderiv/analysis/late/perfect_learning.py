@@ -99,8 +99,6 @@ class PerfectLearning(KeptTrees):
         G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
             given for an eigenspace whose teacher overlaps are T and D.
         error: coefficients of r, s, q, c in the first-order change of ε_g, shape (1, 4).
-        error_curvature: the second-order part of ε_g is ½ xᵀ (this) x, x = (r, s) with q = 2r and
-            c = 2s; shape (2, 2).
         noise: Γ_ii and Γ_ij in Q, C, R, S, M, T, D.
     """
 
@@ -113,7 +111,6 @@ class PerfectLearning(KeptTrees):
     H: sp.Matrix
     F: sp.Matrix
     error: sp.Matrix
-    error_curvature: sp.Matrix
     noise: tuple[sp.Expr, sp.Expr]
 
     def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
@@ -281,7 +278,6 @@ def perfect_learning(activation: str) -> PerfectLearning:
         ),
         **_matrices(reduced, gradients, noise),
         error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
-        error_curvature=_curvature(error),
         noise=(noise[GAMMA_SAME], noise[GAMMA_OTHER]),
     )
 
@@ -313,21 +309,6 @@ def _in_basis(table: sp.Matrix) -> sp.Matrix:
     """Return a map between (same, other) entries in the basis (uniform, differing)."""
     change = sp.Matrix([[1, M - 1], [1, -1]])
     return change * table * change.inv()
-
-
-def _curvature(error: sp.Expr) -> sp.Matrix:
-    directions = [{R: 1, Q: 2}, {S: 1, C: 2}]
-
-    def second(first: dict[Any, int], other: dict[Any, int]) -> sp.Expr:
-        return sp.Add(
-            *(
-                x * y * _at_teacher(sp.diff(error, a, b))
-                for a, x in first.items()
-                for b, y in other.items()
-            )
-        )
-
-    return sp.Matrix([[second(a, b) for b in directions] for a in directions])
 
 
 def _matrices(

@@ -161,54 +161,6 @@ def test_the_reduced_error_is_that_of_the_module() -> None:
         assert float(error) == pytest.approx(full, rel=1e-13)
 
 
-@pytest.mark.parametrize("paired", [False, True])
-def test_moment_rates_are_the_weighted_sums_of_the_rates_of_the_modes(paired: bool) -> None:
-    equations = reduced_equations(
-        derive_equations(learning_problem("erf")), paired=paired, noise=False
-    )
-    powers = {"Q": 0, "C": 0, "R": -1, "S": -1, "T": -2, "D": -2}
-    fixed = {
-        symbol: sp.Rational(n + 2, 7)
-        for n, symbol in enumerate(
-            sorted(
-                {
-                    x
-                    for rate in equations.spectral.values()
-                    for x in rate.free_symbols
-                    if x not in {s.K, s.M}
-                    and not isinstance(x, sp.Idx | sp.Indexed)
-                    and str(x) not in powers
-                    and str(x) != "eigenvalue"
-                },
-                key=str,
-            )
-        )
-    }
-    fixed = {**fixed, s.K: sp.Integer(4), s.M: sp.Integer(4)}
-    for letter, rate in equations.spectral.items():
-        for order in (1, 3):
-            total = 0.0
-            for k in range(2):
-                places = {
-                    e: RHO[k] if str(e.base.label) == "eigenvalue" else MODES[str(e.base.label)][k]
-                    for e in rate.atoms(sp.Indexed)
-                }
-                value = float(rate.xreplace(places).xreplace(fixed))
-                total += WEIGHT[k] * RHO[k] ** (order + powers[letter]) * value
-            moments = {
-                e: float(
-                    np.sum(
-                        WEIGHT
-                        * RHO ** float(e.indices[0].subs(s.l, order) + powers.get(str(e.base), 0))
-                        * MODES.get(str(e.base), np.ones(2))
-                    )
-                )
-                for e in equations.moments[letter].atoms(sp.Indexed)
-            }
-            ours = float(equations.moments[letter].xreplace(moments).xreplace(fixed))
-            assert ours == pytest.approx(total, rel=1e-12)
-
-
 def test_overlaps_of_symmetric_states_are_real_numbers() -> None:
     """So that sizes and roots of squares, as in means of signs, become simple."""
     for overlap in (state.Q, state.C, state.R, state.S, state.T, state.D):
