@@ -13,6 +13,7 @@ def test_rates_are_those_of_drawn_examples(seed: int) -> None:
     assert not tried(seed).startswith("wrong"), seed
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("seed", [5, 33], ids=["integrated over", "refused"])
 def test_a_wave_and_a_sign_with_means_have_no_closed_form(seed: int) -> None:
     """Once an error function of a complex number, which no module could be printed with."""

@@ -30,13 +30,16 @@ def of_other_days(tests: Iterable[Any], day: int) -> list[Any]:
     """Tests that are not of this day, of those that are dealt to several.
 
     Marked ``days(n)``: every n-th case of a test is of the same day; with fewer cases than days
-    there is one a day, and a test that has no cases is of every day. Marked ``turns(n)``: an n-th
+    there is one a day. A test that has no cases is of every day where its file is marked so, and
+    must not be marked so itself. Marked ``turns(n)``: an n-th
     of the tests of a file that are marked so, neighbours, which share what they derive; of fewer
     than n there are days without one.
     """
     turns: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
     cases: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
     for test in tests:
+        if any(mark.name == "days" for mark in test.own_markers) and not hasattr(test, "callspec"):
+            raise ValueError(f"{test.nodeid} has no cases that days(n) could deal; use turns(n)")
         if (mark := test.get_closest_marker("turns")) is not None:
             turns[test.nodeid.partition("::")[0], mark.args[0]].append(test)
         elif (mark := test.get_closest_marker("days")) is not None and hasattr(test, "callspec"):

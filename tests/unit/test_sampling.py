@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from support.room_times import room_of
 from support.rotating import dealt, of_other_days
 
@@ -27,7 +28,9 @@ def case(test: str, name: str, **marks: int) -> Any:
     def marker(name: str) -> Any:
         return SimpleNamespace(args=(marks[name],)) if name in marks else None
 
-    return SimpleNamespace(nodeid=f"{test}[{name}]", callspec=name, get_closest_marker=marker)
+    return SimpleNamespace(
+        nodeid=f"{test}[{name}]", callspec=name, get_closest_marker=marker, own_markers=[]
+    )
 
 
 def test_every_case_has_its_day_and_no_test_is_left_out_on_any() -> None:
@@ -45,6 +48,10 @@ def test_every_case_has_its_day_and_no_test_is_left_out_on_any() -> None:
         assert not any(name.startswith("plain") for name in later)
         tried |= today
     assert len(tried) == 7 + 2 + 4 + 1
+    # cases are dealt, of which this one has none
+    whole.own_markers = [SimpleNamespace(name="days")]
+    with pytest.raises(ValueError, match=r"use turns\(n\)"):
+        of_other_days([whole], 0)
 
 
 def test_tests_of_a_file_come_in_turns() -> None:

@@ -232,7 +232,7 @@ def escaping(N: int, **others: Any) -> tuple[sd.Problem, dict[str, Any]]:
     return problem, {"Q": [[0.34]], "R": [[0.02]], "T": [[1.0]]}
 
 
-@pytest.mark.days(5)
+@pytest.mark.turns(5)
 def test_simulated_runs_have_the_spread_and_the_times_of_the_law() -> None:
     N, runs, times = 1000, 200, np.linspace(0.5, 25.0, 50)
     problem, start = escaping(N)

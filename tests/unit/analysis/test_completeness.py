@@ -144,7 +144,7 @@ def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     assert "all states" in str(found._document())
 
 
-@pytest.mark.days(6)
+@pytest.mark.turns(6)
 def test_symmetric_states_of_two_students_have_three_fixed_points() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"

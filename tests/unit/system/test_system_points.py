@@ -51,7 +51,7 @@ def test_the_parameter_scales_the_rates(points: Any) -> None:
         assert np.allclose(2 * np.array(one["eigenvalues"]), other["eigenvalues"], atol=1e-9)
 
 
-@pytest.mark.days(4)
+@pytest.mark.turns(4)
 def test_a_problem_as_a_system_has_the_same_points() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=1, learning_rate=0.5, teacher="orthogonal", draw="mean"
