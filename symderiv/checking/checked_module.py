@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
-from symderiv.checking.plain_functions import Functions
+from symderiv.checking.plain_functions import Floats, Functions
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.compiled_means import CompiledMeans
@@ -73,10 +74,40 @@ def _run(
     text: str, compiled: CompiledMeans | None, fast: SimpleNamespace | None = None
 ) -> SimpleNamespace:
     names = uncompiled(text, NO_OVERFLOW)
-    if compiled is None:
-        return names
-    _same_rules(text, names, compiled, fast)
-    return uncompiled(text, {**NO_OVERFLOW, **compiled.functions})
+    ready = {**NO_OVERFLOW, **_at_once(names)}
+    if compiled is not None:
+        _same_rules(text, names, compiled, fast)
+        ready |= compiled.functions
+    return uncompiled(text, ready) if len(ready) > len(NO_OVERFLOW) else names
+
+
+def _at_once(names: SimpleNamespace) -> dict[str, Callable[..., None]]:
+    """Return NumPy's arcsines for a module's loop over them, after the loop was compared.
+
+    Sums over a mixture call it a thousand times, and in plain Python it would take most of a check.
+
+    Raises:
+        GeneratedError: It gives something else.
+    """
+    loop = getattr(names, "_arcsines", None)
+    if loop is None:
+        return {}
+    sizes = np.concatenate([np.linspace(0.0, 1.0, 361), np.geomspace(1e-300, 0.1, 39)])
+    arguments = np.concatenate([sizes, -sizes])
+    found = arguments.copy()
+    loop(found, found.size)
+    far = ~(np.abs(found - np.arcsin(arguments)) <= 1e-15 * np.abs(arguments))
+    if far.any():
+        place = int(np.argmax(far))
+        raise GeneratedError(f"_arcsines of {arguments[place]:.17g} are {found[place]:.17g}")
+
+    def arcsines(values: Floats, count: int) -> None:
+        """Replace the first numbers of an array, which holds whole groups of sixteen."""
+        if values.size < -(-count // 16) * 16:
+            raise GeneratedError("an array of arcsines does not hold whole groups of sixteen")
+        values[:count] = np.arcsin(values[:count])
+
+    return {"_arcsines": arcsines}
 
 
 def _same_rules(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from symderiv.numerics.nodes import gauss_hermite, gauss_panels
 
-__all__ = ["LIMIT", "lattice_points", "plane_points"]
+__all__ = ["lattice_points", "limit", "plane_points"]
 
 Floats = NDArray[np.float64]
 REACH = 9.0
@@ -29,8 +29,14 @@ FALSE_ALARMS = 1e-6
 """Probability that a right module is refused, over the randomisation of the points."""
 COMPARISONS = 200
 """More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
-LIMIT = -float(stdtrit(REPLICATES - 1, FALSE_ALARMS / COMPARISONS / 2))
-"""Standard errors that an average over the randomisations may be off."""
+
+
+@cache
+def limit() -> float:
+    """Return the standard errors that an average over the randomisations may be off."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(REPLICATES - 1, FALSE_ALARMS / COMPARISONS / 2))
 
 
 def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
@@ -41,7 +47,9 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
         number: The number of points, a power of two.
         seed: The seed of the randomisation.
     """
-    from scipy.stats import qmc  # half a second, and most trials go without
+    # half a second, and most trials go without
+    from scipy.special import ndtri
+    from scipy.stats import qmc
 
     base = qmc.Sobol(dimension, scramble=False).random(number)
     for shift in np.random.default_rng(seed).random((REPLICATES, dimension)):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.checking.field_points import LIMIT, Floats, lattice_points, plane_points
+from symderiv.checking.field_points import Floats, lattice_points, limit, plane_points
 from symderiv.foundation.packing import families_of
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.rule.learning_problem import LearningProblem
@@ -189,7 +189,7 @@ class _Names:
         found = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
         if cuts is None:
             values = {name: np.array([each[name] for each in found]) for name in found[0]}
-            size = LIMIT / len(found) ** 0.5
+            size = limit() / len(found) ** 0.5
             return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
         fine, coarse = found
         # an element of an array may agree by chance where the others do not

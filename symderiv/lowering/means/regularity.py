@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -146,14 +147,16 @@ def _inside_domain(form: Form, point: Sequence[sp.Expr]) -> sp.Expr | None:
         value, known = _evaluated(form, point)
         for number in (value, *known.values()):
             _check_finite(number)
-        nodes = (
-            node
-            for expression in (*(e for _, e in form[1]), form[2])
-            for node in sp.preorder_traversal(expression)
-        )
-        return None if any(_at_edge(node, known) for node in nodes) else value
+        return None if any(_at_edge(node, known) for node in _bounded(form)) else value
     except _SingularError:
         return None
+
+
+@lru_cache(maxsize=32)
+def _bounded(form: Form) -> frozenset[sp.Basic]:
+    """Return the parts of a form that are functions with an edge."""
+    kinds = (sp.asin, sp.acos, SignMean2, ShiftedSigns, sp.Pow)
+    return frozenset().union(*(e.atoms(*kinds) for e in (*(e for _, e in form[1]), form[2])))
 
 
 def _at_edge(node: sp.Basic, known: Mapping[Any, sp.Expr]) -> bool:

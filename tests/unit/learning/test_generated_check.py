@@ -150,6 +150,11 @@ WRONG = {
         "right(*a); a[-1][0, 0] *= 1 + 1e-6 * (len(a[4]) > 1)",
         "readable.*: student_overlap",
     ),
+    "a loop over arcsines": (
+        "_arcsines",
+        "right(*a); a[0][700:] *= 1 + 4e-15",
+        "_arcsines of",
+    ),
     "no number at all": ("i2", "return math.sqrt(-1.0)", "cannot be evaluated"),
 }
 
@@ -158,7 +163,7 @@ WRONG = {
 def test_what_is_wrong_is_named(case: str) -> None:
     text, problem = kept("erf")
     name, body, message = WRONG[case]
-    module = "fast" if name == "flat_right_hand_side" else "readable"
+    module = "fast" if name in ("flat_right_hand_side", "_arcsines") else "readable"
     wrong = replace(text, **{module: getattr(text, module) + replaced(name, body)})
     with pytest.raises(GeneratedError, match=message):
         check_generated(wrong, problem)
