@@ -97,7 +97,10 @@ def compiled_call(problem: ErfProblem, state: Array, full: bool) -> Callable[[in
 
 def calls_of(rhs: Any, *arguments: Array) -> Callable[[int], Any]:
     """A compiled right-hand side, called so many times on its vectors."""
-    return lambda count: _repeat(rhs, count, *arguments)
+    from symderiv.compiled_code.for_numba import for_numba
+
+    compiled = for_numba(rhs)
+    return lambda count: _repeat(compiled, count, *arguments)
 
 
 def packed(layout: Any, K: int, M: int, known: Mapping[str, Any]) -> tuple[Array, ...]:

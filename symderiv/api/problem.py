@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.api.results.grids import MapMade, SweepMade
+from symderiv.api.results.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
-from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.problem.key_names import STATED, by_key, key_of, study_key
@@ -384,16 +384,11 @@ class Problem(Shown):
             return RateFunction(self._study)
 
     @saying(TABLES, taking=[f"time.{key}" for key in Time.model_fields], values="alpha")
+    @taking(RunAsked)
     def solve(
         self,
         *,
         initial: Start | None = None,
-        sensitivities: Sequence[str] = (),
-        events: Sequence[str | Event] = (),
-        until: str | Event | None = None,
-        certify: bool | str | PathLike[str] | Output | None = False,
-        radius: float | None = None,
-        digits: int | None = None,
         output: str | PathLike[str] | None = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -411,24 +406,7 @@ class Problem(Shown):
                 not the problem's own; or of order parameters as :meth:`rates` takes them. Fields
                 are J·ξ/√N: a network's first layer W is J = √N W.
             [time]
-            sensitivities: names of numbers of the problem, as ``learning_rate``, ``label_noise``,
-                ``weight_decay``, ``student_std`` or ``exponent``, by which Q, R, v and the
-                generalisation error are differentiated at all times; see
-                :meth:`Trajectory.sensitivity`.
-            events: conditions on order parameters, as ``"generalization_error < 1e-3"`` or
-                ``"R[1,1] > 2*R[1,2]"``, or events made by :func:`symderiv.event`: the first time at
-                which each of them holds is located, and differentiated by what ``sensitivities``
-                names; see :attr:`Trajectory.events`.
-            until: an event at which the run ends. Its time is the last of the run; a run on which
-                it does not happen goes on to its end, with a warning.
-            certify: also prove the run: ``enclosures["R"]`` and those of the other arrays are balls
-                that contain the exact order parameters and errors at all times, and the times of
-                events are enclosed; see :attr:`Trajectory.enclosures` and
-                :class:`symderiv.api.results.certified.Enclosure`. A file instead of True: also
-                write the proof there, see :meth:`Trajectory.certificate`.
-            radius: the largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out.
-            digits: number of decimal places that the balls fix, instead of ``radius``, which is
-                then 10^-digits.
+            [taken]
             output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
             checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
             progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
@@ -441,12 +419,12 @@ class Problem(Shown):
             NotYetError: a run was to be certified whose means have no closed form.
             ToleranceError: the radius was not reached.
         """
+        asked = taken(RunAsked, keys)
         study = self._timed(keys)
         # a file that cannot be written is refused before anything is computed
-        target = as_output(certify, "json") if certify and certify is not True else None
-        from symderiv.api.results.solved import Wanted, solved
+        target, wanted = asked.target(), asked.wanted()
+        from symderiv.api.results.solved import solved
 
-        wanted = Wanted.of(sensitivities, events, until, bool(certify), radius, digits)
         with naming_arguments(), progress_bar(progress) as update:
             run, study = solved(study, initial, wanted, update, notice, checkpoint)
         if target is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from symderiv.api.problem import Problem
     from symderiv.storage.checkpoint import Checkpoint
 
-__all__ = ["LongRun", "Stated", "grouped"]
+__all__ = ["LongRun", "TypedStudy", "grouped"]
 
 Command = Callable[..., None]
 
@@ -65,7 +65,7 @@ def _options(record: Any) -> list[inspect.Parameter]:
 
 
 @dataclass(frozen=True)
-class Stated:
+class TypedStudy:
     """A study file with the values that were typed instead of the file's."""
 
     study: StudyFile

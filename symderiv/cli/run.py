@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.grouped import LongRun, Stated, grouped
+from symderiv.cli.grouped import LongRun, TypedStudy, grouped
 from symderiv.cli.options import option
 from symderiv.cli.output import shown
 from symderiv.cli.resumable import resumable, write_result
@@ -21,37 +22,58 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
 
 
-@grouped
-def solve(
-    stated: Stated,
+@dataclass(frozen=True)
+class RunRequests:
+    """Options by which more is asked of a run than its order parameters."""
+
     sensitivity: Annotated[
         list[str] | None,
         option(
             "--sensitivity", "Differentiate by this number of the study; may be repeated.", "KEY"
         ),
-    ] = None,
+    ] = None
     event: Annotated[
         list[str] | None,
         option("--event", "Find when this condition first holds; may be repeated.", "CONDITION"),
-    ] = None,
+    ] = None
     until: Annotated[
         str | None,
         option("--until", "Condition, or plateau-end, at which the run ends.", "EVENT"),
-    ] = None,
+    ] = None
     certify: Annotated[
         Path | None,
         option("--certify", "Also prove the run, and write its proof to a file.", "PROOF.json"),
-    ] = None,
+    ] = None
     radius: Annotated[
         float | None,
         option(
             "--radius", "Largest radius of the balls of a proved run.", "R", show_default="1e-12"
         ),
-    ] = None,
+    ] = None
     digits: Annotated[
         int | None,
         option("--digits", "Decimal places of a proved run, instead of --radius.", "N"),
-    ] = None,
+    ] = None
+
+    def of(self, problem: Problem, run: LongRun) -> dict[str, Any]:
+        """Return them as arguments."""
+        proof = None
+        if self.certify is not None:
+            proof = Output(self.certify, "json", inputs=problem.files, force=run.force)
+        return {
+            "sensitivities": self.sensitivity or (),
+            "events": self.event or (),
+            "until": self.until,
+            "certify": proof,
+            "radius": self.radius,
+            "digits": self.digits,
+        }
+
+
+@grouped
+def solve(
+    stated: TypedStudy,
+    asked: RunRequests,
     output: Annotated[
         Path | None,
         option(
@@ -75,24 +97,12 @@ def solve(
     problem = stated.problem()
     target = _target(stated, problem, output, "run", run)
     figure = plot_output(plot, inputs=problem.files, force=run.force)
-    proof = None
-    if certify is not None:
-        proof = Output(certify, "json", inputs=problem.files, force=run.force)
-    solved = partial(
-        problem.solve,
-        sensitivities=sensitivity or (),
-        events=event or (),
-        until=until,
-        certify=proof,
-        radius=radius,
-        digits=digits,
-    )
-    _run(solved, target, figure, run)
+    _run(partial(problem.solve, **asked.of(problem, run)), target, figure, run)
 
 
 @grouped
 def simulate(
-    stated: Stated,
+    stated: TypedStudy,
     runs: Annotated[
         int | None, option("--runs", "Number of runs; replaces that of the study.", "R")
     ] = None,
@@ -115,7 +125,7 @@ def simulate(
 
 
 def _target(
-    stated: Stated, problem: Problem, output: Path | None, ending: str, run: LongRun
+    stated: TypedStudy, problem: Problem, output: Path | None, ending: str, run: LongRun
 ) -> Output:
     """Return the file of a run, which is called after its study where no name was typed."""
     name = output or f"{stated.study.stem}-{ending}.nc"

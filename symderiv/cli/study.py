@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from symderiv.cli.grouped import LongRun, Stated, grouped
+from symderiv.cli.grouped import LongRun, TypedStudy, grouped
 from symderiv.cli.options import option
 from symderiv.cli.output import shown
 from symderiv.cli.resumable import resumable
@@ -13,7 +13,7 @@ from symderiv.cli.resumable import resumable
 
 @grouped
 def study(
-    stated: Stated,
+    stated: TypedStudy,
     thorough: Annotated[
         bool, option("--thorough", "Simulate as far as the equations are integrated.")
     ] = False,

@@ -324,6 +324,110 @@ def _rest_tables(
         _smoothed_table(kinds[n], _kink_of(kinds[n]), own, most, rule[3], tables[n])
 
 
+def _tables_of_fields(
+    rule: np.ndarray, kinds: np.ndarray, parts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return kinks of the factors of fields, how far these go, and tables of smoothed factors."""
+    fields = parts.shape[0]
+    kinks, far, tables = np.empty(fields), np.empty(fields), np.empty((fields, 29, 24))
+    for a in range(fields):
+        kinks[a] = _kink_of(kinds[a])
+        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kinks[a])
+        if parts[a, 2] > rule[4]:
+            _smoothed_table(kinds[a], kinks[a], parts[a, 2], far[a], rule[3], tables[a])
+    return kinks, far, tables
+
+
+def _tables_of_rests(
+    rule: np.ndarray,
+    kinds: np.ndarray,
+    parts: np.ndarray,
+    covariance: np.ndarray,
+    far: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return correlations of what the plane leaves of two fields, and what means over it need.
+
+    The latter are shared points, how many, and tables, for each pair.
+    """
+    fields = parts.shape[0]
+    rests, etas = np.zeros((fields, fields)), np.empty((fields, fields, 2, _ETAS))
+    sizes = np.zeros((fields, fields), np.int64)
+    tables = np.empty((fields, fields, 2, 29, 24))
+    for a in range(fields):
+        for b in range(a):
+            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
+                rests[a, b] = _correlation_left(covariance, parts, a, b)
+                both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
+                if abs(rests[a, b]) <= _ALIGNED:
+                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
+                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, tables[a, b])
+    return rests, (etas, sizes, tables)
+
+
+def _weights_along(
+    slopes: tuple[int, int],
+    point: tuple[float, float],
+    along: tuple[float, float, float],
+    line: np.ndarray,
+    count: int,
+    weights: np.ndarray,
+    radii: np.ndarray,
+) -> None:
+    """Write weights of the points of a line times products of two slopes, and squared distances.
+
+    ``point`` is the first variable with its weight; ``along`` is what both variables add to the
+    fields of the slopes: the first to either, the second to the second one.
+    """
+    t1, outer = point
+    slope1 = quadrature_factor(slopes[0], along[0] * t1)
+    for p in range(count):
+        slope2 = quadrature_factor(slopes[1], along[1] * t1 + along[2] * line[0, p])
+        radii[p] = t1 * t1 + line[0, p] ** 2
+        weight = outer * line[1, p]
+        weights[0, p] = weight * slope1 * slope1
+        weights[1, p] = weight * slope1 * slope2
+        weights[2, p] = weight * slope2 * slope2
+
+
+def _values_along(
+    rule: np.ndarray,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    t1: float,
+    line: np.ndarray,
+    places: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    """Write where fields are at the points of a line, and means of factors and of their squares.
+
+    ``given`` are kinds, kinks, parts and tables of fields; places are counted from the kinks.
+    """
+    kinds, kinks, parts, tables = given
+    for a in range(parts.shape[0]):
+        width = parts[a, 2]
+        for p in range(line.size):
+            place = parts[a, 0] * t1 + parts[a, 1] * line[p] - kinks[a]
+            places[a, p] = place
+            if width > rule[4]:
+                values[0, a, p] = _smoothed_at(tables[a], place, width, 0)
+                values[1, a, p] = _smoothed_at(tables[a], place, width, 12)
+            else:
+                value = quadrature_factor(kinds[a], place + kinks[a])
+                values[0, a, p], values[1, a, p] = value, value * value
+
+
+def _add_together(
+    weights: np.ndarray, together: np.ndarray, count: int, a: int, b: int, means: np.ndarray
+) -> None:
+    """Add the points of a line to the means of two fields, in either order."""
+    for n in range(3):
+        total = 0.0
+        for p in range(count):
+            total += weights[n, p] * together[p]
+        means[n, a, b] += total
+        if a != b:
+            means[n, b, a] += total
+
+
 def _means_of_plane(
     rule: np.ndarray,
     kinds: np.ndarray,
@@ -346,33 +450,13 @@ def _means_of_plane(
             of the second one.
     """
     (i, j), fields = pair, parts.shape[0]
-    kinks, far = np.empty(fields), np.empty(fields)
-    tables = np.empty((fields, 29, 24))
-    for a in range(fields):
-        kinks[a] = _kink_of(kinds[a])
-        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kinks[a])
-        if parts[a, 2] > rule[4]:
-            _smoothed_table(kinds[a], kinks[a], parts[a, 2], far[a], rule[3], tables[a])
-    rests, etas = np.zeros((fields, fields)), np.empty((fields, fields, 2, _ETAS))
-    sizes = np.zeros((fields, fields), np.int64)
-    of_rests = np.empty((fields, fields, 2, 29, 24))
-    for a in range(fields):
-        for b in range(a):
-            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
-                rests[a, b] = _correlation_left(covariance, parts, a, b)
-                both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
-                if abs(rests[a, b]) <= _ALIGNED:
-                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
-                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
+    kinks, far, tables = _tables_of_fields(rule, kinds, parts)
+    rests, (etas, sizes, of_rests) = _tables_of_rests(rule, kinds, parts, covariance, far)
     cuts = np.empty((fields * fields + 2, 2))
     line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
     places, values = np.empty((fields, _LINE)), np.empty((2, fields, _LINE))
     weights, together, radii = np.empty((3, _LINE)), np.empty(_LINE), np.empty(_LINE)
-    for n in range(3):
-        for a in range(fields):
-            for b in range(fields):
-                means[n, a, b] = 0.0
-    single = parts[j, 1] == 0.0
+    means[:] = 0.0
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = 2.0 if rule[5] > 0.0 else 1.0
@@ -382,54 +466,28 @@ def _means_of_plane(
             continue
         count = 1
         line2[0, 0], line2[1, 0] = 0.0, 1.0
-        if not single:
-            found = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
-            count = _points(cuts, found, t1 * t1, rule, line2)
-        slope1 = quadrature_factor(slopes[0], parts[i, 0] * t1)
-        for p in range(count):
-            slope2 = quadrature_factor(slopes[1], parts[j, 0] * t1 + parts[j, 1] * line2[0, p])
-            radii[p] = t1 * t1 + line2[0, p] ** 2
-            weight = even * line1[1, n1] * line2[1, p]
-            weights[0, p] = weight * slope1 * slope1
-            weights[1, p] = weight * slope1 * slope2
-            weights[2, p] = weight * slope2 * slope2
-        for a in range(fields):
-            width = parts[a, 2]
-            for p in range(count):
-                place = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
-                places[a, p] = place
-                if width > rule[4]:
-                    values[0, a, p] = _smoothed_at(tables[a], place, width, 0)
-                    values[1, a, p] = _smoothed_at(tables[a], place, width, 12)
-                else:
-                    value = quadrature_factor(kinds[a], place + kinks[a])
-                    values[0, a, p], values[1, a, p] = value, value * value
+        if parts[j, 1] != 0.0:
+            cut = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
+            count = _points(cuts, cut, t1 * t1, rule, line2)
+        point, along = (t1, even * line1[1, n1]), (parts[i, 0], parts[j, 0], parts[j, 1])
+        _weights_along(slopes, point, along, line2, count, weights, radii)
+        _values_along(rule, (kinds, kinks, parts, tables), t1, line2[0, :count], places, values)
         for a in range(fields):
             for b in range(a + 1):
-                if a == b:
+                if a == b or rests[a, b] == 0.0:
                     for p in range(count):
-                        together[p] = values[1, a, p]
-                elif rests[a, b] == 0.0:
-                    for p in range(count):
-                        together[p] = values[0, a, p] * values[0, b, p]
+                        both = values[0, a, p] * values[0, b, p]
+                        together[p] = values[1, a, p] if a == b else both
                 else:
-                    both, at = (parts[a, 2], parts[b, 2], rests[a, b]), (places[a], places[b])
+                    own, at = (kinds[a], kinds[b]), (places[a], places[b])
+                    rest = parts[a, 2], parts[b, 2], rests[a, b]
                     if abs(rests[a, b]) > _ALIGNED:
-                        own = kinds[a], kinds[b]
-                        _aligned_rests(
-                            rule, own, of_rests[a, b, 0], both, at, radii[:count], together
-                        )
+                        table, square = of_rests[a, b, 0], radii[:count]
+                        _aligned_rests(rule, own, table, rest, at, square, together)
                     else:
                         given = etas[a, b], sizes[a, b]
-                        _shared_rests(given, of_rests[a, b], both, at, count, together)
-                for p in range(count):
-                    means[0, a, b] += weights[0, p] * together[p]
-                    means[1, a, b] += weights[1, p] * together[p]
-                    means[2, a, b] += weights[2, p] * together[p]
-    for n in range(3):
-        for a in range(fields):
-            for b in range(a):
-                means[n, b, a] = means[n, a, b]
+                        _shared_rests(given, of_rests[a, b], rest, at, count, together)
+                _add_together(weights, together, count, a, b, means)
 
 
 def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:

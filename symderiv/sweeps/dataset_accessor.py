@@ -11,7 +11,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Summary
 from symderiv.sweeps.many_runs import ManyRuns
 
-__all__ = ["EnsembleView", "Runs", "as_runs"]
+__all__ = ["EnsembleView", "RunsDataset", "as_runs"]
 
 _RUN_VARIABLES = {"status", "alpha"}
 
@@ -51,7 +51,7 @@ class EnsembleView(ManyRuns):
         return Summary("Runs", [("keys", sizes), ("runs", f"{record['runs']}: {ended}")])
 
 
-class Runs(xarray.Dataset):  # type: ignore[no-untyped-call]
+class RunsDataset(xarray.Dataset):  # type: ignore[no-untyped-call]
     """An xarray dataset of runs, which draws itself when its ``plot`` is called."""
 
     __slots__ = ()
@@ -76,6 +76,6 @@ def as_runs(data: xarray.Dataset) -> xarray.Dataset:
     """Return the same dataset, with a ``plot`` that can be called if it holds runs."""
     if not set(data.variables) >= _RUN_VARIABLES:
         return data
-    runs = Runs(data.data_vars, data.coords, data.attrs)
+    runs = RunsDataset(data.data_vars, data.coords, data.attrs)
     runs.encoding = data.encoding
     return runs

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray
 
-__all__ = ["Comparison", "Estimate", "PairedTrial", "compare", "one_trial", "trial_strengths"]
+__all__ = ["Estimate", "ModelComparison", "PairedTrial", "compare", "one_trial", "trial_strengths"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class PairedTrial:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """All trials of a setting."""
 
     setting: Setting
@@ -91,7 +91,7 @@ class Comparison:
         return [(trial.training if training else trial.test)[model] for trial in self.trials]
 
 
-def compare(setting: Setting, tell: Tell) -> Comparison:
+def compare(setting: Setting, tell: Tell) -> ModelComparison:
     """Return all trials, each with its own spikes, teacher, weights and data.
 
     Args:
@@ -106,7 +106,7 @@ def compare(setting: Setting, tell: Tell) -> Comparison:
         for number in range(setting.trials):
             trials.append(one_trial(setting, number))
             tell("trials", (number + 1) / setting.trials)
-    return Comparison(setting, tuple(trials))
+    return ModelComparison(setting, tuple(trials))
 
 
 def one_trial(setting: Setting, number: int) -> PairedTrial:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray
 
-__all__ = ["ArrayActivation", "Fit", "column_blocks", "gradient", "initial_weights", "ridge"]
+__all__ = ["ArrayActivation", "RidgeFit", "column_blocks", "gradient", "initial_weights", "ridge"]
 
 # Entries of a matrix of features that is made at once: 32 MB.
 _MOST_ENTRIES = 4_000_000
@@ -90,14 +90,14 @@ def gradient(first: Array, second: Array, activation: ArrayActivation, data: Sam
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class RidgeFit:
     """Second-layer weights ŵ, shape (k,), and the mean of (y - ŷ)² over their own examples."""
 
     weights: Array
     training_error: float
 
 
-def ridge(features: Array, labels: Array, constant: float) -> Fit:
+def ridge(features: Array, labels: Array, constant: float) -> RidgeFit:
     r"""Return the minimiser of Σ (y_i - wᵀ φ_i/√k)²/(2m) + λ‖w‖²/2.
 
     Args:
@@ -115,7 +115,7 @@ def ridge(features: Array, labels: Array, constant: float) -> Fit:
         gram = scaled.T @ scaled
         gram.flat[:: m + 1] += constant * m
         weights = scaled @ solve(gram, labels, assume_a="pos", overwrite_a=True)
-    return Fit(weights, float(np.mean((labels - weights @ scaled) ** 2)))
+    return RidgeFit(weights, float(np.mean((labels - weights @ scaled) ** 2)))
 
 
 def column_blocks(rows: slice, k: int) -> Iterator[slice]:

@@ -11,7 +11,7 @@ import numpy as np
 from symderiv_ledger.claims.claim import Point
 from symderiv_ledger.rules.comparison_rules import Measured
 from symderiv_ledger.rules.values import Values
-from symderiv_models.one_step.comparison import Comparison, compare
+from symderiv_models.one_step.comparison import ModelComparison, compare
 from symderiv_models.one_step.conditional import conditional_map
 from symderiv_models.one_step.network import ArrayActivation, gradient, initial_weights
 from symderiv_models.one_step.setting import Setting
@@ -25,14 +25,14 @@ _DRAWS = 8
 
 
 @lru_cache(maxsize=64)
-def _compared(items: tuple[tuple[str, Any], ...]) -> Comparison:
+def _compared(items: tuple[tuple[str, Any], ...]) -> ModelComparison:
     keys: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in items
     }
     return compare(Setting(**keys), lambda task, fraction: None)
 
 
-def compared(**keys: Any) -> Comparison:
+def compared(**keys: Any) -> ModelComparison:
     """Trials of a setting, once per process."""
     return _compared(tuple(sorted(keys.items())))
 

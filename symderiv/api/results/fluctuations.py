@@ -301,7 +301,7 @@ def _followed(
     asked = study.alpha
     grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
     found = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
-    seen = _Seen(fluctuating, found, N)
+    seen = _SeenFluctuations(fluctuating, found, N)
     rows = np.searchsorted(found.alpha, asked)
     laws = [_law(seen, each) for each in conditions]
     return Fluctuations(
@@ -347,7 +347,7 @@ def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
     return replace(start, state=mean, vectors=None)
 
 
-class _Seen:
+class _SeenFluctuations:
     """A Gaussian run in the quantities that are shown."""
 
     def __init__(self, fluctuating: StudyFluctuations, run: GaussianRun, dimension: int) -> None:
@@ -406,7 +406,7 @@ class _Seen:
         ]
 
 
-def _law(seen: _Seen, condition: Condition) -> dict[str, Any]:
+def _law(seen: _SeenFluctuations, condition: Condition) -> dict[str, Any]:
     """Return the law of the time of an event."""
     fluctuating, run, N = seen.fluctuating, seen.run, seen.dimension
     place, warnings = _matched(seen, condition)
@@ -433,7 +433,7 @@ def _law(seen: _Seen, condition: Condition) -> dict[str, Any]:
     }
 
 
-def _matched(seen: _Seen, condition: Condition) -> tuple[int, list[str]]:
+def _matched(seen: _SeenFluctuations, condition: Condition) -> tuple[int, list[str]]:
     """Return the last time at which fluctuations are Gaussian and the event still far."""
     run, N = seen.run, seen.dimension
     gaps = seen.fluctuating.gaps(condition, run.states, run.alpha)

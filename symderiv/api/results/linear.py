@@ -91,10 +91,8 @@ def linear(
         method: the secular equation, the companion matrix of the moments, or the moments followed
             in time.
         digits: number of digits of the results; beyond 15 they are texts.
-        working_digits: number of digits of the computation (15 means double precision); chosen by
-            symderiv when left out.
-        dimension: N; the result then also has the exact mean of SGD at this N
-            (``finite_dimension``).
+        working_digits: digits of the computation (15: double precision); chosen when left out.
+        dimension: N, at which SGD's exact mean is computed, too (``finite_dimension``).
 
     Raises:
         InputError: an argument is not acceptable; ToleranceError: the digits were not reached.

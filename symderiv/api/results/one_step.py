@@ -19,7 +19,7 @@ from symderiv.problem.toml_text import read_toml
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from symderiv_models.one_step.comparison import Comparison
+    from symderiv_models.one_step.comparison import ModelComparison
     from symderiv_models.one_step.ridge_equations import RidgeErrors
 
 __all__ = ["OneStep", "OneStepErrors"]
@@ -158,7 +158,7 @@ class OneStep(Setting):
             return OneStepErrors(_record(compare(self, tell)))
 
 
-def _record(found: Comparison) -> dict[str, Any]:
+def _record(found: ModelComparison) -> dict[str, Any]:
     setting, first = found.setting, found.trials[0]
     others = [name for name in setting.models if name != "network"]
     network = found.error("network").mean
@@ -194,7 +194,7 @@ def _record(found: Comparison) -> dict[str, Any]:
     return record
 
 
-def _hermite(found: Comparison) -> dict[str, Any]:
+def _hermite(found: ModelComparison) -> dict[str, Any]:
     """Degree and coefficients, of the first trial where traces differ."""
     from symderiv_models.one_step.setting import window_degree
 

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from symderiv.api.results.rate_function import Start
+    from symderiv.api.results.run_asked import RunAsked
     from symderiv.foundation.progress import Tell
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Wanted", "solved"]
+__all__ = ["WantedRun", "solved"]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRun:
     """The requests for a run beside its order parameters.
 
     Args:
@@ -42,33 +43,25 @@ class Wanted:
     radius: float | None
 
     @classmethod
-    def of(
-        cls,
-        sensitivities: Sequence[str],
-        events: Sequence[str | Event],
-        until: str | Event | None,
-        certify: bool,
-        radius: float | None,
-        digits: int | None,
-    ) -> Wanted:
+    def of(cls, asked: RunAsked) -> WantedRun:
         """Return what arguments ask for.
 
         Raises:
             InputError: One of them is not acceptable.
         """
         try:
-            last = None if until is None else as_event(until)
+            last = None if asked.until is None else as_event(asked.until)
         except InputError as error:
             raise error.renamed("until") from None
-        every = events_of([*events_of(events), *([] if last is None else [last])])
-        size = radius_of(radius, digits)
-        return cls(tuple(sensitivities), tuple(every), last, size if certify else None)
+        every = events_of([*events_of(asked.events), *([] if last is None else [last])])
+        size = radius_of(asked.radius, asked.digits)
+        return cls(tuple(asked.sensitivities), tuple(every), last, size if asked.certify else None)
 
 
 def solved(
     study: Study,
     initial: Start | None,
-    wanted: Wanted,
+    wanted: WantedRun,
     update: Tell,
     notice: Any,
     checkpoint: Any,

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import IrNumber
 from symderiv.compiled_code.translation.ir_writer import Writer
-from symderiv.compiled_code.translation.module_source import Source
+from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["Body"]
+__all__ = ["FunctionBody"]
 
 
-class Body:
+class FunctionBody:
     """A function while it is written.
 
     Args:
@@ -26,7 +26,7 @@ class Body:
         apart: Whether its argument ``derivative`` overlaps with no other.
     """
 
-    def __init__(self, module: IrModule, source: Source) -> None:
+    def __init__(self, module: IrModule, source: FunctionSource) -> None:
         self.module, self.source = module, source
         self.writer = Writer(source.flags)
         self.gives_arrays = self.takes_memory = self.apart = False

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.compiled_code.translation.ir_body import Body
+from symderiv.compiled_code.translation.ir_body import FunctionBody
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     IrNumber,
     UntranslatableError,
     Value,
@@ -45,7 +45,7 @@ _LARGEST_ON_STACK = 8192
 _EIGHT = "<8 x double>"
 
 
-def called_known(at: Body, function: Any, values: Sequence[Value], dtype: Any) -> Value:
+def called_known(at: FunctionBody, function: Any, values: Sequence[Value], dtype: Any) -> Value:
     """Return what a function gives that is not of the module.
 
     Raises:
@@ -57,7 +57,7 @@ def called_known(at: Body, function: Any, values: Sequence[Value], dtype: Any) -
         return _filled_anew(at, function, values, dtype)
     if function is len and len(values) == 1:
         found = values[0]
-        return found.shape[0] if isinstance(found, Array) else known(len(_tuple(found)))
+        return found.shape[0] if isinstance(found, IrArray) else known(len(_tuple(found)))
     numbers = [_number(value) for value in values]
     if function in _LLVM:
         name = at.module.declared(f"llvm.{_LLVM[function]}.f64")
@@ -85,10 +85,10 @@ def _tuple(value: Value) -> tuple[Value, ...]:
     return value
 
 
-def _least(sign: str) -> Callable[[Body, Sequence[IrNumber]], IrNumber]:
+def _least(sign: str) -> Callable[[FunctionBody, Sequence[IrNumber]], IrNumber]:
     """Return Python's min or max: of equal numbers the first one."""
 
-    def chosen(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+    def chosen(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
         writer, found = at.writer, numbers[0]
         for number in numbers[1:]:
             number, found = writer.alike(number, found)
@@ -102,7 +102,7 @@ def _least(sign: str) -> Callable[[Body, Sequence[IrNumber]], IrNumber]:
     return chosen
 
 
-def _absolute(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _absolute(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     (number,) = numbers
     if number.kind == "f":
         return at.writer.called(at.module.declared("llvm.fabs.f64"), numbers)
@@ -110,32 +110,32 @@ def _absolute(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.selected(less, at.writer.negative(number), number)
 
 
-def _as(kind: str) -> Callable[[Body, Sequence[IrNumber]], IrNumber]:
+def _as(kind: str) -> Callable[[FunctionBody, Sequence[IrNumber]], IrNumber]:
     return lambda at, numbers: at.writer.number(numbers[0], kind)
 
 
-def _copysign(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _copysign(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.called(at.module.declared("llvm.copysign.f64", 2), numbers)
 
 
-def _power(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _power(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     at.module.declared("llvm.pow.f64", 2)
     return at.writer.power(*numbers)
 
 
-def _is_nan(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _is_nan(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("!=", numbers[0], numbers[0])
 
 
-def _is_infinite(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _is_infinite(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("==", _absolute(at, numbers), known(math.inf))
 
 
-def _is_finite(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _is_finite(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     return at.writer.compared("<", _absolute(at, numbers), known(math.inf))
 
 
-def _frexp(at: Body, numbers: Sequence[IrNumber]) -> tuple[IrNumber, IrNumber]:
+def _frexp(at: FunctionBody, numbers: Sequence[IrNumber]) -> tuple[IrNumber, IrNumber]:
     writer = at.writer
     place = writer.reserved("i32")
     value = writer.number(numbers[0], "f").text
@@ -144,14 +144,14 @@ def _frexp(at: Body, numbers: Sequence[IrNumber]) -> tuple[IrNumber, IrNumber]:
     return IrNumber("f", part), IrNumber("i", writer.made(f"sext i32 {short} to i64"))
 
 
-def _ldexp(at: Body, numbers: Sequence[IrNumber]) -> IrNumber:
+def _ldexp(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
     writer = at.writer
     short = writer.made(f"trunc i64 {writer.number(numbers[1], 'i').text} to i32")
     value = writer.number(numbers[0], "f").text
     return IrNumber("f", writer.made(f"call double @ldexp(double {value}, i32 {short})"))
 
 
-_SPECIAL: dict[Any, Callable[[Body, Sequence[IrNumber]], Value]] = {
+_SPECIAL: dict[Any, Callable[[FunctionBody, Sequence[IrNumber]], Value]] = {
     min: _least("<"),
     max: _least(">"),
     abs: _absolute,
@@ -174,7 +174,7 @@ _SPECIAL: dict[Any, Callable[[Body, Sequence[IrNumber]], Value]] = {
 # arrays
 
 
-def new_array(at: Body, shape: tuple[IrNumber, ...], item: str = "f") -> Array:
+def new_array(at: FunctionBody, shape: tuple[IrNumber, ...], item: str = "f") -> IrArray:
     """Return a new array: on the stack where its size is known and small."""
     writer, size = at.writer, known(1)
     for length in shape:
@@ -184,10 +184,12 @@ def new_array(at: Body, shape: tuple[IrNumber, ...], item: str = "f") -> Array:
     at.takes_memory = True
     number = writer.arithmetic("*", size, known(8)).text
     data = writer.made(f"call noalias ptr @taken(ptr %memory, i64 {number})")
-    return Array(item, data, shape)
+    return IrArray(item, data, shape)
 
 
-def _on_stack(at: Body, count: int, shape: tuple[IrNumber, ...], item: str = "f") -> Array:
+def _on_stack(
+    at: FunctionBody, count: int, shape: tuple[IrNumber, ...], item: str = "f"
+) -> IrArray:
     """Return an array on the stack.
 
     It holds zeros: functions of many numbers at once also read what lies behind the last one, and
@@ -196,10 +198,10 @@ def _on_stack(at: Body, count: int, shape: tuple[IrNumber, ...], item: str = "f"
     writer = at.writer
     data = writer.reserved(f"[{count} x {LLVM[item]}], align {_LINE}")
     writer.line(f"call void @llvm.memset.p0.i64(ptr {data}, i8 0, i64 {8 * count}, i1 false)")
-    return Array(item, data, shape)
+    return IrArray(item, data, shape)
 
 
-def _filled_anew(at: Body, function: Any, values: Sequence[Value], dtype: Any) -> Array:
+def _filled_anew(at: FunctionBody, function: Any, values: Sequence[Value], dtype: Any) -> IrArray:
     shape = values[0] if isinstance(values[0], tuple) else (values[0],)
     lengths = tuple(at.writer.number(_number(each), "i") for each in shape)
     item = {None: "f", np.float64: "f", float: "f", np.int64: "i", int: "i"}.get(dtype)
@@ -213,7 +215,7 @@ def _filled_anew(at: Body, function: Any, values: Sequence[Value], dtype: Any) -
     return array
 
 
-def filled(at: Body, array: Array, value: IrNumber) -> None:
+def filled(at: FunctionBody, array: IrArray, value: IrNumber) -> None:
     """Write one number to all places of an array."""
     if array.steps is not None:
         raise UntranslatableError("numbers that are written to a part of an array's columns")
@@ -231,7 +233,7 @@ def filled(at: Body, array: Array, value: IrNumber) -> None:
     at.repeated(size, write)
 
 
-def copied(at: Body, array: Array) -> Array:
+def copied(at: FunctionBody, array: IrArray) -> IrArray:
     """Return a copy of an array."""
     writer = at.writer
     made = new_array(at, array.shape, array.item)
@@ -255,12 +257,12 @@ def copied(at: Body, array: Array) -> Array:
 # what runtime.py has
 
 
-def _of_runtime(at: Body, name: str, values: Sequence[Value]) -> Value:
+def _of_runtime(at: FunctionBody, name: str, values: Sequence[Value]) -> Value:
     if name == "view":
         vector, start, shape = values
-        assert isinstance(vector, Array)
+        assert isinstance(vector, IrArray)
         place = at.writer.moved(vector, _number(start))
-        return Array(vector.item, place, tuple(_number(each) for each in _tuple(shape)))
+        return IrArray(vector.item, place, tuple(_number(each) for each in _tuple(shape)))
     if name == "stack_array":
         lengths = tuple(_number(each) for each in _tuple(values[1]))
         return _on_stack(at, max(1, int(_number(values[0]).constant)), lengths)
@@ -273,10 +275,10 @@ def _of_runtime(at: Body, name: str, values: Sequence[Value]) -> Value:
     raise UntranslatableError(f"{name} of the runtime")
 
 
-def _inverse_roots(at: Body, values: Sequence[Value]) -> None:
+def _inverse_roots(at: FunctionBody, values: Sequence[Value]) -> None:
     """Replace numbers, in eights, by their inverse square roots."""
     array, count = values
-    assert isinstance(array, Array)
+    assert isinstance(array, IrArray)
     writer = at.writer
     eights = writer.arithmetic("//", writer.arithmetic("+", _number(count), known(7)), known(8))
     ones = ", ".join([f"double {double_text(1.0)}"] * 8)

@@ -14,14 +14,14 @@ from symderiv.compiled_code.translation.ir_function import Statements, written
 from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     IrNumber,
     Kind,
     UntranslatableError,
     Value,
     texts,
 )
-from symderiv.compiled_code.translation.module_source import Source
+from symderiv.compiled_code.translation.module_source import FunctionSource
 
 __all__ = ["IrEntry", "add_entry"]
 
@@ -50,7 +50,9 @@ class IrEntry:
     messages: list[str]
 
 
-def add_entry(module: IrModule, source: Source, symbol: str, arguments: Sequence[Any]) -> IrEntry:
+def add_entry(
+    module: IrModule, source: FunctionSource, symbol: str, arguments: Sequence[Any]
+) -> IrEntry:
     """Add a function that others call from outside.
 
     Raises:
@@ -112,13 +114,13 @@ def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Val
         words.extend([*_ARRAY_HEAD, *["i64"] * (2 * int(axes))])
         lengths = range(first + len(_ARRAY_HEAD), first + len(_ARRAY_HEAD) + int(axes))
         shape = tuple(IrNumber("i", f"%a{n}") for n in lengths)
-        return Array(_ITEMS[item], f"%a{first + _DATA}", shape)
+        return IrArray(_ITEMS[item], f"%a{first + _DATA}", shape)
 
     values = [value_of(kind) for kind in arguments]
     return words, [f"%a{n}" for n in range(len(words))], values
 
 
-def _apart(source: Source, arguments: Sequence[Any]) -> list[int]:
+def _apart(source: FunctionSource, arguments: Sequence[Any]) -> list[int]:
     """Return where the addresses of arrays called ``derivative`` are among the words."""
     found = []
     names = [each.arg for each in source.node.args.args]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.compiled_code.translation.ir_body import Body
+from symderiv.compiled_code.translation.ir_body import FunctionBody
 from symderiv.compiled_code.translation.ir_calls import called_known, copied, new_array
 from symderiv.compiled_code.translation.ir_module import IrModule, result_type
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     IrNumber,
     Kind,
     UntranslatableError,
@@ -27,7 +27,7 @@ from symderiv.compiled_code.translation.ir_values import (
     leaves,
     texts,
 )
-from symderiv.compiled_code.translation.module_source import FromRuntime, Source
+from symderiv.compiled_code.translation.module_source import FromRuntime, FunctionSource
 
 __all__ = ["Expressions", "IrSlot"]
 
@@ -58,7 +58,7 @@ class IrSlot:
     places: tuple[str, ...]
 
 
-class Expressions(Body):
+class Expressions(FunctionBody):
     """Expressions of one function, as instructions.
 
     Args:
@@ -66,7 +66,7 @@ class Expressions(Body):
         source: The function.
     """
 
-    def __init__(self, module: IrModule, source: Source) -> None:
+    def __init__(self, module: IrModule, source: FunctionSource) -> None:
         super().__init__(module, source)
         self.variables: dict[str, Value | IrSlot] = {}
 
@@ -77,7 +77,7 @@ class Expressions(Body):
             UntranslatableError: It is not of the language.
         """
         found = self._any(node)
-        if isinstance(found, (IrNumber, Array, tuple)):
+        if isinstance(found, (IrNumber, IrArray, tuple)):
             return found
         raise UntranslatableError(f"{ast.unparse(node)} as a value")
 
@@ -127,7 +127,7 @@ class Expressions(Body):
         base = self._any(node.value)
         if isinstance(base, ModuleType):
             return self._given(getattr(base, node.attr))
-        if isinstance(base, Array):
+        if isinstance(base, IrArray):
             if node.attr == "shape":
                 return base.shape
             if node.attr == "size":
@@ -162,11 +162,11 @@ class Expressions(Body):
             raise UntranslatableError(ast.unparse(node))
         if isinstance(left, IrNumber) and isinstance(right, IrNumber):
             return self.writer.arithmetic(sign, left, right)
-        if isinstance(left, IrNumber) and isinstance(right, Array) and sign == "*":
+        if isinstance(left, IrNumber) and isinstance(right, IrArray) and sign == "*":
             return self._scaled(left, right)
         raise UntranslatableError(ast.unparse(node))
 
-    def _scaled(self, number: IrNumber, array: Array) -> Array:
+    def _scaled(self, number: IrNumber, array: IrArray) -> IrArray:
         """Return a number times an array of one axis."""
         if len(array.shape) != 1 or array.item != "f":
             raise UntranslatableError("a number times an array of several axes")
@@ -248,7 +248,7 @@ class Expressions(Body):
         base = self.value(node.value)
         if isinstance(base, tuple):
             return self._entry(base, self.number(node.slice))
-        if not isinstance(base, Array):
+        if not isinstance(base, IrArray):
             raise UntranslatableError(ast.unparse(node))
         place = self.place(base, node.slice)
         if isinstance(place, str):
@@ -270,21 +270,21 @@ class Expressions(Body):
             array = self.module.numbers(tuple(constants))
         else:
             room = self.writer.reserved(f"[{len(base)} x {LLVM[kind]}]")
-            array = Array(kind, room, (known(len(base)),))
+            array = IrArray(kind, room, (known(len(base)),))
             for n, number in enumerate(numbers):
                 where = self.writer.moved(array, known(n))
                 self.writer.line(f"store {LLVM[kind]} {number.text}, ptr {where}")
         where = self.writer.place(array, [index])
         return IrNumber(kind, self.writer.made(f"load {LLVM[kind]}, ptr {where}"))
 
-    def place(self, base: Array, index: ast.expr) -> str | Array:
+    def place(self, base: IrArray, index: ast.expr) -> str | IrArray:
         """Return the address of a number of an array, or a part of the array."""
         nodes = index.elts if isinstance(index, ast.Tuple) else [index]
         if len(nodes) == len(base.shape) and not any(isinstance(n, ast.Slice) for n in nodes):
             return self.writer.place(base, [self.number(each) for each in nodes])
         return self._part(base, nodes)
 
-    def _part(self, base: Array, nodes: Sequence[ast.expr]) -> Array:
+    def _part(self, base: IrArray, nodes: Sequence[ast.expr]) -> IrArray:
         """Return a view: some indices given, some axes from one place to another."""
         writer, steps = self.writer, self.writer.steps_of(base)
         origin = known(0)
@@ -311,14 +311,14 @@ class Expressions(Body):
                 begin = IrNumber("i", begin.text)
             origin = writer.arithmetic("+", origin, writer.arithmetic("*", begin, step))
         data = writer.moved(base, origin) if origin.constant != 0 else base.data
-        return Array(base.item, data, tuple(shape), None if contiguous else tuple(kept))
+        return IrArray(base.item, data, tuple(shape), None if contiguous else tuple(kept))
 
     # calls
 
     def _call(self, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args:
             array = self.value(node.func.value)
-            if isinstance(array, Array):
+            if isinstance(array, IrArray):
                 return copied(self, array)
         function = self._any(node.func)
         if function in (np.empty, np.zeros, np.ones):
@@ -329,13 +329,13 @@ class Expressions(Body):
         if node.keywords:
             raise UntranslatableError(ast.unparse(node))
         values = self._listed(node.args)
-        if isinstance(function, Source):
+        if isinstance(function, FunctionSource):
             return self._called(function, values)
         if isinstance(function, FromRuntime) or callable(function):
             return called_known(self, function, values, None)
         raise UntranslatableError(ast.unparse(node))
 
-    def _called(self, source: Source, values: Sequence[Value]) -> Value:
+    def _called(self, source: FunctionSource, values: Sequence[Value]) -> Value:
         """Return what another function of the module gives."""
         if len(source.node.args.args) != len(values):
             raise UntranslatableError(f"{source.node.name} with {len(values)} arguments")

@@ -12,7 +12,7 @@ from symderiv.compiled_code.translation.ir_expressions import Expressions, IrSlo
 from symderiv.compiled_code.translation.ir_module import IrModule, result_type
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     IrNumber,
     Kind,
     UntranslatableError,
@@ -24,7 +24,7 @@ from symderiv.compiled_code.translation.ir_values import (
     leaves,
     texts,
 )
-from symderiv.compiled_code.translation.module_source import Source, assigned_names
+from symderiv.compiled_code.translation.module_source import FunctionSource, assigned_names
 
 __all__ = ["Statements", "function_text"]
 
@@ -43,7 +43,7 @@ class Statements(Expressions):
             earlier attempt, which grows.
     """
 
-    def __init__(self, module: IrModule, source: Source, wider: dict[str, Kind]) -> None:
+    def __init__(self, module: IrModule, source: FunctionSource, wider: dict[str, Kind]) -> None:
         super().__init__(module, source)
         self._wider = wider
         self._often = Counter(assigned_names(source.node))
@@ -107,8 +107,8 @@ class Statements(Expressions):
         if isinstance(node.target, ast.Subscript):
             # the place is looked for once
             base = self.value(node.target.value)
-            place = self.place(base, node.target.slice) if isinstance(base, Array) else None
-            if not isinstance(base, Array) or not isinstance(place, str):
+            place = self.place(base, node.target.slice) if isinstance(base, IrArray) else None
+            if not isinstance(base, IrArray) or not isinstance(place, str):
                 raise UntranslatableError(ast.unparse(node))
             word = LLVM[base.item]
             before = IrNumber(base.item, self.writer.made(f"load {word}, ptr {place}"))
@@ -139,7 +139,7 @@ class Statements(Expressions):
 
     def _put_into(self, target: ast.Subscript, value: Value) -> None:
         base = self.value(target.value)
-        if not isinstance(base, Array) or not isinstance(value, IrNumber):
+        if not isinstance(base, IrArray) or not isinstance(value, IrNumber):
             raise UntranslatableError(ast.unparse(target))
         place = self.place(base, target.slice)
         if isinstance(place, str):
@@ -278,7 +278,7 @@ class Statements(Expressions):
 
 def written(
     module: IrModule,
-    source: Source,
+    source: FunctionSource,
     write: Callable[[Statements], tuple[str, Kind | None]],
 ) -> tuple[str, Kind | None]:
     """Return what ``write`` makes of a function, once the kinds of its variables are known.
@@ -297,7 +297,7 @@ def written(
 
 
 def function_text(
-    module: IrModule, source: Source, name: str, kinds: tuple[Kind, ...]
+    module: IrModule, source: FunctionSource, name: str, kinds: tuple[Kind, ...]
 ) -> tuple[str, Kind | None]:
     """Return the definition of a function that others of the module call, and its result's kind."""
 

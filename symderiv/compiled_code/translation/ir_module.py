@@ -11,14 +11,14 @@ import numpy as np
 
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     Kind,
     UntranslatableError,
     double_text,
     known,
     leaves,
 )
-from symderiv.compiled_code.translation.module_source import Source
+from symderiv.compiled_code.translation.module_source import FunctionSource
 
 __all__ = ["Callee", "IrModule", "result_type"]
 
@@ -82,7 +82,8 @@ class IrModule:
     """
 
     def __init__(
-        self, translate: Callable[[IrModule, Source, str, tuple[Kind, ...]], tuple[str, Kind]]
+        self,
+        translate: Callable[[IrModule, FunctionSource, str, tuple[Kind, ...]], tuple[str, Kind]],
     ) -> None:
         self._translate = translate
         self._callees: dict[tuple[int, tuple[Kind, ...]], Callee | None] = {}
@@ -100,7 +101,7 @@ class IrModule:
         """Add a definition."""
         self._texts.append(text)
 
-    def callee(self, source: Source, kinds: tuple[Kind, ...]) -> Callee:
+    def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
         """Return a function for kinds of arguments, which is translated if it was not."""
         key = id(source), kinds
         if key not in self._callees:
@@ -120,7 +121,7 @@ class IrModule:
         self._declared[name] = f"declare double @{name}({given})"
         return name
 
-    def array(self, values: np.ndarray) -> Array:
+    def array(self, values: np.ndarray) -> IrArray:
         """Return a constant array.
 
         Raises:
@@ -141,8 +142,8 @@ class IrModule:
             )
             self._constants[id(values)] = values, name
         shape = tuple(known(int(n)) for n in values.shape)
-        return Array(item, self._constants[id(values)][1], shape)
+        return IrArray(item, self._constants[id(values)][1], shape)
 
-    def numbers(self, values: tuple[float, ...]) -> Array:
+    def numbers(self, values: tuple[float, ...]) -> IrArray:
         """Return constant numbers as an array."""
         return self.array(self._tuples.setdefault(values, np.array(values)))

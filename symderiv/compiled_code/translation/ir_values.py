@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = [
     "LLVM",
-    "Array",
+    "IrArray",
     "IrNumber",
     "UntranslatableError",
     "Value",
@@ -40,7 +40,7 @@ class IrNumber:
 
 
 @dataclass(frozen=True)
-class Array:
+class IrArray:
     """An array of doubles or integers.
 
     Attributes:
@@ -57,7 +57,7 @@ class Array:
     steps: tuple[IrNumber, ...] | None = None
 
 
-Value = IrNumber | Array | tuple["Value", ...]
+Value = IrNumber | IrArray | tuple["Value", ...]
 """Tuples are Python's."""
 
 Kind = Any
@@ -82,7 +82,7 @@ def kind_of(value: Value) -> Kind:
     """Return the kind of a value."""
     if isinstance(value, IrNumber):
         return value.kind
-    if isinstance(value, Array):
+    if isinstance(value, IrArray):
         return ("array", value.item, len(value.shape), value.steps is None)
     return ("tuple", tuple(kind_of(each) for each in value))
 
@@ -100,7 +100,7 @@ def texts(value: Value) -> list[str]:
     """Return the words of a value, in the order of :func:`leaves`."""
     if isinstance(value, IrNumber):
         return [value.text]
-    if isinstance(value, Array):
+    if isinstance(value, IrArray):
         return [value.data, *(n.text for n in (*value.shape, *(value.steps or ())))]
     return [word for each in value for word in texts(each)]
 
@@ -118,7 +118,7 @@ def _built(kind: Kind, words: Iterator[str]) -> Value:
         data = next(words)
         shape = tuple(IrNumber("i", next(words)) for _ in range(axes))
         steps = None if contiguous else tuple(IrNumber("i", next(words)) for _ in range(axes))
-        return Array(item, data, shape, steps)
+        return IrArray(item, data, shape, steps)
     return tuple(_built(each, words) for each in kind[1])
 
 

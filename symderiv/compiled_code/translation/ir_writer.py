@@ -9,7 +9,7 @@ from typing import Any
 
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
-    Array,
+    IrArray,
     IrNumber,
     Kind,
     UntranslatableError,
@@ -143,8 +143,8 @@ class Writer:
             return value
         if isinstance(value, IrNumber) and isinstance(kind, str):
             return self.number(value, kind)
-        if isinstance(value, Array):
-            return Array(value.item, value.data, value.shape, self.steps_of(value))
+        if isinstance(value, IrArray):
+            return IrArray(value.item, value.data, value.shape, self.steps_of(value))
         if isinstance(value, tuple) and kind[0] == "tuple":
             pairs = zip(value, kind[1], strict=True)
             return tuple(self.converted(each, wanted) for each, wanted in pairs)
@@ -314,7 +314,7 @@ class Writer:
 
     # arrays
 
-    def steps_of(self, array: Array) -> tuple[IrNumber, ...]:
+    def steps_of(self, array: IrArray) -> tuple[IrNumber, ...]:
         """Return from one number to the next along each axis, in numbers."""
         if array.steps is not None:
             return array.steps
@@ -323,7 +323,7 @@ class Writer:
             steps.insert(0, self.arithmetic("*", steps[0], length))
         return tuple(steps)
 
-    def place(self, array: Array, indices: Iterable[IrNumber]) -> str:
+    def place(self, array: IrArray, indices: Iterable[IrNumber]) -> str:
         """Return the address of a number of an array."""
         where: IrNumber | None = None
         for index, length, step in zip(indices, array.shape, self.steps_of(array), strict=False):
@@ -336,12 +336,12 @@ class Writer:
         assert where is not None
         return self.moved(array, where)
 
-    def moved(self, array: Array, offset: IrNumber) -> str:
+    def moved(self, array: IrArray, offset: IrNumber) -> str:
         """Return the address so many numbers behind the first one."""
         word = LLVM[array.item]
         return self.made(f"getelementptr inbounds {word}, ptr {array.data}, i64 {offset.text}")
 
-    def size_of(self, array: Array) -> IrNumber:
+    def size_of(self, array: IrArray) -> IrNumber:
         """Return how many numbers an array has."""
         size = known(1)
         for length in array.shape:

@@ -18,7 +18,7 @@ import numpy as np
 
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 
-__all__ = ["FromRuntime", "Source", "module_names"]
+__all__ = ["FromRuntime", "FunctionSource", "module_names"]
 
 _ORDER = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
 
@@ -31,7 +31,7 @@ class FromRuntime:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class FunctionSource:
     """A function that is to be compiled.
 
     Attributes:
@@ -64,7 +64,7 @@ class Source:
 
 
 def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
-    """Return what the names of a module stand for, functions as :class:`Source`.
+    """Return what the names of a module stand for, functions as :class:`FunctionSource`.
 
     Args:
         text: The text of the module, printed by this engine.
@@ -76,11 +76,11 @@ def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
         if isinstance(node, ast.FunctionDef)
     }
 
-    def njit(*_: Any, **options: Any) -> Callable[[FunctionType], Source]:
-        def decorate(function: FunctionType) -> Source:
+    def njit(*_: Any, **options: Any) -> Callable[[FunctionType], FunctionSource]:
+        def decorate(function: FunctionType) -> FunctionSource:
             code: CodeType = function.__code__
             node = nodes[code.co_name, code.co_firstlineno]
-            return Source(function, node, _flags(options.get("fastmath", False)))
+            return FunctionSource(function, node, _flags(options.get("fastmath", False)))
 
         return decorate
 

@@ -19,12 +19,12 @@ from symderiv.compiled_code.translation.ir_entry import add_entry
 from symderiv.compiled_code.translation.ir_function import function_text
 from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
-from symderiv.compiled_code.translation.module_source import Source
+from symderiv.compiled_code.translation.module_source import FunctionSource
 
 __all__ = ["assembly", "object_code_of", "translated"]
 
 
-def translated(source: Source, arguments: Sequence[Any]) -> tuple[dict[str, Any], bytes]:
+def translated(source: FunctionSource, arguments: Sequence[Any]) -> tuple[dict[str, Any], bytes]:
     """Return a function as :func:`symderiv.compiled_code.machine_code.linked` takes it.
 
     Args:
@@ -46,7 +46,7 @@ def translated(source: Source, arguments: Sequence[Any]) -> tuple[dict[str, Any]
     return {**how, "imports": imports}, code
 
 
-def assembly(source: Source, arguments: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+def assembly(source: FunctionSource, arguments: Sequence[Any]) -> tuple[str, dict[str, Any]]:
     """Return the LLVM module of a function as text, not yet optimised, and how it is called."""
     module = IrModule(function_text)
     entry = add_entry(module, source, "entry", arguments)

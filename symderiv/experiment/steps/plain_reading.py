@@ -40,11 +40,9 @@ def plain_step(
         vectors, scalars, latents: The vectors, scalars and latents by name, vectors of shape (N,).
         inputs: Drawn inputs by name of token or copy, each of shape (N,); those of a batch of
             shape (cN, N), with latents of shape (cN,).
-        parameters: The parameters by name; what ``P.average`` stands for at this state by its
-            symbol's.
+        parameters: By name; what ``P.average`` stands for at this state by its symbol's.
         alpha: The time.
-        variances: The variances of the coordinates of inputs that spheres use, by
-            name.
+        variances: Variances of the coordinates of inputs that spheres use, by name.
     """
     N = next(iter(vectors.values())).size
 
