@@ -421,10 +421,10 @@ class Problem(Shown):
         """
         asked = taken(RunAsked, keys)
         study = self._timed(keys)
-        # a file that cannot be written is refused before anything is computed
-        target, wanted = asked.target(), asked.wanted()
-        from symderiv.api.results.solved import solved
+        from symderiv.api.results.solved import WantedRun, solved
 
+        # a file that cannot be written is refused before anything is computed
+        target, wanted = asked.target(), WantedRun.of(asked)
         with naming_arguments(), progress_bar(progress) as update:
             run, study = solved(study, initial, wanted, update, notice, checkpoint)
         if target is not None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from symderiv.api.arguments.events import Event
-    from symderiv.api.results.solved import WantedRun
 
 __all__ = ["RunAsked"]
 
@@ -57,13 +56,3 @@ class RunAsked:
         """
         certify = self.certify
         return None if certify is None or isinstance(certify, bool) else as_output(certify, "json")
-
-    def wanted(self) -> WantedRun:
-        """Return the checked requests.
-
-        Raises:
-            InputError: One of them is not acceptable.
-        """
-        from symderiv.api.results.solved import WantedRun
-
-        return WantedRun.of(self)
