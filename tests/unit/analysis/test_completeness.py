@@ -164,7 +164,7 @@ def test_symmetric_states_of_two_students_have_three_fixed_points() -> None:
     ("changes", "words"),
     [
         ({"activation": "relu"}, "comparison"),
-        ({"train_second_layer": True}, "Q and R alone"),
+        ({"train_second_layer": True}, "no order parameters but Q and R"),
         ({"momentum": 0.5}, "plain descent"),
     ],
 )

@@ -142,7 +142,7 @@ def test_the_map_of_a_study(study: Study, monkeypatch: pytest.MonkeyPatch, tmp_p
     )
     assert number.checked["agree"] == 20
     np.testing.assert_allclose(np.log(number.filled()[:, 0]), -10.0 * number.places[0], rtol=0.02)
-    with pytest.raises(InputError, match="is needed for a quantity that is a number"):
+    with pytest.raises(InputError, match="is needed if the quantity is a number"):
         number.boundaries()
     own = mapped(
         study,

@@ -50,5 +50,5 @@ def test_looser_bounds_are_mutants_that_are_noticed() -> None:
 
 
 def test_an_equation_is_no_bound() -> None:
-    with numbers(30, "mpmath") as context, pytest.raises(FormulaError, match="no inequality"):
+    with numbers(30, "mpmath") as context, pytest.raises(FormulaError, match="not an inequality"):
         Bound().test(parse_statement("a == a"), "", _points(context), context)
