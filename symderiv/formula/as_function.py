@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -34,6 +35,24 @@ _MPMATH: Final[Mapping[str, Callable[..., Any]]] = {
 _NONE: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
 
 
+#: Functions that NumPy itself has; SymPy's printer for SciPy writes them in the same way.
+_OF_NUMPY: Final = frozenset(
+    (
+        *("exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "Abs", "sign", "Max", "Min", "Piecewise"),
+    )
+)
+
+
+def _is_elementary(expressions: Any, given: AbstractSet[str]) -> bool:
+    """Return whether no function occurs for which SciPy would have to be imported."""
+    each = [expressions] if isinstance(expressions, sp.Basic) else expressions
+    if not all(isinstance(one, sp.Basic) for one in each):
+        return False
+    named = {type(call).__name__ for one in each for call in one.atoms(sp.Function, sp.Max, sp.Min)}
+    return named <= _OF_NUMPY | given
+
+
 def as_function(
     symbols: Any, expressions: Any, numbers: Numbers = "arrays", further: Mapping[str, Any] = _NONE
 ) -> Callable[..., Any]:
@@ -52,6 +71,8 @@ def as_function(
         "floats": (_NONE, ["math"]),
         "any": (_NONE, []),
     }[numbers]
+    if numbers == "arrays" and _is_elementary(expressions, {*table, *further}):
+        libraries = ["numpy"]
     found: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )
