@@ -23,6 +23,7 @@ from symderiv.numerics import (
     owens_t,
     plain,
     plane_mean,
+    polar_mean,
     shifted_signs,
     sign_covariances,
     sign_mean4,
@@ -44,7 +45,8 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
-    *(tensor_mean, smooth_mean, noise_mean, kinked_mean, smoothed, plane_mean),
+    *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
+    *(polar_mean, smoothed, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""

@@ -34,7 +34,14 @@ from symderiv.numerics.noise_mean import (
     _parts_in_plane,
     _spread,
 )
-from symderiv.numerics.smoothed import _smoothed_at, _smoothed_table
+from symderiv.numerics.smooth_mean import _BITS
+from symderiv.numerics.smoothed import (
+    _TABLE,
+    _placed,
+    _powers,
+    _smoothed_at,
+    _smoothed_table,
+)
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.tensor_mean import _Four, _Kinds, _Ten, _Three, quadrature_factor
@@ -49,9 +56,10 @@ if TYPE_CHECKING:  # what stands in the module
 _LINE = 2000  # points of a line, at most
 _SMOOTH = 0.6  # layers wider than this, in t, are no layers
 _MOST_ETA = 8.5
-_ALIGNED = 0.85  # correlations of rests above are integrated in pieces
+_MEETING = 0.85  # kinks of fields with such correlations of rests, and higher ones, meet
+_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 _NO_CUT = 100.0
-_ETAS = 80
+_ETAS = 1000
 
 
 def _kink_of(kind: int) -> float:
@@ -215,7 +223,7 @@ def _cuts_of_second(
             field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
             count = _cut_at(cuts, count, kinks[a], field, rule)
         for b in range(a):
-            if abs(rests[a, b]) > _ALIGNED:
+            if abs(rests[a, b]) > _MEETING:
                 ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
                 rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
                 slope = parts[a, 1] - ratio * parts[b, 1]
@@ -248,25 +256,26 @@ def _shared_rests(
     tables: np.ndarray,
     rests: _Three,
     places: tuple[np.ndarray, np.ndarray],
-    count: int,
     values: np.ndarray,
 ) -> None:
     """Write E[f(y + s ξ) g(z + r ζ)] at points; ``places`` are distances of y and z from their
     kinks, ``rests`` are s, r and the correlation of ξ and ζ, and tables are of F and G.
     """
     width1, width2, correlation = rests
-    both = abs(correlation)
-    own1, own2 = width1 * math.sqrt(1.0 - both), width2 * math.sqrt(1.0 - both)
-    shift1 = width1 * math.sqrt(both)
-    shift2 = math.copysign(width2 * math.sqrt(both), correlation)
+    root, count = math.sqrt(abs(correlation)), values.size & _BITS
+    shift1, shift2 = width1 * root, math.copysign(width2 * root, correlation)
+    at, x = np.empty(count, np.int64), np.empty(count)
+    first, second = np.empty(count), np.empty(count)
     for p in range(count):
         values[p] = 0.0
     for m in range(etas[1]):
         eta, weight = etas[0][0, m], etas[0][1, m]
+        _placed(tables[0], places[0], shift1 * eta, at, x)
+        _powers(tables[0], 0, at, x, first)
+        _placed(tables[1], places[1], shift2 * eta, at, x)
+        _powers(tables[1], 0, at, x, second)
         for p in range(count):
-            first = _smoothed_at(tables[0], places[0][p] + shift1 * eta, own1, 0)
-            second = _smoothed_at(tables[1], places[1][p] + shift2 * eta, own2, 0)
-            values[p] += weight * first * second
+            values[p] += weight * first[p] * second[p]
 
 
 def _aligned_rests(
@@ -275,7 +284,6 @@ def _aligned_rests(
     table: np.ndarray,
     rests: _Three,
     places: tuple[np.ndarray, np.ndarray],
-    radii: np.ndarray,
     values: np.ndarray,
 ) -> None:
     """Write the same for nearly aligned rests; the table is of f given the second field."""
@@ -284,16 +292,16 @@ def _aligned_rests(
     shift = width1 * correlation
     kink1, kink2 = _kink_of(kinds[0]), _kink_of(kinds[1])
     line, cuts = np.empty((2, _LINE)), np.empty((4, 2))
-    for p in range(radii.size):
+    for p in range(values.size):
         first, second = places[0][p], places[1][p]
         found = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule)
         found = _cut_at(cuts, found, 0.0, (first, shift, left), rule)
         total = 0.0
-        for n in range(_points(cuts, found, radii[p], rule, line)):
+        for n in range(_points(cuts, found, 0.0, rule, line)):
             t = line[0, n]
             other = quadrature_factor(kinds[1], kink2 + second + width2 * t)
             if left > rule[4]:
-                other *= _smoothed_at(table, first + shift * t, left, 0)
+                other *= _smoothed_at(table, first + shift * t, 0)
             else:
                 other *= quadrature_factor(kinds[0], kink1 + first + shift * t)
             total += line[1, n] * other
@@ -324,108 +332,170 @@ def _rest_tables(
         _smoothed_table(kinds[n], _kink_of(kinds[n]), own, most, rule[3], tables[n])
 
 
-def _tables_of_fields(
-    rule: np.ndarray, kinds: np.ndarray, parts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return kinks of the factors of fields, how far these go, and tables of smoothed factors."""
-    fields = parts.shape[0]
-    kinks, far, tables = np.empty(fields), np.empty(fields), np.empty((fields, 29, 24))
-    for a in range(fields):
-        kinks[a] = _kink_of(kinds[a])
-        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kinks[a])
-        if parts[a, 2] > rule[4]:
-            _smoothed_table(kinds[a], kinks[a], parts[a, 2], far[a], rule[3], tables[a])
-    return kinks, far, tables
-
-
-def _tables_of_rests(
+def _tables_of_plane(
     rule: np.ndarray,
     kinds: np.ndarray,
     parts: np.ndarray,
-    covariance: np.ndarray,
-    far: np.ndarray,
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return correlations of what the plane leaves of two fields, and what means over it need.
-
-    The latter are shared points, how many, and tables, for each pair.
-    """
+    rests: np.ndarray,
+    tables: np.ndarray,
+    of_rests: np.ndarray,
+) -> None:
+    """Write tables of all fields that are not in a plane, and of each two of them."""
     fields = parts.shape[0]
-    rests, etas = np.zeros((fields, fields)), np.empty((fields, fields, 2, _ETAS))
-    sizes = np.zeros((fields, fields), np.int64)
-    tables = np.empty((fields, fields, 2, 29, 24))
+    far = np.empty(fields)
+    for a in range(fields):
+        kink = _kink_of(kinds[a])
+        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kink)
+        if parts[a, 2] > rule[4]:
+            _smoothed_table(kinds[a], kink, parts[a, 2], far[a], rule[3], tables[a])
     for a in range(fields):
         for b in range(a):
-            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
-                rests[a, b] = _correlation_left(covariance, parts, a, b)
+            if rests[a, b] != 0.0:
                 both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
-                if abs(rests[a, b]) <= _ALIGNED:
-                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
-                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, tables[a, b])
-    return rests, (etas, sizes, tables)
+                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
 
 
-def _weights_along(
-    slopes: tuple[int, int],
-    point: tuple[float, float],
-    along: tuple[float, float, float],
-    line: np.ndarray,
-    count: int,
-    weights: np.ndarray,
-    radii: np.ndarray,
-) -> None:
-    """Write weights of the points of a line times products of two slopes, and squared distances.
-
-    ``point`` is the first variable with its weight; ``along`` is what both variables add to the
-    fields of the slopes: the first to either, the second to the second one.
-    """
-    t1, outer = point
-    slope1 = quadrature_factor(slopes[0], along[0] * t1)
-    for p in range(count):
-        slope2 = quadrature_factor(slopes[1], along[1] * t1 + along[2] * line[0, p])
-        radii[p] = t1 * t1 + line[0, p] ** 2
-        weight = outer * line[1, p]
-        weights[0, p] = weight * slope1 * slope1
-        weights[1, p] = weight * slope1 * slope2
-        weights[2, p] = weight * slope2 * slope2
-
-
-def _values_along(
-    rule: np.ndarray,
-    given: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+def _line_of_second(
     t1: float,
+    plane: tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
     line: np.ndarray,
+) -> int:
+    """Write points and weights of t2 at one t1; return their number."""
+    pair, parts, rests, kinks = plane
+    fields = parts.shape[0]
+    if parts[pair[1], 1] == 0.0:
+        line[0, 0], line[1, 0] = 0.0, 1.0
+        return 1
+    cuts = np.empty((fields * fields + 2, 2))
+    found = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
+    if found == 0:
+        count = _slow_points(_movement(t1, plane, rule), rule[1], line)
+        if count > 0:
+            return count
+    return _points(cuts, found, t1 * t1, rule, line)
+
+
+def _moved(kink: float, field: _Three, rule: np.ndarray) -> float:
+    """Return how far a field of mean, slope and rest moves, in units of what it varies on."""
+    mean, slope, rest = field
+    if abs(kink - mean) > rule[2] * abs(slope) + 8.0 * rest:
+        return abs(slope) / float(rule[3])
+    return abs(slope) / min(rest, float(rule[3])) if rest > 0.0 else math.inf
+
+
+def _movement(
+    t1: float,
+    plane: tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
+) -> float:
+    """Return how far fields, and differences of nearly aligned ones, move with t2 at most."""
+    pair, parts, rests, kinks = plane
+    most = 0.0
+    for a in range(parts.shape[0]):
+        if a == pair[0]:
+            continue
+        field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
+        most = max(most, _moved(kinks[a], field, rule) if parts[a, 1] != 0.0 else 0.0)
+        for b in range(a):
+            if abs(rests[a, b]) > _MEETING:
+                ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
+                rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
+                slope = parts[a, 1] - ratio * parts[b, 1]
+                field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
+                if slope != 0.0:
+                    most = max(most, _moved(kinks[a] - ratio * kinks[b], field, rule))
+    return most
+
+
+def _slow_points(moved: float, negligible: float, line: np.ndarray) -> int:
+    """Write Gauss-Hermite points for fields that move little; return zero if they move much."""
+    size, left, limit = 0, 1.0, math.exp(-negligible)
+    while left > limit and size < _HERMITES.shape[0]:
+        size += 1
+        left *= size * moved * moved
+    if left > limit:
+        return 0
+    for n in range(size):
+        line[0, n], line[1, n] = _HERMITES[size - 1, 0, n], _HERMITES[size - 1, 1, n]
+    return size
+
+
+def _values_on_line(
+    rule: np.ndarray,
+    kinds: np.ndarray,
+    rests: np.ndarray,
+    tables: np.ndarray,
     places: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write where fields are at the points of a line, and means of factors and of their squares.
-
-    ``given`` are kinds, kinks, parts and tables of fields; places are counted from the kinks.
-    """
-    kinds, kinks, parts, tables = given
-    for a in range(parts.shape[0]):
-        width = parts[a, 2]
-        for p in range(line.size):
-            place = parts[a, 0] * t1 + parts[a, 1] * line[p] - kinks[a]
-            places[a, p] = place
-            if width > rule[4]:
-                values[0, a, p] = _smoothed_at(tables[a], place, width, 0)
-                values[1, a, p] = _smoothed_at(tables[a], place, width, 12)
-            else:
-                value = quadrature_factor(kinds[a], place + kinks[a])
+    """Write F of every field, and the average of its square, at distances from their kinks."""
+    count = places.shape[1]
+    at, x = np.empty(count, np.int64), np.empty(count)
+    for a in range(places.shape[0]):
+        if rests[a] > rule[4]:
+            _placed(tables[a], places[a], 0.0, at, x)
+            _powers(tables[a], 0, at, x, values[0, a])
+            _powers(tables[a], 12, at, x, values[1, a])
+        else:
+            kink = _kink_of(kinds[a])
+            for p in range(count):
+                value = quadrature_factor(kinds[a], places[a, p] + kink)
                 values[0, a, p], values[1, a, p] = value, value * value
 
 
-def _add_together(
-    weights: np.ndarray, together: np.ndarray, count: int, a: int, b: int, means: np.ndarray
+def _weights_along(
+    slopes: tuple[int, int], fields: _Three, line: np.ndarray, weights: np.ndarray
 ) -> None:
-    """Add the points of a line to the means of two fields, in either order."""
-    for n in range(3):
-        total = 0.0
-        for p in range(count):
-            total += weights[n, p] * together[p]
-        means[n, a, b] += total
-        if a != b:
-            means[n, b, a] += total
+    """Write the weights of a line times the square of the first slope, both slopes, and the square
+    of the second one; ``fields`` are that of the first slope, the start of the other and its step.
+    """
+    slope1 = quadrature_factor(slopes[0], fields[0])
+    for p in range(weights.shape[1]):
+        slope2 = quadrature_factor(slopes[1], fields[1] + fields[2] * line[0, p])
+        weights[0, p] = line[1, p] * slope1 * slope1
+        weights[1, p] = line[1, p] * slope1 * slope2
+        weights[2, p] = line[1, p] * slope2 * slope2
+
+
+def _add_line(
+    rule: np.ndarray,
+    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
+    of_rests: tuple[np.ndarray, np.ndarray, np.ndarray],
+    on_line: tuple[np.ndarray, np.ndarray],
+    weights: np.ndarray,
+    means: np.ndarray,
+) -> None:
+    """Add what the points of a line contribute to all means.
+
+    Args:
+        rule: The numbers.
+        fields_of: Factors of all fields, their parts in the plane, correlations of rests.
+        of_rests: Points of η, their numbers, and tables, for each two fields.
+        on_line: Distances from kinks, values of F and of the average of the square.
+        weights: Weights of points times slopes.
+        means: What is added to.
+    """
+    (kinds, parts, rests), (etas, sizes, tables), (places, values) = fields_of, of_rests, on_line
+    count = places.shape[1]
+    together = np.empty(count)
+    for a in range(places.shape[0]):
+        for b in range(a + 1):
+            both, at = (parts[a, 2], parts[b, 2], rests[a, b]), (places[a], places[b])
+            if a == b:
+                for p in range(count):
+                    together[p] = values[1, a, p]
+            elif rests[a, b] == 0.0:
+                for p in range(count):
+                    together[p] = values[0, a, p] * values[0, b, p]
+            elif sizes[a, b] > 0:
+                _shared_rests((etas[a, b], sizes[a, b]), tables[a, b], both, at, together)
+            else:
+                _aligned_rests(rule, (kinds[a], kinds[b]), tables[a, b, 0], both, at, together)
+            for p in range(count):
+                means[0, a, b] += weights[0, p] * together[p]
+                means[1, a, b] += weights[1, p] * together[p]
+                means[2, a, b] += weights[2, p] * together[p]
 
 
 def _means_of_plane(
@@ -433,61 +503,62 @@ def _means_of_plane(
     kinds: np.ndarray,
     slopes: tuple[int, int],
     pair: tuple[int, int],
-    parts: np.ndarray,
     covariance: np.ndarray,
     means: np.ndarray,
 ) -> None:
-    """Write means over all points of a plane.
+    """Write means over all points of the plane of two fields.
 
     Args:
         rule: The numbers.
         kinds: The factor of each field.
         slopes: The factors of the two fields of the plane that all means have.
         pair: These fields; both the same where they span a line.
-        parts: What t1 and t2 add to each field, and what is left, in rows.
         covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the square of the first slope, both, and the square
             of the second one.
     """
-    (i, j), fields = pair, parts.shape[0]
-    kinks, far, tables = _tables_of_fields(rule, kinds, parts)
-    rests, (etas, sizes, of_rests) = _tables_of_rests(rule, kinds, parts, covariance, far)
-    cuts = np.empty((fields * fields + 2, 2))
-    line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
-    places, values = np.empty((fields, _LINE)), np.empty((2, fields, _LINE))
-    weights, together, radii = np.empty((3, _LINE)), np.empty(_LINE), np.empty(_LINE)
-    means[:] = 0.0
+    (i, j), fields = pair, kinds.size
+    parts, kinks = _parts_in_plane(covariance, i, j), np.empty(fields)
+    rests, sizes = np.zeros((fields, fields)), np.zeros((fields, fields), np.int64)
+    etas = np.empty((fields, fields, 2, _ETAS))
+    for a in range(fields):
+        kinks[a] = _kink_of(kinds[a])
+        for b in range(a):
+            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
+                rests[a, b] = _correlation_left(covariance, parts, a, b)
+                if 0.0 < abs(rests[a, b]) <= _ALIGNED:
+                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
+    tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
+    _tables_of_plane(rule, kinds, parts, rests, tables, of_rests)
+    line1, line2, cuts = np.empty((2, _LINE)), np.empty((2, _LINE)), np.empty((fields**2 + 2, 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    # where no mean changes when all fields change their signs, half of the plane is enough
-    even = 2.0 if rule[5] > 0.0 else 1.0
-    for n1 in range(first):
-        t1 = line1[0, n1]
-        if even > 1.0 and t1 < 0.0:
-            continue
-        count = 1
-        line2[0, 0], line2[1, 0] = 0.0, 1.0
-        if parts[j, 1] != 0.0:
-            cut = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
-            count = _points(cuts, cut, t1 * t1, rule, line2)
-        point, along = (t1, even * line1[1, n1]), (parts[i, 0], parts[j, 0], parts[j, 1])
-        _weights_along(slopes, point, along, line2, count, weights, radii)
-        _values_along(rule, (kinds, kinks, parts, tables), t1, line2[0, :count], places, values)
+    for n in range(3):
         for a in range(fields):
-            for b in range(a + 1):
-                if a == b or rests[a, b] == 0.0:
-                    for p in range(count):
-                        both = values[0, a, p] * values[0, b, p]
-                        together[p] = values[1, a, p] if a == b else both
-                else:
-                    own, at = (kinds[a], kinds[b]), (places[a], places[b])
-                    rest = parts[a, 2], parts[b, 2], rests[a, b]
-                    if abs(rests[a, b]) > _ALIGNED:
-                        table, square = of_rests[a, b, 0], radii[:count]
-                        _aligned_rests(rule, own, table, rest, at, square, together)
-                    else:
-                        given = etas[a, b], sizes[a, b]
-                        _shared_rests(given, of_rests[a, b], rest, at, count, together)
-                _add_together(weights, together, count, a, b, means)
+            for b in range(fields):
+                means[n, a, b] = 0.0
+    # where no mean changes when all fields change their signs, half of the plane is enough
+    even = rule[5] > 0.0
+    for n1 in range(first):
+        t1, weight = line1[0, n1], line1[1, n1] * (2.0 if even else 1.0)
+        if even and t1 < 0.0:
+            continue
+        count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
+        weights, places = np.empty((3, count)), np.empty((fields, count))
+        _weights_along(slopes, (parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]), line2, weights)
+        for p in range(count):
+            for n in range(3):
+                weights[n, p] *= weight
+        for a in range(fields):
+            for p in range(count):
+                places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
+        values = np.empty((2, fields, count))
+        _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
+        fields_of = kinds, parts, rests
+        _add_line(rule, fields_of, (etas, sizes, of_rests), (places, values), weights, means)
+    for n in range(3):
+        for a in range(fields):
+            for b in range(a):
+                means[n, b, a] = means[n, a, b]
 
 
 def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
@@ -501,8 +572,7 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
             covariance[n, m] = covariance[m, n] = c[place]
             place += 1
     means = np.empty((3, 4, 4))
-    parts = _parts_in_plane(covariance, 0, 1)
-    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), parts, covariance, means)
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means)
     found: float = means[1, 2, 3]
     return found
 
@@ -525,8 +595,7 @@ def kinked_noise_means(
         kinds[K + n] = 3
     for i in range(K):
         for j in range(i + 1 if K > 1 else i, max(K, 1)):
-            parts = _parts_in_plane(covariance, i, j)
-            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), parts, covariance, means)
+            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means)
             _spread(means[1], (i, j), means_of_students, means_of_both, means_of_teachers)
             if j == i + 1 or K == 1:
                 _spread(means[0], (i, i), means_of_students, means_of_both, means_of_teachers)

@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITE_10, _LEGENDRE_12
+from symderiv.numerics.smooth_mean import _BITS
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.tensor_mean import quadrature_factor
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
 _FAR_PANELS = 8  # at most, on each side
+_POWERS = 24  # of a panel: twelve of F, twelve of the average of the square
+_NUMBERS = 28 * _POWERS  # where the numbers behind the coefficients begin: start and cells of the
+# panels away from the kink, panels near it, and of each panel away one over its half and its middle
+_CELLS = _NUMBERS + 3 + 2 * _FAR_PANELS
+_TABLE = _CELLS + 128
 _EDGES = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.5])
 _HALF_PLACES = np.concatenate(
     [
@@ -61,8 +67,8 @@ def _smoothed_table(
         width: s, not zero.
         farthest: How far from the kink the table is needed.
         scale: The distance on which the factor varies away from the kink.
-        table: Shape (29, 24). The rows of panels have coefficients of F and of that of the square;
-            the last row has the edges of the panels away from the kink.
+        table: Shape (_TABLE,). First come coefficients of F and of that of the square, panel by
+            panel, then where panels are, and for each of 128 cells away from the kink its panel.
     """
     values, squares = np.empty(120), np.empty(120)
     for q in range(120):
@@ -70,30 +76,49 @@ def _smoothed_table(
         squares[q] = values[q] * values[q]
     reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
     for p in range(6 - reach, 6 + reach):
+        at = p * _POWERS
         for n in range(24):
-            table[p, n] = 0.0
+            table[at + n] = 0.0
         for q in range(_FIRST[p], _LAST[p]):
             value, square = values[q], squares[q]
             for n in range(12):
-                table[p, n] += value * _SMOOTHING[p, q, n]
-                table[p, 12 + n] += square * _SMOOTHING[p, q, n]
-    edge, k = 6.0 * _PANEL * width, 0
-    table[28, 0] = edge
-    while edge < farthest and k < _FAR_PANELS:
-        length = 0.6 * (scale + edge)
-        for side in range(2):
-            sign = 1.0 - 2.0 * side
-            _far_panel(kind, kink + sign * edge, sign * length, width, table[12 + 8 * side + k])
-        edge += length
+                table[at + n] += value * _SMOOTHING[p, q, n]
+                table[at + 12 + n] += square * _SMOOTHING[p, q, n]
+    _far_panels(kind, kink, width, farthest, scale, table)
+
+
+def _far_panels(
+    kind: int, kink: float, width: float, farthest: float, scale: float, table: np.ndarray
+) -> None:
+    """Write what a table has away from the kink; panels are some cells long."""
+    start = 6.0 * _PANEL * width
+    cell = 0.15 * (scale + start)
+    table[_NUMBERS], table[_NUMBERS + 1] = start, 1.0 / cell
+    table[_NUMBERS + 2] = 1.0 / (_PANEL * width)
+    k, used = 0, 0
+    while k < _FAR_PANELS and used < 128:
+        edge = start + used * cell
+        cells = max(math.floor(0.6 * (scale + edge) / cell), 1)
+        if k == _FAR_PANELS - 1 or used + cells > 128:
+            cells = 128 - used
+        length = cells * cell
+        if edge < farthest:
+            _far_panel(kind, kink + edge, length, width, table, (12 + k) * _POWERS)
+            _far_panel(kind, kink - edge, -length, width, table, (20 + k) * _POWERS)
+        table[_NUMBERS + 3 + 2 * k] = 2.0 / length
+        table[_NUMBERS + 4 + 2 * k] = 2.0 * edge / length + 1.0
+        for q in range(used, used + cells):
+            table[_CELLS + q] = k
+        used += cells
         k += 1
-        table[28, k] = edge
-    table[28, k + 1] = math.inf
 
 
-def _far_panel(kind: int, start: float, length: float, width: float, row: np.ndarray) -> None:
+def _far_panel(
+    kind: int, start: float, length: float, width: float, table: np.ndarray, at: int
+) -> None:
     """Write coefficients of one panel away from the kink."""
     for n in range(24):
-        row[n] = 0.0
+        table[at + n] = 0.0
     for q in range(12):
         place = start + 0.5 * length * (1.0 + _TWELVE[q])
         value = square = 0.0
@@ -102,24 +127,49 @@ def _far_panel(kind: int, start: float, length: float, width: float, row: np.nda
             value += _HERMITE_10[1, m] * found
             square += _HERMITE_10[1, m] * found * found
         for n in range(12):
-            row[n] += value * _TO_POWERS[n, q]
-            row[12 + n] += square * _TO_POWERS[n, q]
+            table[at + n] += value * _TO_POWERS[n, q]
+            table[at + 12 + n] += square * _TO_POWERS[n, q]
 
 
-def _smoothed_at(table: np.ndarray, distance: float, width: float, first: int) -> float:
+def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
     """Return F at a distance from the kink; ``first`` is 0, or 12 for the square."""
-    u = distance / (_PANEL * width) + 6.0
+    at, x = _place_in(table, distance)
+    found: float = table[at + first + 11]
+    for n in range(10, -1, -1):
+        found = found * x + table[at + first + n]
+    return found
+
+
+def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:
+    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1."""
+    u = distance * table[_NUMBERS + 2] + 6.0
     if 0.0 < u < 12.0:
         p = int(u)
-        x = 2.0 * (u - p) - 1.0
-    else:
-        k, far = 0, abs(distance)
-        while far > table[28, k + 1]:
-            k += 1
-        low, high = table[28, k], table[28, k + 1]
-        x = (2.0 * far - low - high) / (high - low)
-        p = 12 + k if distance > 0.0 else 20 + k
-    found: float = table[p, first + 11]
-    for n in range(10, -1, -1):
-        found = found * x + table[p, first + n]
-    return found
+        return p * _POWERS, 2.0 * (u - p) - 1.0
+    far = abs(distance)
+    q = min(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 127)
+    k = int(table[_CELLS + max(q, 0)])
+    x = far * table[_NUMBERS + 3 + 2 * k] - table[_NUMBERS + 4 + 2 * k]
+    return (12 + k if distance > 0.0 else 20 + k) * _POWERS, x
+
+
+def _placed(
+    table: np.ndarray, places: np.ndarray, shift: float, at: np.ndarray, x: np.ndarray
+) -> None:
+    """Write the same for many distances and a shift of all."""
+    for p in range(places.size & _BITS):
+        at[p], x[p] = _place_in(table, places[p] + shift)
+
+
+def _powers(
+    table: np.ndarray, first: int, at: np.ndarray, x: np.ndarray, values: np.ndarray
+) -> None:
+    """Write F, or the average of the square, at many places in panels."""
+    for p in range(x.size & _BITS):
+        a, y = (at[p] + first) & _BITS, x[p]
+        f = table[a + 11] * y + table[a + 10]
+        f = (f * y + table[a + 9]) * y + table[a + 8]
+        f = (f * y + table[a + 7]) * y + table[a + 6]
+        f = (f * y + table[a + 5]) * y + table[a + 4]
+        f = (f * y + table[a + 3]) * y + table[a + 2]
+        values[p] = (f * y + table[a + 1]) * y + table[a]

@@ -23,9 +23,12 @@ _BESIDE = {
     "kinked_mean_of_2": "",
     "kinked_mean_of_4": "",
     "plane_mean_of_4": "",
+    "polar_mean_of_2": "",
     # half a curvature, and the slope of a teacher, have parts where slopes or values jump
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
+    "polar_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
+    "polar_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
 }
 # All arrays of a problem and its numbers; ``all_forces`` says what they are.
 _MEAN_FORCES = '''def mean_forces(

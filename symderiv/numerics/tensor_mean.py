@@ -31,6 +31,9 @@ if TYPE_CHECKING:  # what stands in the module
         """Return the factors by number."""
         return x * kind
 
+    def quadrature_factors(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        """Write a factor of many numbers."""
+
 
 def _root_left(rest: float, variance: float) -> float:
     """Square root of a conditional variance; one that is only rounding is none."""
@@ -86,6 +89,25 @@ def factor_of(kind: int, x: float) -> float:
     if kind == 3:
         return factor_3(x)
     return factor_4(x)
+
+
+def factors_of(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+    """Write a factor of many numbers."""
+    if kind == 0:
+        for n in range(x.size):
+            values[n] = factor_0(x[n])
+    elif kind == 1:
+        for n in range(x.size):
+            values[n] = factor_1(x[n])
+    elif kind == 2:
+        for n in range(x.size):
+            values[n] = factor_2(x[n])
+    elif kind == 3:
+        for n in range(x.size):
+            values[n] = factor_3(x[n])
+    else:
+        for n in range(x.size):
+            values[n] = factor_4(x[n])
 
 
 def any_factor_of(kind: int, x: float) -> float:

@@ -10,7 +10,7 @@ from symderiv.gaussian.erf_mixture import ErfMixture, mixture, tanh_form
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.mixture_integrals import MixtureTables, Tables
 from symderiv.lowering.means.numeric_activation import NumericActivation
-from symderiv.lowering.means.quadrature_means import Quadrature
+from symderiv.lowering.means.quadrature_means import Quadrature, in_planes
 
 DEFAULT_TOLERANCE = 1e-8
 """Bound on the error of an approximated activation and of its derivative, absolute."""
@@ -123,9 +123,11 @@ def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool)
     Raises:
         DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
     """
-    kinked = any(activation.kinks for activation in _numeric(problem))
+    student, teacher = _numeric(problem)
+    kinked = bool(student.kinks or teacher.kinks)
     if tolerance is not None:
-        finest = FINEST_KINKED if kinked else FINEST_QUADRATURE
+        panels = kinked and not in_planes(problem, student, teacher)
+        finest = FINEST_KINKED if panels else FINEST_QUADRATURE
         return Quadrature(problem, max(tolerance, finest) if limited else tolerance, limited)
     return Quadrature(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
 

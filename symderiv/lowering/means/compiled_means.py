@@ -21,6 +21,7 @@ _MEANS = (
     "_mean_of_4",
     "_kinked_mean_of_2",
     "_kinked_mean_of_4",
+    "_polar_mean_of_2",
     "_plane_mean_of_4",
     "_means_of_pair",
     "_means_of_plane",

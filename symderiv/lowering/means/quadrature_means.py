@@ -162,8 +162,12 @@ class Quadrature:
     @cached_property
     def in_planes(self) -> bool:
         """True if means of four factors with kinks go over points of planes (``plane_mean``)."""
-        one = len(self.student.kinks) < 2 and len(self.teacher.kinks) < 2
-        return self.kinked and one and not self.biased and not self.problem.rule.stated
+        return self.kinked and in_planes(self.problem, self.student, self.teacher)
+
+    @property
+    def at_zero(self) -> bool:
+        """True if means of two factors with kinks go over sectors (``polar_mean``)."""
+        return self.in_planes and not any((*self.student.kinks, *self.teacher.kinks))
 
     @property
     def constants(self) -> dict[str, Constant]:
@@ -271,6 +275,13 @@ class Quadrature:
             found.append(
                 TemplateFunction("quadrature_factor", (kind, x), "any_factor_of", higher, doc)
             )
+        if self.at_zero:
+            of_many = sp.Symbol("values")
+            doc = "One of them at many numbers."
+            names = tuple((f"factor_{number}", name) for number, name in known.items())
+            found.append(
+                TemplateFunction("quadrature_factors", (kind, x, of_many), "factors_of", names, doc)
+            )
         if self.kinked:
             doc = "Where they are not smooth."
             found.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
@@ -293,13 +304,17 @@ class Quadrature:
         symmetries: tuple[tuple[int, ...], ...] = (),
     ) -> TemplateFunction:
         """Return a mean of two or four factors."""
-        template = f"{'kinked_' if self.kinked else ''}mean_of_{len(kinds)}"
+        family = "kinked_" if self.kinked else ""
         if self.in_planes and len(kinds) == 4:
-            template = "plane_mean_of_4"
+            family = "plane_"
+        elif self.at_zero:
+            family = "polar_"
+        what = str(len(kinds))
         if 2 in kinds and self.student.slope_jumps:
-            template = "kinked_mean_of_curvature"
+            what = "curvature"
         if _TEACHER + 1 in kinds and self.teacher.jumps:
-            template = "kinked_mean_of_slopes"
+            what = "slopes"
+        template = f"{family}mean_of_{what}"
         if self.biased:
             template = f"shifted_{template}"
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
@@ -376,6 +391,14 @@ class Quadrature:
     def higher(self) -> bool:
         """True if means contain derivatives beyond those of plain descent."""
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
+
+
+def in_planes(
+    problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
+) -> bool:
+    """Return whether means of four factors may go over points of planes: one kink, no biases."""
+    one = len(student.kinks) < 2 and len(teacher.kinks) < 2
+    return one and not problem.rule.biases and not problem.rule.stated
 
 
 def _stated(error: float) -> float:

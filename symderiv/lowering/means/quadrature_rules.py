@@ -17,7 +17,7 @@ AnyRule = TypeVar("AnyRule")
 
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
-PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0)
+PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
 
 
 def coarsest(
@@ -129,9 +129,10 @@ def plane_rule(
     panels = kinked_rule(1.0, tolerance, tail, slope_jumps)
     digits = math.log(10 / tolerance)
     reach = round(max(math.sqrt(2 * digits) + 0.2, tail), 1)
-    floor = 0.1 * panels.four[4]
-    four = points, round(1.05 * digits, 1), reach, 1.0, floor, float(even)
-    return MeanRule(1 / points, four, panels.two)
+    negligible = round(1.05 * math.log(100 / tolerance), 1)
+    four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even)
+    right_angle = math.ceil(8 + 0.45 * digits)
+    return MeanRule(1 / points, four, (*panels.two, float(right_angle), float(even)))
 
 
 def finer(rule: MeanRule) -> MeanRule:
@@ -155,5 +156,10 @@ def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
     return 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
 
 
-_FINER = {5: _finer_steps, 6: _finer_plane, 7: _finer_panels}
-"""By how many numbers a rule has: equal steps, pieces of a plane, panels."""
+def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    *panels, points, even = numbers
+    return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even
+
+
+_FINER = {5: _finer_steps, 6: _finer_plane, 7: _finer_panels, 9: _finer_sectors}
+"""By how many numbers a rule has: equal steps, pieces of a plane, panels, panels and sectors."""

@@ -315,6 +315,7 @@ def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) ->
         "student_activation_curvature",
         "teacher_activation",
         "quadrature_factor",
+        "quadrature_factors",
         "quadrature_kinks",
     ]
     assert "teacher_activation_derivative" in [f.name for f in rules.activation_functions()]
@@ -361,11 +362,16 @@ def test_tolerances_of_quadrature_by_default_and_limited(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(approximation, "Quadrature", noted)
     smooth, kinked = learning_problem("log(1+exp(x))"), learning_problem("x", "x/(1+Abs(x))")
-    for problem in (smooth, kinked):
+    panels = learning_problem("x", "Max(-1,Min(1,x))")
+    for problem in (smooth, kinked, panels):
         for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
             approximation.quadrature(problem, tolerance, limited)
     assert asked == [
         (1e-6, False),
+        (1e-9, True),
+        (1e-3, True),
+        (1e-12, False),
+        (1e-4, False),
         (1e-9, True),
         (1e-3, True),
         (1e-12, False),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 import symderiv.numerics.plane_mean as plane
+import symderiv.numerics.polar_mean as polar
 import symderiv.numerics.smoothed as smoothed
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0])
@@ -31,7 +33,7 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", FACTORS)
 @pytest.mark.parametrize("width", [1.3, 0.2, 1e-3])
 def test_a_table_is_the_average_of_a_factor_and_of_its_square(kind: int, width: float) -> None:
-    table = np.full((29, 24), np.nan)
+    table = np.full(smoothed._TABLE, np.nan)
     smoothed._smoothed_table(kind, 0.0, width, 6.0, 1.0, table)
     for distance in (0.0, 0.7 * width, -3 * width, 8 * width, -5.9, 4.0):
         if abs(distance) > 6.0:
@@ -46,7 +48,7 @@ def test_a_table_is_the_average_of_a_factor_and_of_its_square(kind: int, width: 
             expected = sum(
                 quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9.0, cut), (cut, 9.0))
             )
-            found = smoothed._smoothed_at(table, distance, width, 12 * (power - 1))
+            found = smoothed._smoothed_at(table, distance, 12 * (power - 1))
             assert found == pytest.approx(expected, abs=3e-10)
 
 
@@ -115,3 +117,53 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
         assert array[i, j, ends[0], ends[1] - K * (ends[1] >= K)] == pytest.approx(
             expected, abs=1e-6
         )
+
+
+SECTORS = np.array([0.0] * 7 + [18.0, 0.0])
+
+
+@pytest.mark.parametrize(("c11", "c12", "c22"), [(1.2, 0.5, 0.8), (1.0, -1.0 + 1e-9, 1.0)])
+def test_sectors_give_the_means_of_signs_and_of_moduli(
+    c11: float, c12: float, c22: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factors = {0: np.sign, 1: np.abs}
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = factors[kind](x)
+
+    monkeypatch.setattr(polar, "quadrature_factors", many, raising=False)
+    both = math.sqrt(c11 * c22)
+    rho = c12 / both
+    signs = 2 / math.pi * math.asin(rho)
+    moduli = 2 / math.pi * both * (math.sqrt(1 - rho * rho) + rho * math.asin(rho))
+    for kind, expected in ((0, signs), (1, moduli)):
+        found = polar._polar_mean_of_2(SECTORS, (kind, kind), (c11, c12, c22), (0.0, 0.0))
+        assert found == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("correlation", [0.6, -0.999])
+def test_sectors_give_what_nested_integrals_give(
+    correlation: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = [FACTORS[kind](each) for each in x]
+
+    monkeypatch.setattr(polar, "quadrature_factors", many, raising=False)
+    width, rest = 1.2, math.sqrt(1 - correlation**2)
+    density = 1 / math.sqrt(2 * math.pi)
+
+    def inner(t: float) -> float:
+        cut = min(max(-correlation * t / rest, -9.0), 9.0)
+
+        def weighted(u: float) -> float:
+            value = FACTORS[3](correlation * t + rest * u)
+            return float(value * math.exp(-u * u / 2) * density)
+
+        smooth = sum(quad(weighted, a, b, epsabs=1e-12)[0] for a, b in ((-9, cut), (cut, 9)))
+        return float(smooth * FACTORS[1](width * t) * math.exp(-t * t / 2) * density)
+
+    ends = (-9.0, -0.5, -0.1, 0.0, 0.1, 0.5, 9.0)
+    expected = sum(quad(inner, a, b, epsabs=1e-11)[0] for a, b in pairwise(ends))
+    moments = (width**2, width * correlation, 1.0)
+    found = polar._polar_mean_of_2(SECTORS, (1, 3), moments, (0.0, 0.0))
+    assert found == pytest.approx(expected, abs=1e-9)
