@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures exports rules biases losses finite-size hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures certificates exports rules biases losses finite-size hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -92,6 +92,10 @@ ensembles: $(VENV)/.installed
 # Proved runs: times, radii, random problems, planted errors; about ten CPU minutes.
 enclosures: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.enclosures
+
+# Exported bounds of rates and means, proved by Coq where coqc and coq-interval are installed.
+certificates: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.certificates
 
 # Learning rules: equations against SGD at N = 1000 and 2000; goes on where it was stopped.
 rules: $(VENV)/.installed

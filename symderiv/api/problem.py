@@ -871,7 +871,8 @@ class Problem(Shown):
         At the end of the source is an example with the numbers of this problem.
 
         Args:
-            to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all.
+            to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all;
+                "coq" writes bounds of the rates and of the error at the start as theorems.
             output: the file to write; None writes nothing, the text is then ``to_source()``.
             tolerance: see :func:`symderiv.derive`.
             force: replace a file that symderiv did not write.

@@ -60,6 +60,7 @@ LANGUAGES: Final[Mapping[str, ExportLanguage]] = {
     "jax": ExportLanguage(*_PYTHON, flavour=("jax",)),
     "casadi": ExportLanguage(*_PYTHON, flavour=("casadi",)),
     "latex": ExportLanguage("tex", ("% ", "")),
+    "coq": ExportLanguage("v", ("(* ", " *)")),
 }
 
 PROGRAMS: Final = {name: each for name, each in LANGUAGES.items() if each.printer}

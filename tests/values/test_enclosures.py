@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 
 import symderiv as sd
+from benchmarks.certificates import accepted, exported
 from benchmarks.enclosures import PLANTED, planted
 from benchmarks.hand_written import HandWritten, Rule, solution
 from symderiv.enclosures.check_enclosures import main as checked
@@ -290,6 +295,30 @@ def test_a_record_is_checked_by_another_program(run: sd.Trajectory, tmp_path: Pa
 
 def test_planted_errors_are_noticed(run: sd.Trajectory) -> None:
     assert planted(run.enclosure.certificate()) == dict.fromkeys(PLANTED, True)
+
+
+@pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
+def test_coq_proves_exported_bounds() -> None:
+    assert accepted(exported("linear"))
+
+
+def test_bounds_for_coq_hold_what_other_equations_give() -> None:
+    """Theorems of the rates at the start, against equations typed from a paper."""
+    problem = sd.Problem(
+        "erf", students=2, teachers=1, learning_rate=2.0, label_noise=0.25, student_std=1.0
+    )
+    problem = problem.replace(inputs=sd.Isotropic(20), seed=1, student_weights=1, teacher_weights=1)
+    source = problem.export("coq").to_source()
+    state = problem.solve(end=0.1, points=2).initial
+    other = HandWritten(state.T, np.ones(1), Rule(2.0, noise=0.25))
+    numbers = [[[arb(float(x)) for x in row] for row in array] for array in (state.Q, state.R)]
+    dQ, dR, _ = other.rates(*numbers, [arb(1), arb(1)])
+    for name, exact in (("student_overlap_1_1_2", dQ[0][1]), ("cross_overlap_1_2_1", dR[1][0])):
+        claim = re.search(rf"Theorem rate_of_{name} : (.*) <= \w+ <= (.*)\.\n", source)
+        assert claim is not None
+        low, high = (Fraction(re.sub(r"[() ]", "", each)) for each in claim.groups())
+        assert high - low < Fraction(1, 10**20)
+        assert abs(float(exact) - float(low)) < 1e-14
 
 
 def test_the_checker_refuses_what_is_no_record(tmp_path: Path, capsys: Any) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Enclosure", "enclosed_trajectory", "radius_of"]
+__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "radius_of"]
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -247,6 +247,31 @@ def enclosed_trajectory(
         tolerance_method=PROVED,
         tolerance_kept=bound <= run.relative_tolerance,
     )
+
+
+def coq_source(study: Study) -> str:
+    """Return a Coq file that bounds the rates, Q, R and the error at the start of a study.
+
+    Raises:
+        NotYetError: A mean has no closed form, or one that coq-interval does not bound.
+    """
+    from symderiv.enclosures.coq_text import coq_text
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    flow = flow_at(study, start_of(study, None))
+    try:
+        traced = TracedFlow.of(flow, _formulas(study, flow))
+    except NotYetError as error:
+        raise error.renamed("to") from None
+    observed, names = traced.observables
+    rates = {f"rate_of_{_plain(name)}": n for n, name in enumerate(traced.names)}
+    values = {f"value_of_{_plain(name)}": n for n, name in enumerate(names)}
+    return coq_text(traced.start, [(traced.rates, rates), (observed, values)])
+
+
+def _plain(name: str) -> str:
+    """Return a name of letters and digits: ``Q[1,2]`` is ``Q_1_2``."""
+    return name.replace("[", "_").replace(",", "_").replace("]", "")
 
 
 def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:

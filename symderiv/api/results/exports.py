@@ -113,6 +113,10 @@ def export_of(
         raise InputError(
             "is allowed for the language latex only; remove it", argument=next(iter(fragment))
         )
+    if to == "coq":
+        from symderiv.api.results.certified import coq_source
+
+        return written_source(to, coq_source(study), target)
     with naming_arguments():
         program = _program(study, tolerance)
         example = example_of(study, program.vectors)
