@@ -97,13 +97,13 @@ def _operation(
     if name == "neg":
         return f"- {parts[0]}", -given[0], parts
     if name in _BINARY:
-        one, two = given
-        value = {"add": one + two, "sub": one - two, "mul": one * two}.get(name)
-        return (
-            f"{parts[0]} {_BINARY[name]} {parts[1]}",
-            one / two if value is None else value,
-            parts,
-        )
+        values = {
+            "add": arb.__add__,
+            "sub": arb.__sub__,
+            "mul": arb.__mul__,
+            "div": arb.__truediv__,
+        }
+        return f"{parts[0]} {_BINARY[name]} {parts[1]}", values[name](*given), parts
     if name in _FUNCTIONS:
         return _FUNCTIONS[name].format(parts[0]), getattr(given[0], name)(), parts
     if name in _ARCS:
@@ -154,7 +154,8 @@ def _rounded(value: arb, digits: int, side: int) -> Fraction:
     scaled = value * arb(10) ** digits
     whole = (scaled.lower().floor() if side < 0 else scaled.upper().ceil()).mid()
     mantissa, exponent = map(int, whole.man_exp())
-    return mantissa * Fraction(2) ** exponent / 10**digits
+    # the exponent of a whole number is not negative
+    return Fraction(mantissa << exponent, 10**digits)
 
 
 def _ball(ends: tuple[Fraction, Fraction]) -> arb:
