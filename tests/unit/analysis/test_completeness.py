@@ -32,6 +32,8 @@ def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
     recording = recorder.recording(expressions(recorder, recorder.input(), recorder.input()))
     low = random.uniform(-1.0, 0.9, (20, 2))
     high = low + 10.0 ** random.uniform(-12, -0.5, (20, 2))
+    # one with zero in it, where squares are least
+    low[0], high[0] = -0.5, 0.5
     ranges = enclosed_ranges(recording, low, high)
     values, middle, slopes = enclosed_values(recording, low, high)
     with mpmath.workdps(40):
@@ -48,8 +50,9 @@ def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
                         )
                         assert slopes[n, k, axis, 0] <= slope <= slopes[n, k, axis, 1]
             x, y = (mpmath.mpf(b) for b in (low[n] + high[n]) / 2)
-            for bounds, value in zip(middle[n], expressions(mpmath.mp, x, y), strict=True):
-                assert bounds[0] <= value <= bounds[1]
+            for k, value in enumerate(expressions(mpmath.mp, x, y)):
+                for bounds in (middle[n, k], ranges[n, k], values[n, k]):
+                    assert bounds[0] <= value <= bounds[1]
     # and they are narrow in narrow boxes
     narrow = np.max(high - low, axis=1) < 1e-9
     assert np.max(values[narrow, :, 1] - values[narrow, :, 0]) < 1e-7
