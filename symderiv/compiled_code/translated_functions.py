@@ -127,6 +127,10 @@ class TranslatedFunction:
         self._module, self._name, self._otherwise = module, name, otherwise
         self._codes: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
+    def by_numba(self) -> Callable[..., Any]:
+        """Return numba's function, which other code of numba's can call."""
+        return self._otherwise()
+
     def __call__(self, *arguments: Any) -> Any:
         kinds = tuple(_kind(each) for each in arguments)
         code = self._codes.get(kinds)

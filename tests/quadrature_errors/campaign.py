@@ -119,7 +119,7 @@ def campaign(
     rules = rules_of(text, tolerance)
     search = rules.search
     rng = np.random.default_rng(seed)
-    factor, kinks = search.factor, search.kinks or _no_kinks
+    factor, kinks = search.factor.by_numba(), search.kinks or _no_kinks
     two = adaptive_mean(factor, kinks, 2)
     rows = []
     fine = finer(rules.rule)

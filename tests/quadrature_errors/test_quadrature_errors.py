@@ -40,7 +40,7 @@ def test_a_coarser_rule_is_noticed(rules):
 
 def test_means_of_two_agree_with_nested_adaptive_integration(rules):
     search = rules.search
-    exact = adaptive_mean(search.factor, search.kinks, 2)
+    exact = adaptive_mean(search.factor.by_numba(), search.kinks, 2)
     rng = np.random.default_rng(11)
     twos = [kinds for kinds in search.kinds if len(kinds) == 2]
     for number in range(140):

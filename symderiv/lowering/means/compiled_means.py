@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,21 @@ def compiled_means(text: str) -> CompiledMeans:
     Args:
         text: A module with means of two and of four factors; which ones does not matter.
     """
-    space: dict[str, Any] = {"__name__": "compiled means"}
-    exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
-    translation = TranslatedModule(text)
+    translation, meaning = TranslatedModule(text), dict(_meaning(text))
+
+    @cache
+    def by_numba() -> dict[str, Any]:
+        space: dict[str, Any] = {"__name__": "compiled means"}
+        exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
+        return space
 
     def function(name: str) -> Callable[..., float]:
-        found: Callable[..., float] = translation.function(name, lambda: space[name])
+        found: Callable[..., float] = translation.function(name, lambda: by_numba()[name])
         return found
 
-    functions = {name: function(name) for name in _MEANS if name in space}
-    kinks = space.get("quadrature_kinks")
-    return CompiledMeans(functions, space["quadrature_factor"], kinks, dict(_meaning(text)))
+    functions = {name: function(name) for name in _MEANS if name in meaning}
+    kinks = by_numba()["quadrature_kinks"] if "quadrature_kinks" in meaning else None
+    return CompiledMeans(functions, function("quadrature_factor"), kinks, meaning)
 
 
 def _meaning(text: str) -> Iterator[tuple[str, str]]:
