@@ -562,9 +562,8 @@ def _summed(
     error, loss, upper, density, of_students = 0.0, 0.0, 0.5, 0.0, 1.0
     level, entered = 0, False
     while level >= 0:
-        row = rows[level]
         if not entered:
-            entered, at[level] = True, -1
+            entered, at[level], row = True, -1, rows[level]
             if _depends_on_earlier(level):
                 counts[level] = _panels_of(level, u, label, noise, sharp, network, layers, row)
                 if counts[level] < 0:
@@ -581,10 +580,10 @@ def _summed(
         at[level] += 1
         last = at[level] == counts[level]
         if not last:
-            place = row[0, at[level]]
+            place = rows[level, 0, at[level]]
             if radius[level] + place * place > square:
                 continue
-            _moved_to(level, (place, row[1, at[level]]), network, where, units)
+            _moved_to(level, (place, rows[level, 1, at[level]]), network, where, units)
             if SIGN_TARGET and level == 0:
                 upper, density = _label_at(place, label)
             if level < levels - 1:
