@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from support.codac_tube import enclosed_by_codac
 
 import symderiv as sd
 from benchmarks.certificates import accepted, exported
@@ -319,6 +320,16 @@ def test_bounds_for_coq_hold_what_other_equations_give() -> None:
         low, high = (Fraction(re.sub(r"[() ]", "", each)) for each in claim.groups())
         assert high - low < Fraction(1, 10**20)
         assert abs(float(exact) - float(low)) < 1e-14
+
+
+def test_intervals_of_another_library_contain_the_balls() -> None:
+    pytest.importorskip("codac")
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.5)
+    run = problem.solve(alpha=[0.5], initial=ONE, certify=True)
+    intervals = enclosed_by_codac((0.0625, 0.125), 0.5, 1.25, 0.5)
+    for name, (low, high) in zip(("Q[1,1]", "R[1,1]"), intervals, strict=True):
+        assert low <= run.enclosure.lower(name)[0] < run.enclosure.upper(name)[0] <= high
+        assert high - low < 5e-5
 
 
 def test_the_checker_refuses_what_is_no_record(tmp_path: Path, capsys: Any) -> None:
