@@ -165,8 +165,13 @@ def vector_simulation() -> list[Row]:
 
 #: Activations of a first solve; the solver modules of the last four are derived in it too.
 FIRST_SOLVES = {each: each for each in ("erf", "relu", "gelu", "tanh", "softplus", "silu")} | {
-    "mish": "x*tanh(log(1+exp(x)))"
+    "mish": "x*tanh(log(1+exp(x)))",
+    "softsign": "softsign",
+    "elu": "elu",
 }
+
+# Their means of four factors are cut at kinks.
+KINKED = ("softsign", "elu")
 
 
 def first_solve() -> list[Row]:
@@ -188,7 +193,12 @@ def first_solve() -> list[Row]:
         finally:
             shutil.rmtree(folder)
         rows += [
-            Row(f"first curve, {activation}, cold", f"{cold:.1f} CPU s", "<= 5 CPU s", cold <= 5),
+            Row(
+                f"first curve, {activation}, cold",
+                f"{cold:.1f} CPU s",
+                f"<= {(most := 15 if activation in KINKED else 5)} CPU s",
+                cold <= most,
+            ),
             Row(f"first curve, {activation}, warm", f"{warm:.2f} CPU s", "< 1.5 CPU s", warm < 1.5),
         ]
     return rows
