@@ -532,10 +532,7 @@ def _means_of_plane(
     _tables_of_plane(rule, kinds, parts, rests, tables, of_rests)
     line1, line2, cuts = np.empty((2, _LINE)), np.empty((2, _LINE)), np.empty((fields**2 + 2, 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    for n in range(3):
-        for a in range(fields):
-            for b in range(fields):
-                means[n, a, b] = 0.0
+    means[:] = 0.0
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = rule[5] > 0.0
     for n1 in range(first):
