@@ -35,6 +35,17 @@ _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 
 Kinds = tuple[int, ...]
 
+_LOADS = np.array(
+    [
+        [0.715933, 0.0, 0.0, 0.0],
+        [-0.234296, 0.67651, 0.0, 0.0],
+        [-0.463215, 1.3349, 0.0588313, 0.0],
+        [-0.234296, 0.67651, 0.0, 1.17095e-07],
+    ]
+)
+_LAYERS = {2: (), 4: (_LOADS @ _LOADS.T,)}
+"""Layers of very different widths at one place, where rules for planes were worst among 240."""
+
 
 class Search:
     """Looks for the covariances at which rules are worst."""
@@ -131,7 +142,8 @@ class Search:
             # panels of four factors cost much
             count = _SAMPLES[size] if self.panels else 4 * _SAMPLES[size]
             random = (field_covariance(rng, size, self.variance) for _ in range(count))
-            for covariance in (*structured(size, self.variance), *random):
+            layers = () if self.panels else _LAYERS[size]
+            for covariance in (*structured(size, self.variance), *layers, *random):
                 tried.append((off(kinds, covariance), covariance))
                 yield tried[-1][0]
             tried.sort(key=lambda each: -each[0])
