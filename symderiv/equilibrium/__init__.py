@@ -1,0 +1,1 @@
+"""Equilibrium: extrema of free energies of order parameters, and where they change."""

@@ -1,0 +1,161 @@
+"""Means of products of two activations with their derivatives by the covariance.
+
+By Price's theorem ∂E[g(u)h(v)]/∂c₁₂ = E[g'h'] and ∂/∂c₁₁ = E[g''h]/2. Closed forms are derived by
+the Gaussian calculus and differentiated as they are; where there is none, these means of derivatives
+are sums over an equidistant lattice, which converge exponentially for analytic functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import sympy as sp
+
+from symderiv.formula.as_function import as_function
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.gaussian.distributions import variable_of
+from symderiv.gaussian.student_integrals import i2
+from symderiv.gaussian.terms.covariance import covariance_symbols
+from symderiv.numerics.nodes import normal_steps
+
+__all__ = ["PairMean", "pair_mean", "square_mean"]
+
+# By a = c₁₁, c = c₁₂, b = c₂₂: orders of the derivatives in the order of results.
+_ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
+_SECOND = ((2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2))
+# Of lattices along each axis in standard deviations, for fields of variance 1 and a pole at π/2.
+_REACH, _STEP = 8.7, 0.25
+
+
+@dataclass(frozen=True)
+class PairMean:
+    """The mean of g(u) h(v) as a function of covariances (a, c, b), arrays of one shape.
+
+    Attributes:
+        closed: Whether it comes from a closed form.
+        values: Of (a, c, b): the mean, its 3 first and its 6 second derivatives (aa, ac, ab, cc,
+            cb, bb), shape (10, …).
+    """
+
+    closed: bool
+    values: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+    def __call__(
+        self, a: np.ndarray, c: np.ndarray, b: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the mean (…), its gradient (3, …) and its second derivatives (3, 3, …)."""
+        found = self.values(a, c, b)
+        aa, ac, ab, cc, cb, bb = found[4:]
+        return found[0], found[1:4], np.array([[aa, ac, ab], [ac, cc, cb], [ab, cb, bb]])
+
+
+@lru_cache(maxsize=64)
+def pair_mean(g: sp.Expr, h: sp.Expr) -> PairMean:
+    """Return the mean of a product of functions of two fields.
+
+    Raises:
+        NotYetError: There is no closed form, and a function has a kink or a jump.
+    """
+    symbols = _symbols()
+    try:
+        value = i2(g, h).unfolded()
+    except (InputError, NotYetError, NotImplementedError, ValueError):
+        return PairMean(False, _summed(g, h))
+    expressions = [_derivative(value, symbols, orders) for orders in (*_ORDERS, *_SECOND)]
+    function = as_function(symbols, expressions)
+
+    def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
+        shape = np.broadcast_shapes(np.shape(a), np.shape(c), np.shape(b))
+        return np.array([np.broadcast_to(each, shape) for each in function(a, c, b)])
+
+    return PairMean(True, values)
+
+
+@lru_cache(maxsize=64)
+def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
+    """Return E[g(u)²] with its first and second derivative by the variance, shape (3, …).
+
+    Raises:
+        NotYetError: There is no closed form, and the function has a kink or a jump.
+    """
+    variance = _symbols()[0]
+    try:
+        value = i2(g, g, fields=(0, 0)).unfolded()
+    except (InputError, NotYetError, NotImplementedError, ValueError):
+        derivatives = _derivatives(g)
+        nodes, weights = normal_steps(_REACH, _STEP)
+
+        def summed(a: np.ndarray) -> np.ndarray:
+            root = np.sqrt(np.asarray(a, dtype=float))[..., None]
+            g0, g1, g2, g3, g4 = (each(root * nodes) for each in derivatives)
+            # (g²)'' and (g²)''''
+            second, fourth = 2 * (g1 * g1 + g0 * g2), 6 * g2 * g2 + 8 * g1 * g3 + 2 * g0 * g4
+            return np.array([(g0 * g0) @ weights, second @ weights / 2, fourth @ weights / 4])
+
+        return summed
+    function = as_function([variance], [sp.diff(value, variance, n) for n in range(3)])
+
+    def closed(a: np.ndarray) -> np.ndarray:
+        return np.array([np.broadcast_to(each, np.shape(a)) for each in function(a)])
+
+    return closed
+
+
+def _symbols() -> tuple[sp.Symbol, ...]:
+    covariance = covariance_symbols(2)
+    return covariance[0, 0], covariance[0, 1], covariance[1, 1]
+
+
+def _derivative(value: sp.Expr, symbols: Sequence[sp.Symbol], orders: Sequence[int]) -> sp.Expr:
+    for symbol, order in zip(symbols, orders, strict=True):
+        value = sp.diff(value, symbol, order)
+    return value
+
+
+def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """Return a function and its first four derivatives.
+
+    Raises:
+        NotYetError: They are no functions.
+    """
+    x = variable_of(g)
+    found = [sp.diff(g, x, n) for n in range(5)]
+    if g.has(sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min, sp.Piecewise):
+        raise NotYetError(
+            f"{g} has a kink or a jump and its means have no closed form, so that its free energy "
+            "is not known yet; take an analytic activation or one with closed means",
+            argument="activation",
+        )
+    return [_whole(as_function([x], each)) for each in found]
+
+
+def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda values: np.broadcast_to(function(values), values.shape)
+
+
+def _summed(
+    g: sp.Expr, h: sp.Expr
+) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    left, right = _derivatives(g), _derivatives(h)
+    nodes, weights = normal_steps(_REACH, _STEP)
+    weight = np.outer(weights, weights)
+
+    def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, c, b = (np.asarray(each, dtype=float) for each in np.broadcast_arrays(a, c, b))
+        found = np.empty((10, *a.shape))
+        for place in np.ndindex(a.shape):
+            root = np.sqrt(a[place])
+            rest = np.sqrt(max(b[place] - c[place] ** 2 / a[place], 0.0))
+            u = root * nodes[:, None]
+            v = c[place] / root * nodes[:, None] + rest * nodes[None, :]
+            G = [each(u) for each in left]
+            H = [each(v) for each in right]
+            for n, (i, j, k) in enumerate((*_ORDERS, *_SECOND)):
+                mean = np.sum(weight * G[2 * i + j] * H[2 * k + j])
+                found[(n, *place)] = mean / 2.0 ** (i + k)
+        return found
+
+    return values
