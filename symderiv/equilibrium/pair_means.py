@@ -1,8 +1,9 @@
 """Means of products of two activations with their derivatives by the covariance.
 
 By Price's theorem ∂E[g(u)h(v)]/∂c₁₂ = E[g'h'] and ∂/∂c₁₁ = E[g''h]/2. Closed forms are derived by
-the Gaussian calculus and differentiated as they are; where there is none, these means of derivatives
-are sums over an equidistant lattice, which converge exponentially for analytic functions.
+the Gaussian calculus and differentiated as they are. Where there is none, these means of
+derivatives are sums over an equidistant lattice, which converge exponentially for analytic
+functions.
 """
 
 from __future__ import annotations
@@ -136,26 +137,22 @@ def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray
     return lambda values: np.broadcast_to(function(values), values.shape)
 
 
-def _summed(
-    g: sp.Expr, h: sp.Expr
-) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     left, right = _derivatives(g), _derivatives(h)
     nodes, weights = normal_steps(_REACH, _STEP)
-    weight = np.outer(weights, weights)
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
         a, c, b = (np.asarray(each, dtype=float) for each in np.broadcast_arrays(a, c, b))
-        found = np.empty((10, *a.shape))
-        for place in np.ndindex(a.shape):
-            root = np.sqrt(a[place])
-            rest = np.sqrt(max(b[place] - c[place] ** 2 / a[place], 0.0))
-            u = root * nodes[:, None]
-            v = c[place] / root * nodes[:, None] + rest * nodes[None, :]
-            G = [each(u) for each in left]
-            H = [each(v) for each in right]
-            for n, (i, j, k) in enumerate((*_ORDERS, *_SECOND)):
-                mean = np.sum(weight * G[2 * i + j] * H[2 * k + j])
-                found[(n, *place)] = mean / 2.0 ** (i + k)
-        return found
+        root = np.sqrt(a)[..., None, None]
+        rest = np.sqrt(np.maximum(b - c**2 / a, 0.0))[..., None, None]
+        u = root * nodes[:, None]
+        v = c[..., None, None] / root * nodes[:, None] + rest * nodes
+        G, H = [each(u) for each in left], [each(v) for each in right]
+        means = []
+        for i, j, k in (*_ORDERS, *_SECOND):
+            # summed over the second axis first, for which g is the same
+            inner = np.einsum("...n,n->...", H[2 * k + j], weights)
+            means.append((G[2 * i + j][..., 0] * inner) @ weights / 2.0 ** (i + k))
+        return np.array(means)
 
     return values

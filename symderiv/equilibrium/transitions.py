@@ -1,0 +1,332 @@
+"""All branches of stationary states that were found, and where the equilibrium changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import brentq, minimize
+
+from symderiv.equilibrium.branches import (
+    Branch,
+    BranchEquations,
+    Stationary,
+    described,
+    followed,
+    pieces_of,
+    stationary,
+)
+from symderiv.equilibrium.free_energy import FreeEnergy
+from symderiv.equilibrium.symmetry import Symmetries
+from symderiv.foundation.errors import ToleranceError
+
+__all__ = ["Landscape", "Transition", "state_at"]
+
+_SAME, _FLAT, _NULL = 1e-6, 1e-9, 1e-5
+_BEGUN, _FIRST = 1e-2, 1e-3
+_STARTS, _MOST_CURVES = 6, 40
+_GRID = 400
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A value of α at which the equilibrium changes.
+
+    Attributes:
+        kind: "continuous", where a state loses stability to one that leaves it; "first-order",
+            where another state has the smaller free energy; "spinodal", where a state ceases to be
+            stable or to exist.
+        alpha: Its α.
+        branches: Numbers of the branches.
+    """
+
+    kind: str
+    alpha: float
+    branches: tuple[int, ...]
+
+
+class Landscape:
+    """The branches of a free energy between α = 0 and the largest α."""
+
+    def __init__(
+        self,
+        energy: FreeEnergy,
+        most: float,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> None:
+        self.energy, self.most, self._progress = energy, most, progress
+        self.symmetries = Symmetries(energy)
+        #: Parts of curves along which α grows.
+        self.branches: list[Branch] = []
+        self._curves = 0
+        #: (number of the branch, α, whether a stable branch leaves it there)
+        self._points: list[tuple[int, float, bool]] = []
+        self._search()
+
+    @cached_property
+    def transitions(self) -> list[Transition]:
+        """Transitions, by α; of several at one α the first kind in the list above."""
+        found = [*self._breaks(), *self._folds(), *self._exchanges()]
+        return sorted(found, key=lambda each: each.alpha)
+
+    def stable_at(self, alpha: float) -> list[tuple[int, Stationary]]:
+        """Return the stable states at an α with the numbers of their branches."""
+        found = []
+        for number, branch in enumerate(self.branches):
+            state = state_at(branch, alpha)
+            if state is not None and state.stable:
+                found.append((number, state))
+        return found
+
+    def _search(self) -> None:
+        waiting = [self._origin()]
+        while waiting and self._curves < _MOST_CURVES:
+            begin, along, frame = waiting.pop(0)
+            waiting += self._follow(begin, along, frame)
+            if not waiting:
+                self._progress(0.5)
+        for share in (1.0, 0.5, 0.2):
+            for state in self._minima(share * self.most):
+                if self._known(state):
+                    continue
+                waiting = [(state, None, self.symmetries.frame(state.x))]
+                while waiting and self._curves < _MOST_CURVES:
+                    waiting += self._follow(*waiting.pop(0))
+            self._progress(1.0 - share / 2)
+
+    def _origin(self) -> tuple[Stationary, None, np.ndarray]:
+        energy = self.energy
+        Q = np.eye(energy.K) / (energy.decay or 1.0)
+        x = energy.free(Q, np.zeros((energy.K, energy.M)))
+        return described(energy, x, 0.0), None, self.symmetries.frame(x)
+
+    def _follow(
+        self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
+    ) -> list[tuple[Stationary, np.ndarray, np.ndarray]]:
+        """Follow one curve; return the begins of those that leave it."""
+        curve = followed(self.energy, begin, self.most, frame, along)
+        middle = curve.states[len(curve.states) // 2]
+        if len(curve.states) < 3 or (self._curves and self._known(middle)):
+            return []
+        self._curves += 1
+        further = []
+        for branch in pieces_of(curve):
+            number = len(self.branches)
+            self.branches.append(branch)
+            for state, directions in self._leaving(branch, None if along is None else begin):
+                begun = [each for each in directions if self._begins(state, *each)]
+                stable = any(self._stable_along(state, *each) for each in begun)
+                self._points.append((number, state.alpha, stable))
+                further += [(state, along, frame) for along, frame in begun]
+        return further
+
+    def _leaving(
+        self, branch: Branch, born: Stationary | None
+    ) -> Iterator[tuple[Stationary, list[tuple[np.ndarray, np.ndarray]]]]:
+        """Return the states from which branches of less symmetry leave, and their directions."""
+        rest = null_space(branch.frame.T)
+        if rest.shape[1] == 0:
+            return
+
+        def across(state: Stationary) -> np.ndarray:
+            bend = self.energy.at(state.x, state.alpha)[2]
+            return np.asarray(np.linalg.eigvalsh(rest.T @ bend @ rest))
+
+        values = [across(each) for each in branch.states]
+        for n in range(len(values) - 1):
+            before, after = (int(np.sum(each < 0.0)) for each in values[n : n + 2])
+            ends = branch.states[n : n + 2]
+            # where the branch itself leaves another one, eigenvalues vanish too
+            at_begin = born is not None and any(
+                np.abs(each.x - born.x).max() < _SAME for each in ends
+            )
+            if before == after or at_begin or ends[0].alpha <= 0.0:
+                continue
+            place = min(before, after)
+            try:
+                state = _zero(branch, n, lambda state, k=place: float(across(state)[k]))
+            except ToleranceError:
+                continue  # branches of this symmetry cross here
+            bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
+            sizes, vectors = np.linalg.eigh(bend)
+            null = rest @ vectors[:, np.abs(sizes) < _NULL * np.abs(sizes).max()]
+            if null.shape[1]:
+                yield state, list(self._directions(state, null))
+
+    def _directions(
+        self, state: Stationary, null: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Return directions (m + 1,) with frames of their symmetry in a null space."""
+        seen: list[np.ndarray] = []
+        for pattern in self._patterns():
+            direction = null @ (null.T @ pattern)
+            size = np.linalg.norm(direction)
+            if size < 1e-3 * np.linalg.norm(pattern):
+                continue
+            for sign in (1.0, -1.0):
+                each = sign * direction / size
+                if any(np.abs(np.sort(each) - np.sort(other)).max() < _SAME for other in seen):
+                    continue
+                seen.append(each)
+                frame = self.symmetries.frame(state.x + _BEGUN * each)
+                yield np.append(frame.T @ each, 0.0), frame
+
+    def _patterns(self) -> Iterator[np.ndarray]:
+        energy = self.energy
+        none = np.zeros((energy.K, energy.K))
+        one_each = np.zeros((energy.K, energy.M))
+        one_each[np.arange(energy.K), np.arange(energy.K) % energy.M] = 1.0
+        first = np.zeros_like(one_each)
+        first[0, 0] = 1.0
+        yield energy.free(none, one_each)
+        yield energy.free(none, first)
+        random = np.random.default_rng(0)
+        for _ in range(2):
+            yield random.normal(size=energy.size)
+
+    def _begins(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
+        return self._first(state, along, frame) is not None
+
+    def _first(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> Stationary | None:
+        """Return a state of a branch near the one that it leaves."""
+        equations = BranchEquations(self.energy, frame, self.most)
+        found = equations.corrected(equations.point(state) + _FIRST * along, along)
+        return None if found is None else equations.described(found[0])
+
+    def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
+        first = self._first(state, along, frame)
+        return first is not None and first.eigenvalues[0] > 0.0
+
+    def _minima(self, alpha: float) -> Iterator[Stationary]:
+        """Return minima at an α, from random starts and from students that know a teacher each."""
+        energy, random = self.energy, np.random.default_rng(1)
+        for n in range(_STARTS):
+            x = self._start(random, 0.9 - 0.3 * n if n < 2 else None)
+            found = minimize(
+                lambda x: self._value(x, alpha),
+                x,
+                jac=lambda x: energy.at(x, alpha)[1],
+                hess=lambda x: energy.at(x, alpha)[2],
+                method="trust-exact",
+                options={"initial_trust_radius": 0.05, "max_trust_radius": 0.3, "gtol": 1e-7},
+            )
+            if not energy.inside(found.x):
+                continue
+            try:
+                state = stationary(energy, found.x, alpha, np.eye(energy.size))
+            except ToleranceError:
+                continue
+            if state.stable:
+                yield state
+
+    def _start(self, random: np.random.Generator, known: float | None) -> np.ndarray:
+        energy = self.energy
+        root = np.linalg.cholesky(energy.T)
+        B = np.hstack([root, np.zeros((energy.M, energy.K))])
+        J = random.normal(size=(energy.K, energy.M + energy.K))
+        J /= np.linalg.norm(J, axis=1, keepdims=True)
+        if known is not None:
+            own = B[np.arange(energy.K) % energy.M]
+            own = own / np.linalg.norm(own, axis=1, keepdims=True)
+            J = known * own + (1.0 - known**2) ** 0.5 * J
+        J *= 1.0 if energy.sphere else energy.decay**-0.5
+        if energy.sphere:
+            J /= np.linalg.norm(J, axis=1, keepdims=True)
+        return energy.free(J @ J.T, J @ B.T)
+
+    def _value(self, x: np.ndarray, alpha: float) -> float:
+        return self.energy.at(x, alpha)[0] if self.energy.inside(x) else np.inf
+
+    def _known(self, state: Stationary) -> bool:
+        for branch in self.branches:
+            other = state_at(branch, state.alpha)
+            if other is not None and _same(other, state, len(self.energy.pairs)):
+                return True
+        return False
+
+    def _breaks(self) -> Iterator[Transition]:
+        for number, alpha, stable in self._points:
+            branch = self.branches[number]
+            low, high = branch.ends
+            if min(alpha - low, high - alpha) < _FLAT * alpha:
+                continue  # where the branch itself leaves another one
+            around = [min(max(alpha * (1 + s * 1e-4), low), high) for s in (-1, 1)]
+            beside = (state_at(branch, each) for each in around)
+            if any(each is not None and each.stable for each in beside):
+                yield Transition("continuous" if stable else "spinodal", alpha, (number,))
+
+    def _folds(self) -> Iterator[Transition]:
+        seen: list[float] = []
+        for number, branch in enumerate(self.branches):
+            for fold, place in zip(branch.folds, (0, -1), strict=True):
+                alpha = branch.states[place].alpha
+                inside = branch.states[1 if place == 0 else -2]
+                new = all(abs(alpha - each) > _FLAT * alpha for each in seen)
+                if fold and inside.stable and new:
+                    seen.append(alpha)
+                    yield Transition("spinodal", alpha, (number,))
+
+    def _exchanges(self) -> Iterator[Transition]:
+        grid = np.linspace(0.0, self.most, _GRID + 1)[1:]
+        best = [self._lowest(float(alpha)) for alpha in grid]
+        for one, other, first, last in zip(best, best[1:], grid, grid[1:], strict=False):
+            if one is None or other is None or one == other:
+                continue
+            found = self._equal(one, other, float(first), float(last))
+            if found is not None:
+                yield Transition("first-order", found, (one, other))
+
+    def _lowest(self, alpha: float) -> int | None:
+        states = self.stable_at(alpha)
+        return min(states, key=lambda each: each[1].value)[0] if states else None
+
+    def _equal(self, one: int, other: int, first: float, last: float) -> float | None:
+        """Return the α at which two branches have one free energy, between two values."""
+        pair = self.branches[one], self.branches[other]
+        low = max(first, *(each.ends[0] for each in pair))
+        high = min(last, *(each.ends[1] for each in pair))
+        if low >= high:
+            return None
+
+        def gap(alpha: float) -> float:
+            return pair[0].at(alpha).value - pair[1].at(alpha).value
+
+        if gap(low) * gap(high) >= 0.0:
+            return None
+        alpha = float(brentq(gap, low, high, xtol=1e-13, rtol=1e-13))
+        apart = np.abs(pair[0].at(alpha).x - pair[1].at(alpha).x).max()
+        return alpha if apart > 1e-4 else None
+
+
+def state_at(branch: Branch, alpha: float) -> Stationary | None:
+    """Return the state of a branch at an α; None where it has none, or none that is found."""
+    if not branch.ends[0] <= alpha <= branch.ends[1]:
+        return None
+    try:
+        return branch.at(alpha)
+    except ToleranceError:
+        return None
+
+
+def _zero(branch: Branch, n: int, value: Callable[[Stationary], float]) -> Stationary:
+    """Return the state between two neighbours on a branch at which a number vanishes."""
+    ends = [value(each) for each in branch.states[n : n + 2]]
+    if ends[0] * ends[1] >= 0.0:
+        return branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
+    inner = [value(branch.between(n, share)) for share in (0.0, 1.0)]
+    if inner[0] * inner[1] >= 0.0:
+        return branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
+    share = brentq(lambda s: value(branch.between(n, s)), 0.0, 1.0, xtol=1e-15)
+    return branch.between(n, float(share))
+
+
+def _same(one: Stationary, other: Stationary, pairs: int) -> bool:
+    if abs(one.value - other.value) > _SAME or abs(one.error - other.error) > _SAME:
+        return False
+    parts = ((each.x[:pairs], each.x[pairs:]) for each in (one, other))
+    return all(
+        np.abs(np.sort(a) - np.sort(b)).max(initial=0.0) < 1e-5 for a, b in zip(*parts, strict=True)
+    )
