@@ -28,6 +28,7 @@ LEVELS = {
     "checking": 6,
     "inputs": 7,
     "precision": 8,
+    "equilibrium": 9,
     "analysis": 9,
     "problem": 10,
     "storage": 11,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
 from os import PathLike, fspath
 from pathlib import Path
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
     from symderiv.api.results.shown_equations import Equations
+    from symderiv.api.results.statics import Equilibrium
     from symderiv.api.results.stationary import FixedPoints
     from symderiv.api.stated import System
     from symderiv.experiment.studies.simulation import Simulation
@@ -1060,6 +1061,58 @@ class Problem(Shown):
 
         with naming_arguments():
             return best_constant(self, name, between, goal, end, point)
+
+    def equilibrium(
+        self,
+        *,
+        alpha: Iterable[float],
+        kind: str = "annealed",
+        constraint: str = "sphere",
+        T: Array | None = None,
+        progress: Progress = None,
+    ) -> Equilibrium:
+        """Return the equilibrium of students that see α N examples, at high temperature.
+
+        The extrema of α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) are followed in α from 0 on, through
+        folds and to branches that leave them; α counts examples per weight, divided by the
+        temperature. With K students each of N weights, others count examples per adjustable
+        parameter, α/K. ε_g is E[(student - teacher)²]/2 with the output weights of the problem.
+
+        Args:
+            alpha: ascending values at which states are wanted; branches are followed to the last.
+            kind: "annealed", the limit of high temperature.
+            constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
+            T: covariance of the teachers' fields, shape (M, M), positive definite; the identity
+                when left out.
+            progress: see :meth:`solve`.
+
+        Returns:
+            Branches and transitions. α of transitions has 8 digits at least, for means without
+            closed form as well; that no branch is missing is not proved.
+
+        Raises:
+            InputError: an argument is not acceptable.
+            NotYetError: the free energy of this problem is not known yet: other kinds, learning
+                rules, inputs that are not isotropic, or kinks without closed means.
+
+        Example:
+            >>> import symderiv as sd
+            >>> problem = sd.Problem("relu", students=2, teachers=2)
+            >>> found = problem.equilibrium(alpha=[10, 15])
+            >>> [(each["kind"], round(each["alpha"], 6)) for each in found.transitions]
+            [('continuous', 12.188148)]
+        """
+        from symderiv.api.results.statics import equilibrium_of
+
+        with naming_arguments(), progress_bar(progress) as update:
+            return equilibrium_of(
+                self._study,
+                alpha,
+                kind,
+                constraint,
+                T,
+                lambda share: update("following branches", share),
+            )
 
     @following("linearising around perfect learning")
     def late(

@@ -177,6 +177,26 @@ def optimise(
     shown(found, json_, plot=figure)
 
 
+@calling("api/problem:Problem.equilibrium", but=("T",))
+def equilibrium(
+    study: StudyFile,
+    set_: Set = None,
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Find the equilibrium of a study at high temperature: branches of states, and transitions.
+
+    Example:  symderiv equilibrium STUDY.toml --alpha 20,40,60 --plot branches.svg
+    """
+    figure = plot_output(plot, inputs=(study,), force=force)
+    with status("Following branches", quiet=json_):
+        problem = stated_problem(study, set_, timed=False)
+        found = problem.equilibrium(**asked, progress=False if json_ else None)
+    shown(found, json_, plot=figure)
+
+
 def one_step(
     study: StudyFile,
     quick: Annotated[

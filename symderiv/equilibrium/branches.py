@@ -114,13 +114,17 @@ class Branch:
         if alpha in (one.alpha, other.alpha):
             return one if alpha == one.alpha else other
         share = (alpha - one.alpha) / (other.alpha - one.alpha)
-        guess = one.x + share * (other.x - one.x)
-        try:
-            found = stationary(self.equations.energy, guess, alpha, self.frame)
-            if np.abs(found.x - guess).max() <= np.abs(other.x - one.x).max():
+        along = other.x - one.x
+        # states change with the root of α where a branch begins or turns
+        for part in (share, share**0.5, 1.0 - (1.0 - share) ** 0.5):
+            try:
+                found = stationary(self.equations.energy, one.x + part * along, alpha, self.frame)
+            except ToleranceError:
+                continue
+            place = (found.x - one.x) @ along / (along @ along)
+            aside = np.abs(found.x - one.x - place * along).max()
+            if 0.0 < place < 1.0 and aside < 0.3 * np.abs(along).max():
                 return found
-        except ToleranceError:
-            pass
         # near a fold: by the place between the neighbours
         share = brentq(lambda s: self.between(n, s).alpha - alpha, 0.0, 1.0, xtol=1e-15)
         return replace(self.between(n, float(share)), alpha=alpha)

@@ -116,10 +116,11 @@ class FreeEnergy:
     def at(self, x: np.ndarray, alpha: float) -> Derivatives:
         """Return the free energy α ε_g - entropy."""
         error, entropy = self.error(x), self.entropy(x)
-        value, slope, bend = (
-            alpha * one - other for one, other in zip(error, entropy, strict=True)
+        return (
+            alpha * error[0] - entropy[0],
+            alpha * error[1] - entropy[1],
+            alpha * error[2] - entropy[2],
         )
-        return value, slope, bend  # type: ignore[return-value]
 
     @cached_property
     def _inverse(self) -> np.ndarray:
@@ -155,9 +156,9 @@ class FreeEnergy:
             return value
         found = mean(np.diag(Q)[first], Q[first, second], np.diag(Q)[second])
         factors = self.v[first] * self.v[second]
-        for n, (i, j) in enumerate(zip(first, second, strict=True)):
+        for n, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             places = [self._places.get(each) for each in ((i, i), (i, j), (j, j))]
-            self._add(places, factors[n], [each[..., n] for each in found[1:]], slope, bend)
+            self._add(places, float(factors[n]), [each[..., n] for each in found[1:]], slope, bend)
         return value + float(factors @ found[0])
 
     def _add_cross(
@@ -168,7 +169,9 @@ class FreeEnergy:
         factors = -np.outer(self.v, self.w)
         for i, n in np.ndindex(R.shape):
             places = [self._places.get((i, i)), q + i * self.M + n, None]
-            self._add(places, factors[i, n], [each[..., i, n] for each in found[1:]], slope, bend)
+            self._add(
+                places, float(factors[i, n]), [each[..., i, n] for each in found[1:]], slope, bend
+            )
         return float(np.sum(factors * found[0]))
 
     @staticmethod

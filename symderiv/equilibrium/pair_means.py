@@ -87,9 +87,9 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
         value = i2(g, g, fields=(0, 0)).unfolded()
     except (InputError, NotYetError, NotImplementedError, ValueError):
         derivatives = _derivatives(g)
-        nodes, weights = normal_steps(_REACH, _STEP)
 
         def summed(a: np.ndarray) -> np.ndarray:
+            nodes, weights = _lattice(a)
             root = np.sqrt(np.asarray(a, dtype=float))[..., None]
             g0, g1, g2, g3, g4 = (each(root * nodes) for each in derivatives)
             # (g²)'' and (g²)''''
@@ -133,16 +133,21 @@ def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
     return [_whole(as_function([x], each)) for each in found]
 
 
+def _lattice(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights: poles are nearer in standard deviations the larger these are."""
+    return normal_steps(_REACH, _STEP / max(1.0, float(np.max(variance)) ** 0.5))
+
+
 def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     return lambda values: np.broadcast_to(function(values), values.shape)
 
 
 def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
     left, right = _derivatives(g), _derivatives(h)
-    nodes, weights = normal_steps(_REACH, _STEP)
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
         a, c, b = (np.asarray(each, dtype=float) for each in np.broadcast_arrays(a, c, b))
+        nodes, weights = _lattice(np.maximum(a, b))
         root = np.sqrt(a)[..., None, None]
         rest = np.sqrt(np.maximum(b - c**2 / a, 0.0))[..., None, None]
         u = root * nodes[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.linalg import null_space
@@ -29,6 +29,10 @@ _SAME, _FLAT, _NULL = 1e-6, 1e-9, 1e-5
 _BEGUN, _FIRST = 1e-2, 1e-3
 _STARTS, _MOST_CURVES = 6, 40
 _GRID = 400
+
+
+#: A state, the direction of the branch if it leaves another one there, and a frame.
+_Begin = tuple[Stationary, "np.ndarray | None", np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class Landscape:
         return found
 
     def _search(self) -> None:
-        waiting = [self._origin()]
+        waiting: list[_Begin] = [self._origin()]
         while waiting and self._curves < _MOST_CURVES:
             begin, along, frame = waiting.pop(0)
             waiting += self._follow(begin, along, frame)
@@ -97,7 +101,7 @@ class Landscape:
                     waiting += self._follow(*waiting.pop(0))
             self._progress(1.0 - share / 2)
 
-    def _origin(self) -> tuple[Stationary, None, np.ndarray]:
+    def _origin(self) -> _Begin:
         energy = self.energy
         Q = np.eye(energy.K) / (energy.decay or 1.0)
         x = energy.free(Q, np.zeros((energy.K, energy.M)))
@@ -105,15 +109,17 @@ class Landscape:
 
     def _follow(
         self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
-    ) -> list[tuple[Stationary, np.ndarray, np.ndarray]]:
+    ) -> list[_Begin]:
         """Follow one curve; return the begins of those that leave it."""
         curve = followed(self.energy, begin, self.most, frame, along)
         middle = curve.states[len(curve.states) // 2]
         if len(curve.states) < 3 or (self._curves and self._known(middle)):
             return []
         self._curves += 1
-        further = []
+        further: list[_Begin] = []
         for branch in pieces_of(curve):
+            if branch.ends[1] - branch.ends[0] < _SAME * self.most:
+                continue  # between two folds where branches cross
             number = len(self.branches)
             self.branches.append(branch)
             for state, directions in self._leaving(branch, None if along is None else begin):
@@ -147,7 +153,7 @@ class Landscape:
                 continue
             place = min(before, after)
             try:
-                state = _zero(branch, n, lambda state, k=place: float(across(state)[k]))
+                state = _zero(branch, n, partial(_entry, across, place))
             except ToleranceError:
                 continue  # branches of this symmetry cross here
             bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
@@ -294,11 +300,18 @@ class Landscape:
         def gap(alpha: float) -> float:
             return pair[0].at(alpha).value - pair[1].at(alpha).value
 
-        if gap(low) * gap(high) >= 0.0:
-            return None
-        alpha = float(brentq(gap, low, high, xtol=1e-13, rtol=1e-13))
-        apart = np.abs(pair[0].at(alpha).x - pair[1].at(alpha).x).max()
+        try:
+            if gap(low) * gap(high) >= 0.0:
+                return None
+            alpha = float(brentq(gap, low, high, xtol=1e-13, rtol=1e-13))
+            apart = np.abs(pair[0].at(alpha).x - pair[1].at(alpha).x).max()
+        except ToleranceError:
+            return None  # where one branch leaves the other
         return alpha if apart > 1e-4 else None
+
+
+def _entry(values: Callable[[Stationary], np.ndarray], n: int, state: Stationary) -> float:
+    return float(values(state)[n])
 
 
 def state_at(branch: Branch, alpha: float) -> Stationary | None:

@@ -29,6 +29,7 @@ CALLS: dict[str, Callable[[], Any]] = {
         {"alpha": [1.0, 2.0], "generalization_error": [0.4, 0.3]}, parameters=["learning_rate"]
     ),
     "optimise": lambda: PROBLEM.optimise(bounds=(0, 1), end=1, pieces=1),
+    "equilibrium": lambda: PROBLEM.equilibrium(alpha=[1]),
     "ensemble": lambda: PROBLEM.ensemble(seed=[0, 1], end=1),
     "plateau": lambda: sd.plateau(**PLATEAU),
     "full plateau": lambda: sd.plateau(**PLATEAU, full=True, learning_rate=0.1),

@@ -32,7 +32,7 @@ TOPICS: Final = {
     "Simulating": ("experiment",),
     "Stated systems": ("system",),
     "Sweeps and maps": ("sweeps",),
-    "Plateau, late learning, linear networks": ("analysis",),
+    "Plateau, late learning, linear networks, equilibrium": ("analysis", "equilibrium"),
     "Files": ("storage", "foundation"),
     "Papers and claims": ("symderiv_ledger",),
     "One gradient step and receptive fields": ("symderiv_models",),

@@ -132,6 +132,7 @@ CALLS = {
         {"--plot": "f.svg"},
         ("--plot",),
     ),
+    "equilibrium": Call(("s.toml", "--alpha", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
     "fixed-points": Call(("s.toml", "--starts", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
     "verify": Call(
         ("p.toml", "--processes", "1"),
@@ -150,6 +151,7 @@ FILES = {
     ("asymptotics", "--plot"): ("f.svg",),
     ("fixed-points", "--plot"): ("f.svg",),
     ("optimise", "--plot"): ("f.svg",),
+    ("equilibrium", "--plot"): ("f.svg",),
     ("sweep", "--page"): ("page.html",),
     ("sweep", "--netcdf"): ("r.nc",),
     ("map", "--output"): ("r.nc",),

@@ -129,6 +129,10 @@ CASES: dict[str, tuple[str, Any]] = {
         "optimise s.toml --bounds 0,1 --end 2 --pieces 2",
         lambda: sd.Problem.from_toml("s.toml").optimise(bounds=(0, 1), end=2, pieces=2),
     ),
+    "equilibrium": (
+        "equilibrium s.toml --alpha 2,8",
+        lambda: sd.Problem.from_toml("s.toml").equilibrium(alpha=[2, 8]),
+    ),
     "fixed-points": (
         "fixed-points s.toml --unconnected --starts 2",
         lambda: sd.Problem.from_toml("s.toml").fixed_points(unconnected=True, starts=2),

@@ -1,0 +1,48 @@
+"""Branches of equilibrium states over α."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.plots import colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["branch_axes"]
+
+_WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
+
+
+def branch_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) -> Axes:
+    """Return axes with a quantity of all branches over α, and lines at transitions.
+
+    Args:
+        record: the record of an equilibrium.
+        quantity: the key of a branch.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    shown = [each for each in record["branches"] if len(each["alpha"]) > 1]
+    for number, branch in enumerate(shown):
+        alpha, stable = np.array(branch["alpha"]), np.array(branch["stable"])
+        values = np.array(branch[quantity]).reshape(alpha.size, -1)
+        own = colour(number, len(shown))
+        for column in values.T:
+            axis.plot(alpha, column, color=own, lw=0.8, ls=":")
+            axis.plot(alpha, np.where(stable, column, np.nan), color=own, lw=1.6)
+    styles = {"continuous": "-", "first-order": "--", "spinodal": ":"}
+    for kind, style in styles.items():
+        places = [each["alpha"] for each in record["transitions"] if each["kind"] == kind]
+        for n, place in enumerate(places):
+            label = kind if n == 0 else None
+            axis.axvline(place, color="0.6", lw=0.8, ls=style, label=label)
+    axis.set_xlabel("α")
+    axis.set_ylabel(_WORDS.get(quantity, quantity))
+    if record["transitions"]:
+        axis.legend(frameon=False)
+    return axis

@@ -1,0 +1,212 @@
+"""Free energies against quadrature, transitions by two routes, and values that others published."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+from scipy.special import erf
+
+import symderiv as sd
+from symderiv.equilibrium.free_energy import FreeEnergy
+from symderiv.equilibrium.pair_means import pair_mean, square_mean
+from symderiv.foundation.errors import NotYetError
+
+# each follows branches of its own
+pytestmark = pytest.mark.turns(3)
+
+FUNCTIONS = {
+    "erf": lambda x: erf(x / np.sqrt(2.0)),
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+    "x**3/6 + x": lambda x: x**3 / 6 + x,
+}
+
+
+def by_angles(g: Any, h: Any, a: float, c: float, b: float) -> float:
+    """Return E[g(u) h(v)] by polar coordinates, in which kinks are rays."""
+    first = np.array([np.sqrt(a), 0.0])
+    second = np.array([c / np.sqrt(a), np.sqrt(b - c**2 / a)])
+    # kinks of g and h are at angles where u or v vanishes
+    ends = np.sort(
+        [np.pi / 2, 3 * np.pi / 2, *(np.arctan2(-second[0], second[1]) % np.pi + [0, np.pi])]
+    )
+    ends = np.append(ends, ends[0] + 2 * np.pi)
+    nodes, weights = np.polynomial.legendre.leggauss(100)
+    radius = 5.5 * (nodes + 1.0)
+    total = 0.0
+    for low, high in itertools.pairwise(ends):
+        angle = low + (high - low) * (nodes + 1.0) / 2.0
+        axes = np.array([np.cos(angle), np.sin(angle)])
+        u, v = np.outer(radius, first @ axes), np.outer(radius, second @ axes)
+        density = radius * np.exp(-(radius**2) / 2.0) / (2.0 * np.pi)
+        total += (5.5 * weights * density) @ (g(u) * h(v)) @ (weights * (high - low) / 2.0)
+    return float(total)
+
+
+@pytest.mark.parametrize(("g", "h"), [("erf", "relu"), ("relu", "relu"), ("tanh", "x**3/6 + x")])
+def test_errors_are_those_of_quadrature_with_their_derivatives(g: str, h: str) -> None:
+    random = np.random.default_rng(3)
+    student, teacher = (sd.activation(each).expression for each in (g, h))
+    for sphere in (True, False):
+        root = np.array([[1.2, 0.0, 0.0], [0.3, 0.9, 0.0], [-0.2, 0.1, 0.7]])
+        T, v, w = root @ root.T, np.array([0.8, -0.5]), np.array([0.6, 0.3, -1.0])
+        energy = FreeEnergy(student, teacher, v, w, T, sphere, 0.0 if sphere else 0.4)
+        for _ in range(3):
+            J, B = 0.5 * random.normal(size=(2, 6)), np.hstack([root, np.zeros((3, 3))])
+            if sphere:
+                J /= np.linalg.norm(J, axis=1, keepdims=True)
+            Q, R = J @ J.T, J @ B.T
+            x = energy.free(Q, R)
+            C = np.block([[Q, R], [R.T, T]])
+            weights = np.concatenate([v, -w])
+            functions = [FUNCTIONS[g]] * 2 + [FUNCTIONS[h]] * 3
+            expected = 0.0
+            for i, j in np.ndindex(5, 5):
+                given = (C[i, i], C[i, j] - (1e-13 if i == j else 0.0), C[j, j])
+                mean = by_angles(functions[i], functions[j], *given)
+                expected += weights[i] * weights[j] * mean / 2.0
+            value, _slope, _bend = energy.error(x)
+            assert value == pytest.approx(expected, abs=2e-9)
+            whole = energy.at(x, 3.0)
+            for n, step in enumerate(1e-5 * np.eye(energy.size)):
+                ahead, back = energy.at(x + step, 3.0), energy.at(x - step, 3.0)
+                assert whole[1][n] == pytest.approx((ahead[0] - back[0]) / 2e-5, rel=1e-5, abs=1e-6)
+                np.testing.assert_allclose(
+                    whole[2][n], (ahead[1] - back[1]) / 2e-5, rtol=1e-4, atol=1e-4
+                )
+
+
+def test_means_without_closed_form_are_those_of_the_calculus() -> None:
+    tanh, other = (sd.activation(each).expression for each in ("tanh", "erf"))
+    found = pair_mean(tanh, other)(np.array(0.8), np.array(0.3), np.array(1.3))[0]
+    exact = sd.i2("tanh", "erf", covariance=[["0.8", "0.3"], ["0.3", "1.3"]]).value
+    assert float(found) == pytest.approx(float(exact), abs=1e-12)
+    square = sd.i2("tanh", "tanh", covariance=[["0.8", "0.8"], ["0.8", "0.8"]]).value
+    assert float(square_mean(tanh)(np.array(0.8))[0]) == pytest.approx(float(square), abs=1e-12)
+
+
+def equilibrium(activation: str, units: int, most: float, **others: Any) -> Any:
+    return sd.Problem(activation, students=units, teachers=units).equilibrium(
+        alpha=np.linspace(most / 5, most, 5), **others
+    )
+
+
+# α/K of "Hidden unit specialization in layered neural networks: ReLU vs. sigmoidal activation"
+# (Oostwal, Straat, Biehl, Physica A 564 (2021) 125517): 6.1 and 23.7 with K = 2
+@pytest.mark.parametrize(("activation", "published"), [("relu", 6.1), ("erf", 23.7)])
+def test_two_units_specialise_continuously_where_others_found_it(
+    activation: str, published: float
+) -> None:
+    found = equilibrium(activation, 2, 5.0 * published)
+    (one,) = found.transitions
+    assert one["kind"] == "continuous"
+    assert one["alpha"] / 2 == pytest.approx(published, abs=0.051)
+    # the second route: α of the branch that leaves, in even powers of R_11 - R_12
+    problem = sd.Problem(activation, students=2, teachers=2)
+    near = problem.equilibrium(alpha=one["alpha"] * (1 + np.geomspace(1e-4, 2e-3, 6)))
+    branch = near.branches[1]
+    R, alpha = np.array(branch["R"])[1:], np.array(branch["alpha"])[1:]
+    square = (R[:, 0, 0] - R[:, 0, 1]) ** 2
+    start = np.polynomial.Polynomial.fit(square, alpha, 4)(0.0)
+    assert start == pytest.approx(one["alpha"], rel=1e-8)
+
+
+def test_three_units_have_a_first_order_transition_between_two_spinodals() -> None:
+    found = equilibrium("erf", 3, 150.0)
+    kinds = [each["kind"] for each in found.transitions]
+    assert kinds == ["spinodal", "first-order", "spinodal"]
+    low, equal, high = (each["alpha"] for each in found.transitions)
+    energy = _energy(3)
+
+    def lowest(alpha: float, known: float) -> tuple[float, np.ndarray]:
+        """Return the minimum that a descent with differences finds from a start."""
+        R = np.where(np.eye(3), known, 0.15 if known > 0.3 else known)
+        x = energy.free(np.eye(3), R)
+        best = minimize(
+            lambda y: energy.at(y, alpha)[0] if energy.inside(y) else 1e9, x, method="BFGS"
+        )
+        return float(best.fun), best.x[3:].reshape(3, 3)
+
+    # below the lower spinodal descents from specialised students forget them, above they do not
+    for alpha, special in ((low - 0.5, False), (low + 0.5, True), (high - 0.5, True)):
+        R = lowest(alpha, 0.6)[1]
+        assert (np.ptp(R) > 0.1) == special
+    # at the first-order transition both minima have one free energy
+    gap = brentq(
+        lambda alpha: lowest(alpha, 0.6)[0] - lowest(alpha, 0.26)[0], equal - 0.5, equal + 0.5
+    )
+    assert gap == pytest.approx(equal, abs=1e-4)
+    assert found.state(120.0)["generalization_error"] < 0.03
+    assert np.ptp(found.state(60.0)["R"]) < 1e-9
+
+
+def _energy(K: int) -> FreeEnergy:
+    g = sd.activation("erf").expression
+    return FreeEnergy(g, g, np.full(K, K**-0.5), np.full(K, K**-0.5), np.eye(K))
+
+
+def test_other_numbers_of_units_lengths_and_decay() -> None:
+    found = sd.Problem("erf", students=1, teachers=2, weight_decay=0.5).equilibrium(
+        alpha=[1, 10], constraint="free", T=[[1, 0.2], [0.2, 2]]
+    )
+    assert found.branches[0]["stable"] == [True] * 3
+    # one state by a descent in (Q, R₁, R₂), by the closed error typed here
+    inverse = np.linalg.inv([[1, 0.2], [0.2, 2]])
+
+    def f(y: np.ndarray) -> float:
+        Q, R = y[0], y[1:]
+        rest = Q - R @ inverse @ R
+        if rest <= 0.0:
+            return 1e9
+        C = np.array([[Q, *R], [R[0], 1, 0.2], [R[1], 0.2, 2]])
+        d = 1.0 + np.diag(C)
+        means = 2 / np.pi * np.arcsin(C / np.sqrt(np.outer(d, d)))
+        w = np.array([2**-0.5, -(2**-0.5), -(2**-0.5)])
+        return float(10 * (w @ means @ w) / 2 - np.log(rest) / 2 + 0.25 * Q)
+
+    best = minimize(
+        f, [1.0, 0.3, 0.3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}
+    )
+    state = found.state(10.0)
+    np.testing.assert_allclose(best.x, [state["Q"][0][0], *state["R"][0]], atol=1e-6)
+    assert state["free_energy"] == pytest.approx(best.fun, abs=1e-10)
+
+
+def test_equilibria_are_shown_drawn_and_kept() -> None:
+    found = equilibrium("relu", 2, 20.0)
+    text = found.to_text()
+    assert "continuous" in text
+    assert "12.18814779" in text
+    axes = found.plot("R")
+    assert axes.get_ylabel() == "R"
+    assert len(axes.get_lines()) > 4
+    assert {"alpha", "branches", "transitions", "warnings"} <= set(found.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "error", "said"),
+    [
+        ({}, {"alpha": [3, 1]}, sd.InputError, "alpha: must be ascending"),
+        ({}, {"alpha": "x"}, sd.InputError, "alpha: 'x' is not a list"),
+        ({}, {"alpha": [1], "kind": "erm"}, NotYetError, "kind: 'erm' is not known yet"),
+        ({}, {"alpha": [1], "constraint": "ball"}, sd.InputError, "constraint: 'ball' is not"),
+        ({}, {"alpha": [1], "constraint": "free"}, sd.InputError, "weight_decay: must be above 0"),
+        ({}, {"alpha": [1], "T": [[1]]}, sd.InputError, "T: has shape"),
+        ({}, {"alpha": [1], "T": [[1, 1], [1, 1]]}, sd.InputError, "T: must be positive"),
+        ({"train_second_layer": True}, {"alpha": [1]}, NotYetError, "train_second_layer"),
+        ({"inputs": sd.Spectrum([1.0, 2.0])}, {"alpha": [1]}, NotYetError, "spectrum inputs"),
+        ({"activation": "softsign"}, {"alpha": [1]}, NotYetError, "kink or a jump"),
+        ({"loss": "logistic", "target": "sign"}, {"alpha": [1]}, NotYetError, "not known yet"),
+        ({"students": 7}, {"alpha": [1]}, NotYetError, "students: the free energy"),
+    ],
+)
+def test_what_has_no_free_energy_is_refused(
+    given: dict[str, Any], asked: dict[str, Any], error: type[Exception], said: str
+) -> None:
+    problem = sd.Problem(**{"activation": "erf", "students": 2, "teachers": 2, **given})
+    with pytest.raises(error, match=said.replace("(", r"\(")):
+        problem.equilibrium(**asked)
