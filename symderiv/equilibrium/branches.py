@@ -51,7 +51,7 @@ class Stationary:
 
     @property
     def stable(self) -> bool:
-        """Whether it is a minimum."""
+        """True at a minimum of the free energy."""
         return bool(self.eigenvalues[0] > 0.0)
 
 
@@ -176,7 +176,7 @@ def followed(
 
     Args:
         energy: The free energy.
-        begin: On the branch.
+        begin: A state on the branch.
         most: The largest α.
         frame: The frame of its symmetry.
         along: A direction (m + 1,) in the frame and α/most, to go in this one direction only.
@@ -314,7 +314,7 @@ def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Station
     """Return the state at which α is extremal, and whether the middle one of three is behind it.
 
     Args:
-        equations: Of the curve.
+        equations: The equations of the curve.
         around: Three states in a row, α of the middle one is extremal among them.
     """
     one, middle, other = (equations.point(each) for each in around)

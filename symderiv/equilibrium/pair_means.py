@@ -37,8 +37,8 @@ class PairMean:
 
     Attributes:
         closed: Whether it comes from a closed form.
-        values: Of (a, c, b): the mean, its 3 first and its 6 second derivatives (aa, ac, ab, cc,
-            cb, bb), shape (10, …).
+        values: The function from (a, c, b) to the mean, its 3 first and its 6 second derivatives
+            (aa, ac, ab, cc, cb, bb), shape (10, …).
     """
 
     closed: bool

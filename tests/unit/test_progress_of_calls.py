@@ -14,7 +14,7 @@ from symderiv.foundation import progress
 #: Calls that read or write a file, state something, or compare what is there: moments each. The
 #: last two are other names, or go on from results of calls that show a bar.
 QUICK = {
-    *("activation", "norm2", "open", "compare"),
+    *("activation", "event", "norm2", "open", "compare"),
     *("Problem.from_toml", "Problem.to_toml", "Problem.to_dict", "Problem.save", "Problem.replace"),
     *("Problem.grid", "Problem.timed"),
     *("Problem.cite", "Problem.asymptotics"),
