@@ -25,6 +25,7 @@ def test_twenty_five_hostile_calls_end_in_time_and_in_one_line() -> None:
     assert "25 calls" in done.stdout
 
 
+@pytest.mark.turns(2)
 def test_what_can_be_refused_is_refused_within_a_second_and_leaves_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "hostile.refusals", "--part", str(DAY % 500), "500"],

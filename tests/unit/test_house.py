@@ -104,6 +104,7 @@ async def h(x, self): ...
     assert classes([tree, tree]) == {"A": 4}
 
 
+@pytest.mark.turns(3)
 def test_the_table_has_every_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--quick", "--list"]) == 0
     text = capsys.readouterr().out

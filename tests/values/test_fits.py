@@ -40,6 +40,7 @@ def measured(values: np.ndarray, errors: np.ndarray | None = None) -> dict[str, 
     return data
 
 
+@pytest.mark.turns(3)
 def test_exact_curves_give_the_numbers_back() -> None:
     compiled = _varied.cache_info().misses
     found = problem([0.5, 0.1, 0.3]).fit(measured(curves(TRUE)), parameters=NAMES)

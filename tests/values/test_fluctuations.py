@@ -290,5 +290,5 @@ def test_a_dimension_and_known_names_are_asked_for() -> None:
     found = problem.fluctuations(alpha=[0.0, 0.1], initial=start)
     with pytest.raises(sd.InputError, match="is not one of"):
         found.deviation_of("S[1,1]")
-    with pytest.raises(sd.InputError, match="was not asked for"):
+    with pytest.raises(sd.InputError, match="is not one of the events of this result"):
         found.law("Q[1,1] > 3")

@@ -112,6 +112,7 @@ def _by_exact_differences(rates: Any, steps: int = 10, size: float = 2.0**-10) -
     return total / size
 
 
+@pytest.mark.turns(3)
 def test_jacobians_of_systems_are_those_of_differences_with_fifty_digits() -> None:
     system = sd.System()
     x, g = system.inputs("x"), sd.activation("erf")

@@ -190,6 +190,7 @@ def test_what_is_wrong_in_a_module_by_quadrature_is_named(case):
         check_generated(wrong, problem, compiled)
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("x", [0.0, 1e-12, 1e-5, 0.2499999, 0.2500001, -0.24, 3.0])
 def test_a_removable_singularity_is_removed(x):
     m = by_quadrature("sin(x)/x", None, 1e-5)

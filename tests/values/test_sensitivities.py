@@ -136,6 +136,7 @@ def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
     assert located > 4
 
 
+@pytest.mark.turns(2)
 def test_runs_end_at_events() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=1.0, student_std=0.1, label_noise=0.1, seed=3
@@ -158,6 +159,7 @@ def test_runs_end_at_events() -> None:
     assert late.events[0].time == np.inf
 
 
+@pytest.mark.turns(2)
 def test_ends_of_plateaus_are_events() -> None:
     problem = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=1e-2)
     events = ["plateau-begin", sd.event("plateau-end")]

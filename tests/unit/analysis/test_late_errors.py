@@ -60,7 +60,7 @@ def test_label_noise_leaves_a_plateau(exponent: float, tmp_path: Path) -> None:
 
 @pytest.mark.turns(6)
 def test_label_noise_belongs_to_the_terms_of_second_order() -> None:
-    with pytest.raises(sd.InputError, match="label_noise: acts by terms of order η²"):
+    with pytest.raises(sd.InputError, match="label_noise: acts only through terms of order η²"):
         sd.late(units=2, distinct_eigenvalues=2, exponent=1, label_noise=0.1)
     small: dict[str, Any] = {
         "students": 2,

@@ -135,7 +135,7 @@ def test_the_text_and_the_figure(tmp_path: Path) -> None:
         ({"--trainable": 6}, "--trainable: 6 is not between 1 and the 5"),
         ({"--dimension": 12}, "--dimension: 12 is not a multiple"),
         ({"--basis": "input"}, "--basis: input needs a covariance"),
-        ({"--covariance": DIGITS}, "--exponent: given together with covariance"),
+        ({"--covariance": DIGITS}, "--exponent: is given together with covariance"),
         ({"--plot": "figure.txt"}, "--plot 'figure.txt'"),
     ],
 )

@@ -83,7 +83,10 @@ def test_times_replace_an_end_and_an_end_replaces_times(study: Path) -> None:
         (("--set", "learning_rate"), "--set: 'learning_rate' must have the form key=value"),
         (("--set", "learning_rate=-1"), "training.learning_rate: should be greater"),
         (("--set", "method=vectors"), "simulation.method and time.method"),
-        (("--set", "time.values=[1, 2]", "--set", "time.points=3"), "time.values: given together"),
+        (
+            ("--set", "time.values=[1, 2]", "--set", "time.points=3"),
+            "time.values: is given together",
+        ),
         (("--set", "time.end=3", "--end", "4"), "--end: is given twice"),
         (("--end", "0"), "time.end"),
     ],

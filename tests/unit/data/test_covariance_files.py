@@ -151,7 +151,10 @@ def spoiled(entry: tuple[int, int], value: float) -> np.ndarray:
         ({"covariance": spoiled((3, 3), np.inf)}, r"covariance: entry \[3, 3\] is inf"),
         ({"samples": spoiled((0, 1), -np.inf)}, r"samples: entry \[0, 1\] is -inf"),
         ({"covariance": spoiled((1, 2), 0.1)}, "covariance: is not symmetric"),
-        ({"covariance": np.ones((3, 4))}, r"covariance: has shape \(3, 4\), a covariance is squ"),
+        (
+            {"covariance": np.ones((3, 4))},
+            r"covariance: has shape \(3, 4\), but a covariance is squ",
+        ),
         ({"covariance": np.ones(3)}, r"covariance: has shape \(3,\), expected a matrix"),
         ({"covariance": np.ones((2, 2, 2))}, r"covariance: has shape \(2, 2, 2\)"),
         ({"covariance": np.array(1.0)}, r"covariance: has shape \(\)"),
@@ -306,7 +309,7 @@ def test_a_study_reads_the_file_next_to_it(tmp_path, monkeypatch):
         ("grouping_tolerance = -1e-3", "data.grouping_tolerance: "),
         (
             "grouping_tolerance = 0.1\ndistinct_eigenvalues = 2",
-            "data.grouping_tolerance: given together with distinct_eigenvalues",
+            "data.grouping_tolerance: is given together with distinct_eigenvalues",
         ),
         ("array = 3", "data.array: "),
         ('array = "x"', r"data.array: c\.npz has no array x"),

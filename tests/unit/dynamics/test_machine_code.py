@@ -50,6 +50,7 @@ def kept(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.turns(3)
 def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     tables = {"students": 2, "teachers": 2, "learning_rate": 0.7, "label_noise": 0.1}
     problem = Problem("erf", **tables, student_std=0.3, inputs=Isotropic(100))

@@ -136,7 +136,7 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         ("end = 4000.0", "values = [2, 1]", "time.values: must be ascending"),
         ("end = 4000.0", "values = [1, 1]", "time.values: must be ascending"),
         ("end = 4000.0", "values = [-1, 1]", "time.values"),
-        ("end = 4000.0", "values = [1]\nend = 3", "time.values: given together with end"),
+        ("end = 4000.0", "values = [1]\nend = 3", "time.values: is given together with end"),
         ("end = 4000.0", "end = 1\nrelative_tolerance = 0", "time.relative_tolerance"),
         ("end = 4000.0", "end = 1\nrelative_tolerance = 1e-16", "time.relative_tolerance"),
         ("end = 4000.0", "end = 1\nabsolute_tolerance = -1", "time.absolute_tolerance"),
@@ -147,7 +147,7 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         (
             "[time]",
             '[initial]\nstate = "a"\ndraw = "mean"\n[time]',
-            "initial.state: given together",
+            "initial.state: is given together",
         ),
         ("[time]", "[simulation]\nruns = 0\n[time]", "simulation.runs"),
         ("[time]", '[sweep]\n"data.dimensions" = [1]\n[time]', 'sweep."data.dimensions"'),

@@ -80,6 +80,7 @@ def by_hand(
     return rates, numbers["second_layer_learning_rate"] * dv
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("stated", [EVERYTHING, EVERYTHING[:1], EVERYTHING[1:]], ids=str)
 def test_linear_networks_move_as_written_by_hand(stated: tuple[str, ...]) -> None:
     rng = np.random.default_rng(3)

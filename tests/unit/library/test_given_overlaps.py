@@ -78,6 +78,7 @@ def mean_forces(samples: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
 
 
+@pytest.mark.turns(3)
 def test_rates_with_velocities_are_those_of_one_step_to_the_letter() -> None:
     """V ← βV − (η/√N) F ξ and J ← J + V with U = N V and N (1 − β) = γ, averaged over ξ."""
     found = moving().rates(**ORDER)
@@ -119,6 +120,7 @@ AVERAGED = {"consistency_weight": 0.5, "averaging_rate": 0.7}
 AVERAGES = {"J.A": overlap(J, A), "A.A": overlap(A, A), "A.B": overlap(A, B)}
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("stated", "order"),
     [

@@ -21,6 +21,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("which", PROBLEMS)
 def test_a_run_that_goes_on_is_the_long_run(which: str) -> None:
     problem = PROBLEMS[which]

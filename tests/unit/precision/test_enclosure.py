@@ -84,7 +84,7 @@ def test_what_has_no_enclosure_is_not_certified_and_says_why() -> None:
         certified_value(sp.zeta(3), 10, "m")
     value = certified(DerivedExpectation("", sp.zeta(3), (), 0, "closed-form", ()), 10)
     assert not value.certified
-    assert value.method == "closed-form (not certified: no enclosure of zeta)"
+    assert value.method == "closed-form (not certified: there is no enclosure of zeta)"
     assert value.value == "1.202056903"
 
 

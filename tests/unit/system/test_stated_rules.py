@@ -33,6 +33,7 @@ def _problem(**given: Any) -> sd.Problem:
     return sd.Problem("erf", **{**fixed, "inputs": INPUTS, "time": {"end": 10.0}, **given})
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("given", [SOBOLEV, AVERAGED], ids=str)
 def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> None:
     problem = _problem(inputs=sd.Isotropic(600), **given)

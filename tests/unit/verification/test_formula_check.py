@@ -301,5 +301,5 @@ def test_covariances_with_a_structure_are_sampled_inside_the_cone() -> None:
 
 
 def test_a_symbol_that_the_covariance_has_not_is_refused() -> None:
-    with pytest.raises(InputError, match="the formula has t"):
+    with pytest.raises(InputError, match="the formula contains t"):
         InClosedForm(sp.Symbol("t"), integral("i2", "erf"), covariance_symbols(2))
