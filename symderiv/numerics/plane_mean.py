@@ -370,7 +370,8 @@ def _line_of_second(
     cuts = np.empty((fields * fields + 2, 2))
     found = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
     if found == 0:
-        count = _slow_points(_movement(t1, plane, rule), rule[1], line)
+        room = rule[2] * rule[2] - t1 * t1
+        count = _slow_points(_movement(t1, plane, rule), rule[1], room, line)
         if count > 0:
             return count
     return _points(cuts, found, t1 * t1, rule, line)
@@ -408,17 +409,24 @@ def _movement(
     return most
 
 
-def _slow_points(moved: float, negligible: float, line: np.ndarray) -> int:
-    """Write Gauss-Hermite points for fields that move little; return zero if they move much."""
+def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray) -> int:
+    """Write Gauss-Hermite points for fields that move little; return zero if they move much.
+
+    Points whose squares are not below ``room`` are left out: tables of factors end before them.
+    """
     size, left, limit = 0, 1.0, math.exp(-negligible)
     while left > limit and size < _HERMITES.shape[0]:
         size += 1
         left *= size * moved * moved
     if left > limit:
         return 0
+    kept = 0
     for n in range(size):
-        line[0, n], line[1, n] = _HERMITES[size - 1, 0, n], _HERMITES[size - 1, 1, n]
-    return size
+        t = _HERMITES[size - 1, 0, n]
+        if t * t < room:
+            line[0, kept], line[1, kept] = t, _HERMITES[size - 1, 1, n]
+            kept += 1
+    return kept
 
 
 def _values_on_line(

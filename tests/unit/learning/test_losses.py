@@ -108,7 +108,7 @@ def test_modules_agree_with_their_definition(made):
             "return -t / (math.exp(s * t) + 1.001)",
         ),
         ("fast", "sums[4] += added * (1.0 - 2.0 * flip)", "sums[4] += 1.001 * added"),
-        ("fast", "above = lean * place", "above = 1.01 * lean * place"),
+        ("fast", "above = label[0] * place", "above = 1.01 * label[0] * place"),
     ],
 )
 def test_a_module_that_computes_something_else_is_not_written(made, name, old, new):

@@ -119,6 +119,19 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
         )
 
 
+def test_points_are_where_tables_of_factors_reach() -> None:
+    """Beyond, a table holds whatever was in memory, which no weight makes negligible."""
+    parts = np.array([[1.0, 0.0, 0.0], [0.9, 0.05, 0.0], [0.8, 0.04, 0.5], [0.6, -0.05, 0.4]])
+    rests, kinks, line = np.zeros((4, 4)), np.zeros(4), np.empty((2, 2000))
+    for t1 in (4.0, 6.0, 6.3, 6.39):
+        count = plane._line_of_second(t1, ((0, 1), parts, rests, kinks), RULE, line)
+        assert count == 0 or (t1**2 + line[0, :count] ** 2).max() < RULE[2] ** 2
+        if t1 < 5:
+            # all of a Gauss-Hermite rule
+            assert 1 < count < 20
+            assert line[1, :count].sum() == pytest.approx(1.0, rel=1e-13)
+
+
 SECTORS = np.array([0.0] * 7 + [18.0, 0.0])
 
 
