@@ -18,7 +18,7 @@ from symderiv.foundation.errors import ToleranceError
 __all__ = [
     "Branch",
     "BranchEquations",
-    "Curve",
+    "BranchCurve",
     "Stationary",
     "described",
     "followed",
@@ -56,7 +56,7 @@ class Stationary:
 
 
 @dataclass(frozen=True)
-class Curve:
+class BranchCurve:
     """Stationary states along a curve.
 
     Attributes:
@@ -171,7 +171,7 @@ def followed(
     most: float,
     frame: np.ndarray,
     along: np.ndarray | None = None,
-) -> Curve:
+) -> BranchCurve:
     """Follow a branch from a state to both sides, up to α = most and down to α = 0.
 
     Args:
@@ -189,7 +189,7 @@ def followed(
         ([], "begin") if along is not None else _one_side(scaled, start, -tangent, _LONGEST / 8)
     )
     points = [*reversed(other), start, *one]
-    return Curve(scaled, [scaled.described(each) for each in points], (last, first))
+    return BranchCurve(scaled, [scaled.described(each) for each in points], (last, first))
 
 
 class BranchEquations:
@@ -286,7 +286,7 @@ def _at_alpha(
     return None if found is None else found[0]
 
 
-def pieces_of(curve: Curve) -> list[Branch]:
+def pieces_of(curve: BranchCurve) -> list[Branch]:
     """Return the parts of a curve between its folds, which are located."""
     equations, states = curve.equations, curve.states
     grows = np.diff([each.alpha for each in states]) > 0.0
