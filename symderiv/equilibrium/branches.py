@@ -17,8 +17,8 @@ from symderiv.foundation.errors import ToleranceError
 
 __all__ = [
     "Branch",
-    "BranchEquations",
     "BranchCurve",
+    "BranchEquations",
     "Stationary",
     "described",
     "followed",
