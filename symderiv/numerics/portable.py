@@ -184,12 +184,12 @@ def _waves() -> tuple[Function, ...]:
     return sampled, dawson, path, tilted
 
 
-def _exp_difference() -> Function:
+def _exp_difference() -> tuple[Function, ...]:
     a, b = _symbols("first second")
     near = 2 * sp.exp((a + b) / 2) * sp.sinh(sp.Min(1, sp.Max(-1, (a - b) / 2)))
     value = sp.Piecewise((near, sp.Abs(a - b) < 1), (sp.exp(a) - sp.exp(b), True))
     doc = "exp(first) - exp(second) with a small relative error."
-    return ScalarFunction("exp_difference", (a, b), (), value, doc)
+    return (ScalarFunction("exp_difference", (a, b), (), value, doc),)
 
 
 def _owen() -> tuple[Function, ...]:
@@ -247,7 +247,7 @@ def _owen() -> tuple[Function, ...]:
 
 @cache
 def portable() -> Portable:
-    """Return the functions, made once when they are asked for."""
+    """Return the functions, by families that are made when a program calls them."""
     names = {
         "SignMean4": "sign_mean4",
         "Dawson": "dawson",
@@ -256,5 +256,12 @@ def portable() -> Portable:
         "OwenT": "owen_t",
         "ShiftedSigns": "shifted_signs",
     }
-    definitions = (*_sign_mean4(), *_waves(), _exp_difference(), *_owen())
-    return Portable(MappingProxyType(names), definitions, MappingProxyType(_tables()))
+    families = {
+        ("sign_mean4",): _sign_mean4,
+        ("dawson", "tilted_signs"): _waves,
+        ("exp_difference",): _exp_difference,
+        ("owen_t", "shifted_signs"): _owen,
+    }
+    return Portable(
+        MappingProxyType(names), MappingProxyType(families), MappingProxyType(_tables())
+    )

@@ -14,6 +14,7 @@ import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
@@ -150,9 +151,14 @@ def argument_of_key(
     return argument_of_field(tables[table], name, (names or {}).get(name, name))
 
 
+@cache
+def _types(table: type[BaseModel]) -> Mapping[str, Any]:
+    return get_type_hints(table)
+
+
 def argument_of_field(table: type[BaseModel], name: str, called: str = "") -> inspect.Parameter:
     """Return a field as an argument by name, without what only checks it."""
-    field, kind = table.model_fields[name], get_type_hints(table)[name]
+    field, kind = table.model_fields[name], _types(table)[name]
     default = inspect.Parameter.empty if field.is_required() else field.default
     by_name = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(called or name, by_name, default=default, annotation=kind)

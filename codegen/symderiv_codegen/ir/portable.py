@@ -8,7 +8,7 @@ them, also for libraries that trace or differentiate what they are given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -26,15 +26,23 @@ class Portable:
 
     Args:
         functions: For the names of SymPy functions, those of the functions here.
-        definitions: Scalar functions and sums over tables; each may call those before it.
+        families: For names of these functions, what makes them and what they call: scalar functions
+            and sums over tables; each may call those before it in its family.
         constants: The tables that these sum over, and their lengths.
     """
 
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    definitions: tuple[Function, ...] = ()
+    families: Mapping[tuple[str, ...], Callable[[], tuple[Function, ...]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     constants: Mapping[str, int | tuple[float, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+
+    def definitions(self, called: Set[str]) -> tuple[Function, ...]:
+        """Return the families of the functions that are called; the others are not made."""
+        wanted = (make for names, make in self.families.items() if not called.isdisjoint(names))
+        return tuple(function for make in wanted for function in make())
 
 
 def _scalar(

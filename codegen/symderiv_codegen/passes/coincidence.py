@@ -20,7 +20,7 @@ def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
             yield [*groups[:position], [first, *group], *groups[position + 1 :]]
 
 
-def resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
+def resolved(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
     """Return the expression where indices coincide exactly as chosen; different names are
     different.
     """
@@ -31,6 +31,27 @@ def resolved(expression: sp.Expr, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.E
         if relation.free_symbols <= set(chosen.values())
     }
     return represented.xreplace(decided)
+
+
+def chosen_case(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Basic:
+    """Return :func:`resolved` without making the cases that do not hold.
+
+    Args:
+        expression: The expression.
+        chosen: For every index in a condition, the first of those that it coincides with.
+    """
+    if isinstance(expression, sp.Piecewise):
+        for value, condition in expression.args:
+            holds = resolved(condition, chosen)
+            if holds == sp.true:
+                return chosen_case(value, chosen)
+            if holds != sp.false:
+                return resolved(expression, chosen)
+    if not expression.args:
+        return chosen.get(expression, expression)
+    arguments = [chosen_case(each, chosen) for each in expression.args]
+    same = all(new is old for new, old in zip(arguments, expression.args, strict=True))
+    return expression if same else expression.func(*arguments)
 
 
 def tidy_condition(condition: sp.Basic) -> sp.Basic:

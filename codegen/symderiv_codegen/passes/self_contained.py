@@ -30,8 +30,7 @@ def self_contained(program: Program) -> Program:
     portable = program.extension.portable()
     own = tuple(_function(each, portable) for each in program.functions)
     procedures = tuple(_procedure(each, portable) for each in program.procedures)
-    known = (*helpers().values(), *(_function(each, portable) for each in portable.definitions))
-    needed = _needed(known, own, procedures)
+    needed = _needed(portable, own, procedures)
     used = {row.size for f in needed for row in _rows(f)}
     used |= {table for f in needed for row in _rows(f) for _, table in row.entries}
     tables = {name: value for name, value in portable.constants.items() if name in used}
@@ -89,23 +88,25 @@ def _procedure(procedure: Procedure, portable: Portable) -> Procedure:
 
 
 def _needed(
-    known: Iterable[Function], own: Iterable[Function], procedures: Iterable[Procedure]
+    portable: Portable, own: Iterable[Function], procedures: Iterable[Procedure]
 ) -> tuple[Function, ...]:
     """Return the known functions that the others call, and what these call."""
-    by_name = {each.name: each for each in known}
     assigned = (s.value for p in procedures for s in p.body if isinstance(s, Assignment))
-    waiting = {
-        str(c.func)
-        for e in (*assigned, *(e for f in own for e in f.expressions))
-        for c in calls_of(e)
-    }
-    found: set[str] = set()
+    waiting = _called((*assigned, *(e for f in own for e in f.expressions)))
+    specials = {each.name: each for each in portable.definitions(waiting)}
+    plain = {each.name: each for each in helpers().values()}
+    found: dict[str, Function] = {}
     while waiting:
         name = waiting.pop()
-        if name in by_name and name not in found:
-            found.add(name)
-            waiting |= {str(c.func) for e in by_name[name].expressions for c in calls_of(e)}
-    return tuple(each for name, each in by_name.items() if name in found)
+        if name in found or name not in {**plain, **specials}:
+            continue
+        found[name] = plain.get(name) or _function(specials[name], portable)
+        waiting |= _called(found[name].expressions)
+    return tuple(found[name] for name in (*plain, *specials) if name in found)
+
+
+def _called(expressions: Iterable[sp.Expr]) -> set[str]:
+    return {str(call.func) for each in expressions for call in calls_of(each)}
 
 
 def _rewritten(node: sp.Expr, portable: Portable, guarded: bool) -> sp.Expr:

@@ -28,7 +28,7 @@ from symderiv_codegen.ir.walk import (
     subexpressions,
     with_plain_indices,
 )
-from symderiv_codegen.passes.coincidence import partitions, resolved
+from symderiv_codegen.passes.coincidence import chosen_case, partitions
 
 Limit = tuple[sp.Symbol, sp.Expr, sp.Expr]
 
@@ -109,9 +109,8 @@ class SumRewriter:
         involved = {s for condition in conditions for s in condition.atoms(sp.Symbol)}
         for groups in partitions(sorted(involved, key=str)):
             chosen = {index: group[0] for group in groups for index in group}
-            if self._canonical(resolved(expression, chosen)) != self._canonical(
-                resolved(swapped, chosen)
-            ):
+            cases = (self._canonical(chosen_case(each, chosen)) for each in (expression, swapped))
+            if next(cases) != next(cases):
                 return False
         return True
 

@@ -36,7 +36,7 @@ def functions() -> dict[str, Function]:
     def compiled(symbols: list[sp.Symbol], expression: sp.Expr) -> Function:
         return sp.lambdify(symbols, expression, modules=[known, "math"])
 
-    for one in given.definitions:
+    for one in given.definitions(set(given.functions.values())):
         arguments = list(one.arguments)
         term = one if isinstance(one, ScalarFunction) else one.terms[0]
         entries = [] if isinstance(one, ScalarFunction) else list(term.rows[0].entries)
