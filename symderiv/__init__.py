@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.rates import Rates as Rates
     from symderiv.api.results.run_comparison import compare as compare
     from symderiv.api.results.shown_equations import Equations as Equations
+    from symderiv.api.results.target_thresholds import thresholds as thresholds
     from symderiv.api.results.verified import Verdicts as Verdicts
     from symderiv.api.results.verified import verify as verify
     from symderiv.api.stated import System as System
@@ -114,6 +115,7 @@ _PUBLIC = {
     "plateau": "symderiv.api.results.plateau",
     "Problem": "symderiv.api.problem",
     "Rates": "symderiv.api.results.rates",
+    "thresholds": "symderiv.api.results.target_thresholds",
     "Verdicts": "symderiv.api.results.verified",
     "verify": "symderiv.api.results.verified",
     "Expectation": "symderiv.api.questions",

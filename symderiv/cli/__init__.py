@@ -180,6 +180,7 @@ _HOMES = {
     "fixed-points": "analyses",
     "optimise": "analyses",
     "equilibrium": "analyses",
+    "thresholds": "analyses",
     "localise": "analyses",
     "one-step": "analyses",
     "verify": "verify",
@@ -206,12 +207,13 @@ _PAGES = {
     "fixed-points": "how-to/fixed-points",
     "optimise": "how-to/optimal-control",
     "equilibrium": "how-to/equilibrium",
+    "thresholds": "how-to/thresholds",
     "localise": "how-to/localisation",
     "one-step": "how-to/one-gradient-step",
     "verify": "how-to/verify-a-paper",
 }
 # A formula may begin with a minus sign; it is not an option then.
-_WITH_FORMULAS = ("expect", "integral", "check")
+_WITH_FORMULAS = ("expect", "integral", "check", "thresholds")
 
 
 def _app_for(words: Sequence[str]) -> typer.Typer:

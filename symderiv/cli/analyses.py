@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from symderiv.cli.called import calling
 from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.options import option
@@ -194,6 +196,26 @@ def equilibrium(
     with status("Following branches", quiet=json_):
         problem = stated_problem(study, set_, timed=False)
         found = problem.equilibrium(**asked, progress=False if json_ else None)
+    shown(found, json_, plot=figure)
+
+
+def thresholds(
+    target: Annotated[
+        str, typer.Argument(metavar="EXPR", help="A formula in z1, z2, … and noise.")
+    ],
+    plot: PlotOption = None,
+    force: Force = False,
+    json_: Json = False,
+) -> None:
+    """Say how hard a target of a few Gaussian fields is to find: exponents, leaps, threshold.
+
+    Example:  symderiv thresholds "sign(z1*z2)"
+    """
+    figure = plot_output(plot, force=force)
+    with status("Looking for exponents", quiet=json_):
+        import symderiv
+
+        found = symderiv.thresholds(target)
     shown(found, json_, plot=figure)
 
 

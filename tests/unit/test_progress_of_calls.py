@@ -30,6 +30,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "optimise": lambda: PROBLEM.optimise(bounds=(0, 1), end=1, pieces=1),
     "equilibrium": lambda: PROBLEM.equilibrium(alpha=[1]),
+    "thresholds": lambda: sd.thresholds("abs(z)"),
     "ensemble": lambda: PROBLEM.ensemble(seed=[0, 1], end=1),
     "plateau": lambda: sd.plateau(**PLATEAU),
     "full plateau": lambda: sd.plateau(**PLATEAU, full=True, learning_rate=0.1),

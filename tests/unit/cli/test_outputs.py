@@ -133,6 +133,7 @@ CALLS = {
         ("--plot",),
     ),
     "equilibrium": Call(("s.toml", "--alpha", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
+    "thresholds": Call(("abs(z)",), (), {"--plot": "f.svg"}),
     "fixed-points": Call(("s.toml", "--starts", "1"), _STUDY, {"--plot": "f.svg"}, ("--plot",)),
     "verify": Call(
         ("p.toml", "--processes", "1"),

@@ -133,6 +133,7 @@ CASES: dict[str, tuple[str, Any]] = {
         "equilibrium s.toml --alpha 2,8",
         lambda: sd.Problem.from_toml("s.toml").equilibrium(alpha=[2, 8]),
     ),
+    "thresholds": ("thresholds abs(z)+noise/2", lambda: sd.thresholds("abs(z)+noise/2")),
     "fixed-points": (
         "fixed-points s.toml --unconnected --starts 2",
         lambda: sd.Problem.from_toml("s.toml").fixed_points(unconnected=True, starts=2),
