@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
+from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import ToleranceError
 
@@ -227,26 +228,21 @@ class BranchEquations:
 
     def corrected(self, guess: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
         """Return the point of the branch in the plane of a guess, and how many steps it took."""
-        point = guess
-        for n in range(1, _NEWTON):
+
+        def equations(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             if not self.inside(point):
-                return None
+                return np.full(guess.size, np.nan), np.empty((guess.size, guess.size))
             slope, bend = self.equations(point)
-            matrix = np.vstack([bend, tangent])
-            right = np.append(slope, tangent @ (point - guess))
-            try:
-                change = np.linalg.solve(matrix, -right)
-            except np.linalg.LinAlgError:
-                return None
-            point = point + change
-            if not np.isfinite(point).all():
-                return None
-            size = np.abs(change).max()
-            # near where branches cross, rounding leaves more than the tolerance of the change
-            settled = size < _SMALL or (size < _ROUND and np.abs(slope).max() < 10 * _SMALL)
-            if settled and self.inside(point):
-                return point, n
-        return None
+            return np.append(slope, tangent @ (point - guess)), np.vstack([bend, tangent])
+
+        found = newton(equations, guess, _NEWTON - 1, _SMALL)
+        if found is None or not self.inside(found[0]):
+            return None
+        point, size, count = found
+        # near where branches cross, rounding leaves more than the tolerance of the change
+        near = size < _ROUND and np.abs(self.equations(point)[0]).max() < 10 * _SMALL
+        settled = size < _SMALL * (1 + np.abs(point).max())
+        return (point, count) if settled or near else None
 
 
 def _one_side(

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from flint import arb, arb_mat
 
 from symderiv.analysis.fixed_points.proof import ExactFlow
-from symderiv.analysis.fixed_points.search import Found, measured, newton, spaces_of
+from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
@@ -242,7 +242,7 @@ def proved_spaces(
         missed = []
         for box in counted.points:
             start = states.values(box.mean(axis=1), equations.inverse)
-            values = newton(flow, jacobian, basis, start)
+            values = root_in(flow, jacobian, basis, start)
             new = None if values is None else measured(flow, jacobian, values)
             if values is None or new is None or not _holds(box, equations, values):
                 missed.append(box)

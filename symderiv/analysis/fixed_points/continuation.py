@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
@@ -103,20 +104,22 @@ class _Problem:
 
     def corrected(self, start: Floats, across: Floats, level: Any) -> Floats | None:
         """Return the fixed point near ``start`` with ``across @ u == level``."""
-        u = start
-        for _ in range(_NEWTON):
-            matrix = np.vstack([self.slopes(u), across])
-            missing = np.append(self.rates(u), across @ u - level)
-            if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(missing))):
-                return None
-            step = np.linalg.lstsq(matrix, missing, rcond=1e-12)[0]
-            u = u - step
-            if np.max(np.abs(step)) < _STILL * (1 + np.max(np.abs(u))):
-                break
+        found = newton(
+            lambda u: (
+                np.append(self.rates(u), across @ u - level),
+                np.vstack([self.slopes(u), across]),
+            ),
+            start,
+            _NEWTON,
+            _STILL,
+        )
+        if found is None:
+            return None
         # at branch points steps do not become small, but rates do
+        u, step, _ = found
         size = 1 + np.max(np.abs(u))
         still = np.max(np.abs(self.rates(u))) < 1e-13 * size
-        return u if still and np.max(np.abs(step)) < 1e-4 * size else None
+        return u if still and step < 1e-4 * size else None
 
     def nearest(self, u: Floats) -> float:
         """Return the real part that is nearest to zero."""

@@ -15,11 +15,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
-from scipy.optimize import root
 
 from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
+from symderiv.analysis.fixed_points.newton_steps import root_near
 
-__all__ = ["Found", "found_points", "measured", "newton", "spaces_of"]
+__all__ = ["Found", "found_points", "measured", "root_in", "spaces_of"]
 
 Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
@@ -93,7 +93,7 @@ def found_points(
     for basis in spaces_of(flow):
         whole = basis.shape[0] == basis.shape[1]
         for start in [*given, *slow, *drawn[: None if whole else starts]]:
-            values = newton(flow, jacobian, basis, start)
+            values = root_in(flow, jacobian, basis, start)
             if values is None or any(
                 # along a neutral direction a root is known to the square root of rounding
                 flow.same(each.values, values, _LOOSE if each.neutral else SAME)
@@ -118,24 +118,15 @@ def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found |
     return Found(chosen, orbit, stabiliser, residual, rates[order])
 
 
-def newton(flow: ExchangedFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
+def root_in(flow: ExchangedFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
     """Return the root that is reached inside a space, None if there is none."""
-    inner = basis.T @ start
-    with np.errstate(all="ignore"):
-        if not np.all(np.isfinite(flow.slope(basis @ inner))):
-            return None
-        reached = root(
-            lambda z: basis.T @ flow.slope(basis @ z),
-            inner,
-            jac=lambda z: basis.T @ jacobian(basis @ z) @ basis,
-            options={"xtol": 1e-13, "maxfev": 200},
-        ).x
-        for _ in range(2):
-            slope = basis.T @ flow.slope(basis @ reached)
-            matrix = basis.T @ jacobian(basis @ reached) @ basis
-            if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(matrix))):
-                return None
-            reached = reached - np.linalg.lstsq(matrix, slope, rcond=1e-10)[0]
+    reached = root_near(
+        lambda z: basis.T @ flow.slope(basis @ z),
+        lambda z: basis.T @ jacobian(basis @ z) @ basis,
+        basis.T @ start,
+    )
+    if reached is None:
+        return None
     values = np.asarray(basis @ reached)
     scale = 1 + np.max(np.abs(values))
     still = np.max(np.abs(flow.slope(values))) < _STILL * scale

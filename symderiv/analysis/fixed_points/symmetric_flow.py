@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import root_near
 from symderiv.foundation.errors import ToleranceError
 
 __all__ = ["KindSpectrum", "SymmetricFlow", "differences", "integrated"]
@@ -126,23 +127,12 @@ class SymmetricFlow:
 
     def root(self, start: Floats, still: float = STILL) -> Floats | None:
         """Return the state near a point at which all rates vanish, None if there is none."""
-        from scipy.optimize import root
-
         scale = 1e-3 + np.max(np.abs(start))
-        for method in ("hybr", "lm"):
-            with np.errstate(all="ignore"):
-                solution = root(
-                    self.slope,
-                    start,
-                    jac=lambda y: differences(self.slope, y, self.step),
-                    method=method,
-                    options={"xtol": 1e-15},
-                )
-            state = self.state(np.asarray(solution.x))
-            near = np.max(np.abs(solution.x - start)) < _NEAR * scale
-            if near and self.residual(state) < still * scale:
-                return state
-        return None
+        found = root_near(self.slope, lambda y: differences(self.slope, y, self.step), start)
+        if found is None or not np.max(np.abs(found - start)) < _NEAR * scale:
+            return None
+        state = self.state(found)
+        return state if self.residual(state) < still * scale else None
 
     def fixed_point(
         self,

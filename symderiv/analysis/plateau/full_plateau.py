@@ -23,7 +23,8 @@ import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points.symmetric_flow import integrated
+from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.symmetric import (
@@ -54,7 +55,7 @@ from symderiv.precision.balls.working import working_bits
 _UNKNOWNS = (Q, C, R)
 _ETA = sp.Symbol("eta", positive=True)
 _NU = sp.Symbol("nu", positive=True)
-_LARGE = 1e5
+_LARGE, _STEP = 1e5, 4e-3
 _LASTING = 2000.0
 """Duration of the integration in units of ηα."""
 
@@ -265,7 +266,6 @@ class _Numeric:
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
         """Newton's rule on the equations, the third divided by Q - C, from a state nearby."""
-        from scipy.optimize import root
 
         def scaled(y: Floats) -> Floats:
             spread, rest, cross = np.exp(y)
@@ -277,11 +277,12 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            solution = root(scaled, np.log(begin), method="hybr", options={"xtol": 1e-13})
-            size = np.abs(scaled(solution.x)).max()
-        if not size < 1e-9 or abs(solution.x[1] - np.log(begin[1])) > 1.0:
+            found = root_near(scaled, lambda y: differences(scaled, y, _STEP), np.log(begin))
+            if found is None or not np.abs(scaled(found)).max() < 1e-9:
+                return None
+        if abs(found[1] - np.log(begin[1])) > 1.0:
             return None
-        spread, rest, cross = np.exp(solution.x)
+        spread, rest, cross = np.exp(found)
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
