@@ -19,8 +19,8 @@ y over the root of the slope Σ_i y_i² of the eigenvalue of F.
 A matrix diag(d) - b cᵀ with a_k = b_k c_k > 0 is similar to the one with one class, u² = a and
 S = -1; its equation is Σ a_k/(d_k - s) = 1.
 
-In doubles: :func:`low_rank_spectrum`. With any number of digits, one class: :func:`secular_roots`,
-for numbers of mpmath and for balls, which then enclose the roots.
+In doubles: :func:`low_rank_spectrum`. Balls that enclose the roots, one class:
+:func:`secular_roots`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from symderiv.compiled_code.linked import Linked
 from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.precision.balls.krawczyk import enclosed_zero
 
 if TYPE_CHECKING:
     from flint import arb
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Floats",
     "LowRankSpectrum",
+    "check_count",
     "exponential_sum",
     "low_rank_spectrum",
     "merged",
@@ -54,9 +56,23 @@ Floats = npt.NDArray[np.float64]
 
 _all_roots = Linked("symderiv.analysis.low_rank_loops", "all_roots")
 
-_NOT_ENCLOSED = (
-    "a root of the secular equation is not enclosed at this precision; ask for more digits"
-)
+
+#: More are refused: finding all rates takes a quarter of a minute.
+MAX_EIGENVALUES = 20_000
+
+
+def check_count(eigenvalues: int) -> None:
+    """Refuse more eigenvalues than can be treated, before they are made.
+
+    Raises:
+        InputError: the rates of so many would take too long.
+    """
+    if eigenvalues > MAX_EIGENVALUES:
+        raise InputError(
+            f"{eigenvalues} are more than the {MAX_EIGENVALUES} whose rates are computed one by "
+            "one; the time grows with the square of their number",
+            argument="distinct_eigenvalues",
+        )
 
 
 @dataclass(frozen=True)
@@ -153,16 +169,15 @@ def exponential_sum(times: Floats, rate: Floats, amplitude: Floats) -> Floats:
     return sums.reshape(times.shape)
 
 
-def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[Any, Any]]:
+def secular_roots(poles: Sequence[arb], strengths: Sequence[arb]) -> list[tuple[arb, arb]]:
     """Return the roots s of Σ a_k/(d_k - s) = 1, ascending, each with Σ |a_k|/(d_k - s)².
 
     Newton's method on the distance from the nearer pole, from the doubles of
-    :func:`low_rank_spectrum`. Balls enclose the root: the sum minus 1 has the two signs at the ends
-    of a ball that lies between the poles, where it is monotone.
+    :func:`low_rank_spectrum`. The balls enclose the roots: the sum minus 1 has the two signs at the
+    ends of a ball that lies between the poles, where it is monotone.
 
     Args:
-        poles: L distinct numbers, ascending: balls, worked with at the present precision, or
-            mpmath's, with theirs.
+        poles: L distinct numbers, ascending; all is done at the present precision.
         strengths: L numbers of one sign.
 
     Raises:
@@ -181,65 +196,36 @@ def secular_roots(poles: Sequence[Any], strengths: Sequence[Any]) -> list[tuple[
     roots = []
     for j, (origin, offset) in enumerate(zip(starts.origin, starts.offset, strict=True)):
         near = int(np.searchsorted(doubles, origin))
-        nearest = poles[near] if near < len(poles) and doubles[near] == origin else None
+        at_pole = near < len(poles) and doubles[near] == origin
         # The root is below its pole, or above it.
-        equation = _Equation(poles, strengths, nearest, near)
-        roots.append(equation.root(offset, j if positive else j + 1))
+        below = j if positive else j + 1
+        roots.append(_root(poles, strengths, near if at_pole else None, float(offset), below))
     return roots
 
 
-class _Equation:
-    """Σ a_k/(d_k - s) = 1 for s = origin + distance, in any arithmetic."""
+def _root(
+    poles: Sequence[arb], strengths: Sequence[arb], pole: int | None, distance: float, below: int
+) -> tuple[arb, arb]:
+    """Return the root near a distance from a pole, or from 0, above so many, and the slope."""
+    zero = poles[0] * 0
+    origin = zero if pole is None else poles[pole]
+    gaps = [zero if k == pole else d - origin for k, d in enumerate(poles)]
 
-    def __init__(
-        self, poles: Sequence[Any], strengths: Sequence[Any], origin: Any, place: int
-    ) -> None:
-        """Args: poles, strengths; the origin, None for 0, and which of the poles it is."""
-        self._zero = poles[0] * 0
-        self._origin = self._zero if origin is None else origin
-        self._gaps = [d - self._origin for d in poles]
-        if origin is not None:
-            self._gaps[place] = self._zero
-        self._strengths = strengths
-
-    def sums(self, distance: Any) -> tuple[Any, Any]:
+    def sums(at: arb) -> tuple[arb, arb]:
         """Return the sum minus 1 and its slope."""
-        value, slope = self._zero - 1, self._zero
-        for gap, strength in zip(self._gaps, self._strengths, strict=True):
-            inverse = 1 / (gap - distance)
+        value, slope = zero - 1, zero
+        for gap, strength in zip(gaps, strengths, strict=True):
+            inverse = 1 / (gap - at)
             part = strength * inverse
             value += part
             slope += part * inverse
         return value, slope
 
-    def root(self, distance: float, below: int) -> tuple[Any, Any]:
-        """Return the root near a distance, above so many poles, and the slope there."""
-        from flint import arb, ctx
-
-        balls = isinstance(self._zero, arb)
-        bits = ctx.prec if balls else self._zero.context.prec
-        at = self._zero + distance
-        for _ in range(4 + bits.bit_length()):
-            value, slope = self.sums(at)
-            step = value / slope
-            at = (at - step).mid() if balls else at - step
-            # Newton's method doubles the digits: the next step would change none.
-            if abs(step) <= abs(at) * self._zero.__class__(2) ** (-bits // 2 - 4):
-                break
-        if balls:
-            at = self._enclosed(at, bits)
-            under, over = self._gaps[:below], self._gaps[below:]
-            if not (all(gap < at for gap in under) and all(at < gap for gap in over)):
-                raise ToleranceError(_NOT_ENCLOSED)
-        return self._origin + at, abs(self.sums(at)[1])
-
-    def _enclosed(self, at: arb, bits: int) -> arb:
-        """Newton's last step and what the balls of the input leave open, as a proved ball."""
-        value, slope = self.sums(at)
-        radius = 2 * abs(value / slope).upper() + abs(at).upper() * type(at)((1, 4 - bits))
-        low, high = (at - radius).lower(), (at + radius).upper()
-        ends = self.sums(low)[0], self.sums(high)[0]
-        if not (ends[0] < 0 < ends[1] or ends[1] < 0 < ends[0]):
-            raise ToleranceError(_NOT_ENCLOSED)
-        enclosed: arb = low.union(high)
-        return enclosed
+    at = enclosed_zero(sums, zero + distance)
+    if at is None or not (
+        all(gap < at for gap in gaps[:below]) and all(at < gap for gap in gaps[below:])
+    ):
+        raise ToleranceError(
+            "a root of the secular equation is not enclosed at this precision; ask for more digits"
+        )
+    return origin + at, abs(sums(at)[1])

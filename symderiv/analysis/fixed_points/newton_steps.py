@@ -42,7 +42,8 @@ def newton(
         None where a number does not exist.
     """
     point, size, count = start, np.inf, 0
-    for count in range(1, rounds + 1):
+    while count < rounds:
+        count += 1
         missing, matrix = equations(point)
         if not (np.all(np.isfinite(missing)) and np.all(np.isfinite(matrix))):
             return None

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partitions
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing, families_of
+from symderiv.foundation.packing import Packing, families_of, orbits
 
 __all__ = ["UnitFlow", "exchanged"]
 
@@ -244,6 +244,18 @@ class UnitFlow(ExchangedFlow):
         order = np.searchsorted(self.place, once[places[self.place]])
         return order, signs[self.place]
 
+    def alike(self, *letters: str) -> Labels:
+        """Return the class, from 0, of each coordinate under all permutations of kinds of units."""
+        orders = []
+        for letter in letters:
+            units = np.arange(self.sizes[letter])
+            for n in units[1:]:
+                swapped = units.copy()
+                swapped[[0, n]] = n, 0
+                action = self._action(0, letter, swapped, np.ones(units.size), odd=False)
+                orders.append(self._on_coordinates(*action)[0])
+        return np.asarray(np.unique(orbits(self.place.size, orders), return_inverse=True)[1])
+
     @property
     def elements(self) -> tuple[Labels, Floats]:
         return self.group[0], self.group[1]
@@ -278,10 +290,7 @@ class UnitFlow(ExchangedFlow):
 
 def exchanged(orders: Labels) -> list[list[int]]:
     """Return classes of units that permutations, shape (g, n), exchange."""
-    labels = np.arange(orders.shape[1])
-    for _ in labels:
-        for order in orders:
-            labels = np.minimum(labels, labels[order])
+    labels = orbits(orders.shape[1], list(orders))
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 

@@ -35,8 +35,12 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.late.perfect_learning import Coefficients, PerfectLearning, perfect_learning
-from symderiv.analysis.late.sizes import check_count
-from symderiv.analysis.low_rank import LowRankSpectrum, exponential_sum, low_rank_spectrum
+from symderiv.analysis.low_rank import (
+    LowRankSpectrum,
+    check_count,
+    exponential_sum,
+    low_rank_spectrum,
+)
 from symderiv.foundation.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]

@@ -26,6 +26,7 @@ from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, ball_of
 from symderiv.analysis.linear.system import moment_system
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
+from symderiv.precision.balls.krawczyk import enclosed_zero
 
 #: Most applications of the matrix in one run of ``moment_error``.
 MAX_APPLICATIONS = 400_000
@@ -134,29 +135,13 @@ def _eigenvalues(matrix: arb_mat) -> Balls:
             "the characteristic polynomial has no isolated roots at this precision"
         )
     derivative = polynomial.derivative()
-    roots = []
-    for start in starts:
-        s = start
-        for _ in range(2 * math.ceil(math.log2(ctx.prec))):
-            step = (polynomial(s) / derivative(s)).mid()
-            s = (s - step).mid()
-            if abs(step) <= abs(s) * arb((1, -ctx.prec)):
-                break
-        roots.append(_enclosed(polynomial, s, abs(polynomial(s) / derivative(s)).upper()))
+    found = [enclosed_zero(lambda s: (polynomial(s), derivative(s)), start) for start in starts]
+    roots = [root for root in found if root is not None]
+    if len(roots) != len(found):
+        raise ToleranceError("an eigenvalue of the companion matrix is not enclosed")
     if any(not x < y for x, y in pairwise(roots)):
         raise ToleranceError("two eigenvalues of the companion matrix cannot be told apart")
     return roots
-
-
-def _enclosed(polynomial: arb_poly, s: arb, distance: arb) -> arb:
-    """Return a ball around s at whose ends the polynomial has different signs."""
-    radius = distance + abs(s) * arb((1, 4 - ctx.prec))
-    for _ in range(10):
-        radius = 2 * radius
-        low, high = (s - radius).lower(), (s + radius).upper()
-        if polynomial(low) * polynomial(high) < 0:
-            return low.union(high)
-    raise ToleranceError("an eigenvalue of the companion matrix is not enclosed")
 
 
 def _right_vector(system: MomentMatrix, rate: arb) -> Balls:

@@ -8,15 +8,14 @@ all order parameters are of four kinds: *symmetric* ones, ones that tell *studen
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, SymmetricFlow
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import ToleranceError
-from symderiv.foundation.packing import Packing
 
 __all__ = ["NumericPlateau", "numeric_plateau"]
 
@@ -36,7 +35,6 @@ _KINDS = {
     "teachers": "teachers",
     "specialisation": "students and teachers",
 }
-_FIELDS = ("student_overlap", "cross_overlap", "b")
 
 
 @dataclass(frozen=True)
@@ -60,104 +58,50 @@ class NumericPlateau:
     spectrum: KindSpectrum
 
 
-def numeric_plateau(
-    flow: Callable[[Floats], Floats],
-    packing: Packing,
-    start: Floats,
-    *,
-    learning_rate: float,
-) -> NumericPlateau:
+def numeric_plateau(flow: UnitFlow) -> NumericPlateau:
     """Return the plateau that a flow approaches from small symmetric overlaps.
 
     Args:
-        flow: Rates of a packed state.
-        packing: The packing of the state: ``student_overlap`` (K, K, L), ``cross_overlap`` (K, M,
-            L) and, where they are trained, ``b`` (K,); other fields stay as they are.
-        start: Packed; symmetric in students, and in teachers.
-        learning_rate: The learning rate of the first layer, the unit of rates.
+        flow: Its begin is symmetric in students, and in teachers. Biases that are trained are its
+            field ``b``.
 
     Raises:
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
-    entries = _Entries(packing, start)
-    both = entries.orbits(students=True, teachers=True)
-
-    def rates(values: Floats) -> Floats:
-        return np.asarray(flow(entries.packed(values))[entries.place] / learning_rate)
+    packing, begin = flow.packing(0), flow.begin[flow.place]
+    both = flow.alike("K", "M")
 
     def coinciding(values: Floats) -> Labels:
         """Orbits, with Q_ii and Q_ij as one where they are so in all eigenspaces."""
-        Q = packing.views(entries.packed(values))[_FIELDS[0]]
-        one = np.max(np.abs(Q - Q[0, 0])) < _COINCIDING * np.max(np.abs(Q))
-        return entries.orbits(students=True, teachers=True, one_student=bool(one))
+        Q = packing.views(flow.state(values))["student_overlap"]
+        labels = both.copy()
+        if np.max(np.abs(Q - Q[0, 0])) < _COINCIDING * np.max(np.abs(Q)):
+            places = packing.views(np.arange(packing.size))["student_overlap"]
+            for own, pair in zip(*np.searchsorted(flow.place, places[0, [0, -1]]), strict=True):
+                labels[labels == labels[pair]] = labels[own]
+        return np.asarray(np.unique(labels, return_inverse=True)[1])
 
-    free = np.arange(entries.place.size)
-    inside = SymmetricFlow(rates, both, start[entries.place], free, _STEP)
+    inside = SymmetricFlow(flow.slope, both, begin, np.arange(begin.size), _STEP)
     values = inside.fixed_point(coinciding, (_LASTING,), _STILL)
     if values is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point within ηα = "
             f"{_LASTING:g}; take a smaller learning rate"
         )
-    families = {
-        "students": entries.orbits(students=True, teachers=False),
-        "teachers": entries.orbits(students=False, teachers=True),
-    }
-    spectrum = inside.spectrum(values, families)
+    spectrum = inside.spectrum(values, {"students": flow.alike("K"), "teachers": flow.alike("M")})
     none = np.empty(0, dtype=complex)
     eigenvalues = {
-        name: learning_rate * spectrum.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
+        name: flow.unit * spectrum.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
     }
-    state = entries.packed(values)
+    state = flow.state(values)
     views = packing.views(state)
-    Q, R = views[_FIELDS[0]], views[_FIELDS[1]]
+    Q, R = views["student_overlap"], views["cross_overlap"]
     return NumericPlateau(
         state=state,
         students=Q[0, 0].copy(),
         pairs=Q[0, -1].copy() if len(Q) > 1 else np.zeros_like(Q[0, 0]),
         cross=R[0, 0].copy(),
         bias=float(views["b"][0]) if "b" in views else None,
-        residual=learning_rate * inside.residual(values),
-        spectrum=KindSpectrum(eigenvalues, learning_rate * spectrum.error),
+        residual=flow.unit * inside.residual(values),
+        spectrum=KindSpectrum(eigenvalues, flow.unit * spectrum.error),
     )
-
-
-class _Entries:
-    """The independent order parameters of a packed state: Q_ij once for i ≤ j."""
-
-    def __init__(self, packing: Packing, start: Floats) -> None:
-        self._start = start
-        places = packing.views(np.arange(packing.size))
-        moving = [(n, places[name]) for n, name in enumerate(_FIELDS) if name in places]
-        # field, first and second unit, eigenspace; a bias has one unit and none of the rest
-        every = [
-            (field, *(*index, 0, 0)[:3], place)
-            for field, each in moving
-            for index, place in np.ndenumerate(each)
-        ]
-        independent = [entry for entry in every if entry[0] > 0 or entry[1] <= entry[2]]
-        mirrored = {(i, j, k): place for field, i, j, k, place in every if field == 0}
-        self._entry = np.array([entry[:4] for entry in independent])
-        self.place = np.array([entry[4] for entry in independent])
-        self._mirror = np.array(
-            [mirrored[j, i, k] if field == 0 else place for field, i, j, k, place in independent]
-        )
-
-    def packed(self, values: Floats) -> Floats:
-        """Return the packed state of these values."""
-        state = self._start.copy()
-        state[self.place] = values
-        state[self._mirror] = values
-        return state
-
-    def orbits(self, *, students: bool, teachers: bool, one_student: bool = False) -> Labels:
-        """Return which entries permutations of students, or teachers, or both make equal."""
-        field, first, second, eigenspace = self._entry.T.copy()
-        if students:
-            apart = (field == 0) & (first != second) & (not one_student)
-            second[field == 0] = 0
-            first = apart.astype(np.int64)
-        if teachers:
-            second[field == 1] = 0
-        named = np.stack([field, first, second, eigenspace])
-        return np.asarray(np.unique(named, axis=1, return_inverse=True)[1]).ravel()

@@ -9,6 +9,7 @@ import numpy as np
 
 from symderiv.analysis.plateau.numeric_plateau import NumericPlateau, numeric_plateau
 from symderiv.api.results.answer import Answer
+from symderiv.api.results.stationary import unit_flow_of
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.rules.rule_flows import rule_flow
 from symderiv.integrate.rules.rule_run import RuleFlow
@@ -75,15 +76,7 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
     state = _alike(study, float(moments.get("T1", 1)), float(moments.get("D1", 0)))
     chosen = study.changed({"training.order": "full" if full else "small-learning-rate"})
     flow = rule_flow(chosen, Initial(state, None, None))(state)
-    right_hand_side = flow.kernel.right_hand_side_for(state.K, state.M)
-
-    def rates(packed: np.ndarray) -> np.ndarray:
-        slope = np.empty_like(packed)
-        right_hand_side(0.0, packed, flow.sizes, flow.parameters, slope)
-        return slope
-
-    eta = study.training.learning_rate
-    plateau = numeric_plateau(rates, flow.packing("state"), flow.begin, learning_rate=eta)
+    plateau = numeric_plateau(unit_flow_of(flow, study.training.learning_rate))
     return BiasedPlateau(_record(study, flow, plateau, full))
 
 

@@ -135,7 +135,7 @@ def late_learning(
 
     Without ``exponent`` there is no power law to fit.
     """
-    from symderiv.analysis.late.sizes import check_count
+    from symderiv.analysis.low_rank import check_count
 
     check_count(L)
 

@@ -206,13 +206,7 @@ class StationaryFlow:
         own = flow_at(study, start_of(study, initial))
         if isinstance(own, ComponentsFlow):
             raise InputError("must be inputs of one class here", argument="inputs")
-        state = own.state
-        sizes = {"K": state.K, "M": state.M, "L": state.L}
-        layout = own.layout["state"], own.layout["parameters"]
-        eta = study.training.learning_rate
-        begin, constants = own.begin.copy(), own.parameters.copy()
-        flow = UnitFlow(_rates_of(own), layout, sizes, begin, constants, eta)
-        return cls(study, initial, own, flow)
+        return cls(study, initial, own, unit_flow_of(own, study.training.learning_rate))
 
     def jacobian(self, values: np.ndarray) -> np.ndarray:
         """Return the derivatives of the rates by all coordinates."""
@@ -251,7 +245,8 @@ class StationaryFlow:
         return ExactFlow(self.flow, module, exact)
 
 
-def _rates_of(own: Flow) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
+    """Return a flow of a study as one whose fixed points are looked for."""
     right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
 
     def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
@@ -259,7 +254,9 @@ def _rates_of(own: Flow) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         right_hand_side(0.0, state, own.sizes, constants, found)
         return found
 
-    return rates
+    sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
+    layout = own.layout["state"], own.layout["parameters"]
+    return UnitFlow(rates, layout, sizes, own.begin.copy(), own.parameters.copy(), learning_rate)
 
 
 def _ball_of(formula: str, K: int, M: int) -> arb:

@@ -1,4 +1,5 @@
-"""Roots that are proved: Krawczyk's operator on balls maps a box into its own interior."""
+"""Roots that are proved: Krawczyk's operator on balls maps a box into its own interior; one number
+is enclosed by the two signs at the ends of a ball in which the function is monotone."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     import sympy as sp
     from flint import arb
 
-__all__ = ["enclosed_root", "proved_root", "slopes_of"]
+__all__ = ["enclosed_root", "enclosed_zero", "proved_root", "slopes_of"]
 
 
 def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
@@ -98,6 +99,35 @@ def proved_root(
     except (ZeroDivisionError, ValueError):
         pass
     raise ToleranceError("the fixed point could not be enclosed")
+
+
+def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb | None:
+    """Return a ball at whose ends a function has different signs, None if there is none nearby.
+
+    Args:
+        function: Its value and its slope, at the present working precision.
+        start: A zero nearby.
+    """
+    from flint import arb, ctx
+
+    at, smallest = start, arb((1, -ctx.prec // 2 - 4))
+    for _ in range(4 + ctx.prec.bit_length()):
+        value, slope = function(at)
+        step = value / slope
+        at = (at - step).mid()
+        # Newton's method doubles the digits: the next step would change none
+        if abs(step) <= abs(at) * smallest:
+            break
+    value, slope = function(at)
+    # what the balls of the function leave open, and rounding
+    radius = abs(value / slope).upper() + abs(at).upper() * arb((1, 3 - ctx.prec))
+    for _ in range(10):
+        radius = 2 * radius
+        low, high = (at - radius).lower(), (at + radius).upper()
+        if function(low)[0] * function(high)[0] < 0:
+            enclosed: arb = low.union(high)
+            return enclosed
+    return None
 
 
 def _radius(x: arb, exponent: int) -> arb:

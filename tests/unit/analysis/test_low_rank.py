@@ -337,28 +337,23 @@ def test_roots_next_to_their_poles_keep_the_digits_of_the_distance() -> None:
     "strengths", [("40", "30"), ("-40", "-30"), ("30", "1e6"), ("1e-9", "1e-8")]
 )
 def test_the_outermost_root_may_be_far_from_its_pole(strengths: tuple[str, str]) -> None:
-    """1 + h_1/(s - p_1) + h_2/(s - p_2) = 0 is (s - p_1 + h_1)(s - p_2 + h_2) = h_1 h_2.
-
-    In balls, and in numbers of mpmath.
-    """
+    """1 + h_1/(s - p_1) + h_2/(s - p_2) = 0 is (s - p_1 + h_1)(s - p_2 + h_2) = h_1 h_2."""
+    with mpmath.workdps(90):
+        p, q = map(mpmath.mpf, strengths)
+        middle = (3 - p - q) / 2
+        apart = mpmath.sqrt(middle**2 - (1 - p) * (2 - q) + p * q)
+        exact = [middle - apart, middle + apart]
+        slopes = [abs(p) / (1 - s) ** 2 + abs(q) / (2 - s) ** 2 for s in exact]
+        texts = [tuple(map(str, each)) for each in zip(exact, slopes, strict=True)]
     with working_bits(200):
         h = [arb(x) for x in strengths]
-        for found, _ in secular_roots([arb(1), arb(2)], h):
+        for (found, slope), (root, own) in zip(
+            secular_roots([arb(1), arb(2)], h), texts, strict=True
+        ):
             assert found.rel_accuracy_bits() > 180
             assert ((found - 1 + h[0]) * (found - 2 + h[1]) - h[0] * h[1]).contains(0)
-    context = mpmath.MPContext()
-    context.dps = 60
-    p, q = map(context.mpf, strengths)
-    middle = (3 - p - q) / 2
-    apart = context.sqrt(middle**2 - (1 - p) * (2 - q) + p * q)
-    for (found, slope), exact in zip(
-        secular_roots([context.mpf(1), context.mpf(2)], [p, q]),
-        (middle - apart, middle + apart),
-        strict=True,
-    ):
-        assert abs(found / exact - 1) < context.mpf(10) ** -55
-        expected = abs(p) / (1 - exact) ** 2 + abs(q) / (2 - exact) ** 2
-        assert abs(slope / expected - 1) < context.mpf(10) ** -45
+            assert abs(found / arb(root) - 1) < arb(10) ** -55
+            assert abs(slope / arb(own) - 1) < arb(10) ** -45
 
 
 def test_what_has_no_roots_of_this_kind_is_refused() -> None:

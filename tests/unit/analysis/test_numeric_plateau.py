@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.special import erf
 
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
 from symderiv.foundation.errors import ToleranceError
 from symderiv.foundation.packing import Packing
 
 ETA, TEACHER_BIAS = 0.3, 0.5
+STATE = {
+    "student_overlap": ("K", "K", "L"),
+    "cross_overlap": ("K", "M", "L"),
+    "v": ("K",),
+    "b": ("K",),
+}
 PACKING = Packing({"student_overlap": (2, 2, 1), "cross_overlap": (2, 2, 1), "v": (2,), "b": (2,)})
 # two teachers, and three small variables
 _RULES = [np.polynomial.hermite_e.hermegauss(n) for n in (12, 12, 3, 3, 3)]
@@ -46,6 +54,13 @@ def flow(state: np.ndarray) -> np.ndarray:
     return rates
 
 
+def unit_flow(rates: Callable[[np.ndarray], np.ndarray], begin: np.ndarray) -> UnitFlow:
+    """The flow from a state, with two teachers that are independent."""
+    axes = STATE, {"teacher_overlap": ("M", "M", "L")}
+    sizes = {"K": 2, "M": 2, "L": 1}
+    return UnitFlow(lambda state, _: rates(state), axes, sizes, begin, np.eye(2).ravel(), ETA)
+
+
 def test_biases_find_their_plateau_and_students_leave_it_towards_teachers() -> None:
     """A bias is the overlap with what the teachers' biases are: b = R (c_1 + c_2), R as without.
 
@@ -55,7 +70,7 @@ def test_biases_find_their_plateau_and_students_leave_it_towards_teachers() -> N
     start = PACKING.packed(
         **small, cross_overlap=np.full((2, 2, 1), 1e-4), v=np.full(2, 0.5**0.5), b=np.full(2, 0.3)
     )
-    found = numeric_plateau(flow, PACKING, start, learning_rate=ETA)
+    found = numeric_plateau(unit_flow(flow, start))
     assert found.cross == pytest.approx([6**-0.5], abs=2e-4)
     assert found.bias == pytest.approx(2 * TEACHER_BIAS * found.cross[0], abs=2e-4)
     assert found.students == pytest.approx(found.pairs, rel=1e-14)
@@ -77,4 +92,4 @@ def test_a_flow_without_fixed_point_is_refused() -> None:
         return rates
 
     with pytest.raises(ToleranceError, match="no symmetric fixed point"):
-        numeric_plateau(growing, PACKING, np.full(PACKING.size, 1e-3), learning_rate=ETA)
+        numeric_plateau(unit_flow(growing, np.full(PACKING.size, 1e-3)))
