@@ -1,9 +1,8 @@
 """Learning from samples: stochastic gradient descent, and the flow on one large sample.
 
-Runs are learnt side by side, each with its own inputs. The steps are w_k ← w_k + h E_b[(y − f)
-g'(S_k) x] with means over a batch of b examples, half of each label: K times the gradient of the
-loss ½ (f − y)², as in :mod:`~symderiv_models.localisation.flow`. For the cross-entropy the factor y
-− f is divided by f (1 − f).
+Runs take the steps of studies, with a linear teacher whose field is the label, on inputs that are
+drawn here, half of each batch of each label. A step of time h moves weights by h K times minus the
+gradient of the mean loss of its batch, as in :mod:`~symderiv_models.localisation.flow`.
 """
 
 from __future__ import annotations
@@ -14,6 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from symderiv.experiment.steps.step_chain import MarkovChain, Pace, space_of
+from symderiv.experiment.steps.step_program import StepProgram
+from symderiv.experiment.studies.study_form import RATES, StudyForm
+from symderiv.experiment.studies.study_steps import step_of
 from symderiv.formula import activation as read_activation
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.progress import Tell
@@ -25,9 +28,17 @@ from symderiv_models.localisation.flow import closes
 
 __all__ = ["LOSSES", "Learner", "Trained"]
 
-LOSSES = ("squared", "cross-entropy")
-# Outputs of a network under the cross-entropy stay so far from 0 and 1.
+# The cross-entropy of outputs nearer to 0 and 1 than this goes on as its tangent.
 _EDGE = 1e-12
+_CHANCE = "(t*s + (1 - t)*(1 - s))"
+_INSIDE = f"Min(Max({_CHANCE}, {_EDGE}), 1 - {_EDGE})"
+#: Losses by name, as formulas in the output s and the label t.
+LOSSES = {
+    "squared": "squared",
+    "cross-entropy": f"-log({_INSIDE}) - ({_CHANCE} - {_INSIDE})/{_INSIDE}",
+}
+# So many units are stated; their step is that of any number.
+_FEW = (4, 3)
 
 
 @dataclass(frozen=True)
@@ -91,7 +102,8 @@ class Learner:
         def batch() -> tuple[Floats, Floats]:
             return self._drawn(self.batch, streams)
 
-        return self._learnt(batch, self.initial(runs, seed), steps, points, tell)
+        chains = self._chains(runs, seed, self.batch)
+        return self._learnt(batch, chains, steps, points, tell)
 
     def sampled_flow(
         self,
@@ -110,7 +122,8 @@ class Learner:
         """
         streams = [np.random.default_rng([seed, run, 2]) for run in range(runs)]
         kept = self._drawn(sample, streams)
-        return self._learnt(lambda: kept, self.initial(runs, seed), steps, points, tell)
+        chains = self._chains(runs, seed, sample)
+        return self._learnt(lambda: kept, chains, steps, points, tell)
 
     def _drawn(self, examples: int, streams: list[np.random.Generator]) -> tuple[Floats, Floats]:
         """Return inputs (runs, b, D) and labels (b,), the first half of label 1."""
@@ -124,56 +137,96 @@ class Learner:
     def _learnt(
         self,
         batch: Callable[[], tuple[Floats, Floats]],
-        weights: Floats,
+        chains: list[MarkovChain],
         steps: int,
         points: int,
         tell: Tell | None,
     ) -> Trained:
-        g, slope = compiled(self.activation)
-        biases = np.zeros(weights.shape[:2])
-        marks = sorted({round(steps * (i / points) ** 2) for i in range(1, points + 1)})
-        kept = [(0.0, weights.copy(), biases.copy(), np.full(weights.shape[0], np.nan))]
+        marks = {round(steps * (i / points) ** 2) for i in range(1, points + 1)}
+        kept = [(0.0, *_states(chains), np.full(len(chains), np.nan))]
         for step in range(1, steps + 1):
             x, y = batch()
-            field = x @ weights.transpose(0, 2, 1) + biases[:, None, :]
-            output = np.mean(g(field), axis=2)
-            error, loss = self._error(output, y)
-            force = (self.learning_rate / y.size) * error[:, :, None] * slope(field)
-            weights = weights + force.transpose(0, 2, 1) @ x
-            if self.biases:
-                biases = biases + np.sum(force, axis=1)
+            pairs = list(zip(chains, x, strict=True))
             if step in marks:
-                if not np.all(np.isfinite(weights)):
-                    raise ToleranceError(
-                        f"the weights ran away before step {step}; take a smaller learning rate"
-                    )
-                kept.append((step * self.learning_rate, weights.copy(), biases.copy(), loss))
+                loss = np.array([self._loss(*_now(chain), each, y) for chain, each in pairs])
+            if not all(_taught(chain, each, y) for chain, each in pairs):
+                raise ToleranceError(
+                    f"the weights ran away in step {step}; take a smaller learning rate"
+                )
+            if step in marks:
+                kept.append((step * self.learning_rate, *_states(chains), loss))
                 if tell is not None:
                     tell("Learning", step / steps)
         time, fields, thresholds, losses = zip(*kept, strict=True)
         return Trained(np.array(time), np.stack(fields), np.stack(thresholds), np.stack(losses))
 
-    def _error(self, output: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """(y − f), over f (1 − f) for the cross-entropy, and the mean loss of each run."""
+    def _chains(self, runs: int, seed: int, batch: int) -> list[MarkovChain]:
+        """Return runs that learn from batches."""
+        K, D = self.units, self.inputs.sites
+        rule = _rule(self.activation, self.loss, self.biases)
+        letters = [f"U{few}" for few in _FEW]
+        program = StepProgram(step_of(rule, _FEW), dict(zip(letters, (K, 1), strict=True)))
+        pace = Pace(D**0.5, D**0.5, 1.0, 1.0, 1.0, batch)
+        rates = dict.fromkeys(RATES, K * self.learning_rate)
+        values = {**rates, "c1": 1.0, **{f"v{unit + 1}": 1.0 / K for unit in range(K)}}
+        space, none = space_of(program, np.array([D]), batch), np.zeros((0, 0))
+        # fields of statements are divided by √D, so that their vectors are as much longer
+        teacher, b = np.zeros((1, D)), np.zeros(len(program.scalars))
+        starts = [(np.vstack([w * D**0.5, teacher]), b) for w in self.initial(runs, seed)]
+        return [
+            MarkovChain(program, space, start, none, values, (0,), batch, pace) for start in starts
+        ]
+
+    def _loss(self, weights: Floats, biases: Floats, x: Floats, y: Floats) -> float:
+        """Return the mean loss of a batch."""
+        g = on_arrays(read_activation(self.activation).expression)
+        f = np.mean(g(x @ weights.T + biases), axis=1)
         if self.loss == "squared":
-            difference = y - output
-            return difference, np.asarray(0.5 * np.mean(difference**2, axis=1))
-        f = np.clip(output, _EDGE, 1.0 - _EDGE)
-        entropy = -np.mean(np.log(np.where(y > 0.5, f, 1.0 - f)), axis=1)
-        return (y - f) / (f * (1.0 - f)), np.asarray(entropy)
+            return float(0.5 * np.mean((f - y) ** 2))
+        f = np.clip(f, _EDGE, 1.0 - _EDGE)
+        return float(-np.mean(np.log(np.where(y > 0.5, f, 1.0 - f))))
 
 
-def compiled(activation: str) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
-    """Return an activation and its slope as functions of arrays.
+def _now(chain: MarkovChain) -> tuple[Floats, Floats]:
+    """Return the weights and biases of a run, shapes (K, D) and (K,)."""
+    weights = chain.vectors[chain.program.moving] / np.sqrt(chain.space.dimension)
+    return weights, chain.scalars.copy() if chain.scalars.size else np.zeros(len(weights))
+
+
+def _states(chains: list[MarkovChain]) -> tuple[Floats, Floats]:
+    """Return the weights and biases of runs, shapes (runs, K, D) and (runs, K)."""
+    weights, biases = zip(*map(_now, chains), strict=True)
+    return np.stack(weights), np.stack(biases)
+
+
+def _taught(chain: MarkovChain, x: Floats, y: Floats) -> bool:
+    """Take one step on a batch; return whether all numbers stayed finite."""
+    for begin in range(0, y.size, chain.block):
+        part = slice(begin, begin + chain.block)
+        chain.use(x[part], y[part, None])
+        if chain.learn(0, y[part].size) >= 0:
+            return False
+    return True
+
+
+def _rule(activation: str, loss: str, biases: bool) -> StudyForm:
+    """Return the learning rule: a linear teacher whose field, the label, comes with the inputs.
 
     Raises:
         InputError: the slope is not a function: the activation jumps.
     """
-    g = read_activation(activation).expression
-    slope = derivative(g)
-    if slope.has(sp.DiracDelta):
+    if derivative(read_activation(activation).expression).has(sp.DiracDelta):
         raise InputError(
             f"{activation!r} jumps: its slope is not a function, so samples teach it nothing",
             argument="activation",
         )
-    return on_arrays(g), on_arrays(slope)
+    return StudyForm(
+        activations=(activation, "linear"),
+        loss=LOSSES[loss],
+        target="sum",
+        heads=1,
+        present=(),
+        trains=(False, biases),
+        comes=(False, False, True, False),
+        sphere=False,
+    )

@@ -51,12 +51,7 @@ class _Measures:
         steps = self.steps
         if not steps.study.network.train_second_layer:
             return np.repeat(steps.start.state.student_weights[None], steps.tasks.heads, axis=0)
-        names = (
-            ["v"]
-            if steps.tasks.heads == 1
-            else [f"head_weights{h + 1}_" for h in range(steps.tasks.heads)]
-        )
-        return np.array([chain.scalars[steps.scalar_places(name)] for name in names])
+        return np.array([chain.scalars[steps.scalar_places(name)] for name in steps.head_names])
 
 
 @dataclass(frozen=True)

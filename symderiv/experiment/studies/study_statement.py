@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
+from symderiv.experiment.studies.study_form import RATES, SIZES, StudyForm
 from symderiv.formula import activation
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
-from symderiv.statement.stated_problem import Descent, Statement
+from symderiv.statement.stated_problem import Statement
 
 __all__ = ["stated_step"]
 
@@ -35,17 +35,9 @@ def stated_step(
             mean square, which is an average of the statement.
     """
     P, trained = Language(most=1000), form.trains[0]
-    (K, M), count = units, form.heads
-    heads, several = _named(P, "head", count), count > 1
-    v: Any = None if trained else _named(P, "v", K)
-    own: list[Any] = []
-    if trained and several:
-        own = [P.scalars(f"head_weights{h + 1}_", K) for h in range(count)]
-        v = sum(head * np.asarray(each) for head, each in zip(heads, own, strict=True))
+    K, M = units
+    heads = _named(P, "head", form.heads)
     sizes = {name: P.parameter(name, 1) for name in SIZES if name in form.present}
-    decay_v = sizes.get(SECOND_LAYER_DECAY, 0)
-    if several:
-        sizes.pop(SECOND_LAYER_DECAY, None)
     rates = {name: P.parameter(name, 1) for name in RATES}
     biases: dict[str, Any] = {
         f"{who}_biases": _named(P, f"{who}_bias", n)
@@ -61,7 +53,8 @@ def stated_step(
         K=K,
         M=M,
         teacher_weights=_named(P, "c", M),
-        student_weights=v,
+        student_weights=None if trained else _named(P, "v", K),
+        heads=heads if form.heads > 1 else (1,),
         label_flip=of.get("label_flip", _HALF) if "label_flip" in form.present else 0,
         keep=of.get("keep", _HALF) if "keep" in form.present else 1,
         **rates,
@@ -71,12 +64,6 @@ def stated_step(
     normalise: Any = "sphere" if form.sphere else "none" if chances is None else "gradient"
     rule = LearningRule(loss=loss(form.loss), target=form.target, normalise=normalise)
     state_rule(P, LearningProblem(g, h, rule), numbers, AnySpectrum())
-    if own:
-        example = next(each.loss for each in P.statement.lines if isinstance(each, Descent))
-        for head, each in zip(heads, own, strict=True):
-            P.descend(example, {each: rates[RATES[1]]})
-            if decay_v != 0:
-                P.update({each: -decay_v * head * each})
     return P.statement, _given(P, form, M)
 
 

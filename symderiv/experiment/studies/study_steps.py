@@ -170,12 +170,16 @@ class StudySteps:
         units = {f"{name}{unit + 1}" for unit in range(self.study.K)}
         return [n for n, each in enumerate(self.program.scalars) if each in units]
 
+    @property
+    def head_names(self) -> list[str]:
+        """The names of trained output weights in the statement of a rule, head by head."""
+        return ["v", *(f"head{n}_" for n in range(2, self.tasks.heads + 1))]
+
     @cached_property
     def scalars(self) -> np.ndarray:
         """Initial values of the slow scalars."""
         found = np.zeros(len(self.program.scalars))
-        names = ["v", *(f"head_weights{h + 1}_" for h in range(self.tasks.heads))]
-        starts = dict.fromkeys(names, self.start.state.student_weights)
+        starts = dict.fromkeys(self.head_names, self.start.state.student_weights)
         for name, weights in {**starts, "b": self.study.student_biases}.items():
             if places := self.scalar_places(name):
                 found[places] = weights

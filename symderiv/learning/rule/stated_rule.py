@@ -94,7 +94,7 @@ class RuleNumbers:
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
     """State a rule.
 
-    Students are ``J``, teachers ``B``, trained output weights ``v`` (``head2``, … those of further
+    Students are ``J``, teachers ``B``, trained output weights ``v`` (``head2_``, … those of further
     heads), trained biases ``b``, velocities ``U``, ``v_velocity`` and ``b_velocity``. With
     ``batch = b`` a step takes b examples, and time counts steps.
 
@@ -108,7 +108,7 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
     rates: dict[Any, Any] = {J: exact(numbers.learning_rate)}
     v = numbers.student_weights
     if v is None:
-        names = ["v", *(f"head{n}" for n in range(2, len(numbers.heads) + 1))]
+        names = ["v", *(f"head{n}_" for n in range(2, len(numbers.heads) + 1))]
         heads = [P.scalars(name, numbers.K) for name in names]
         rates |= dict.fromkeys(heads, exact(numbers.second_layer_learning_rate))
         v = sum(factor * head for factor, head in zip(numbers.heads, heads, strict=True))

@@ -174,7 +174,7 @@ def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
         pairs.append(("v", wanted.v))
     if "tasks" in given:
         heads = wanted.further["heads"]
-        pairs += [("v", heads[:, 0]), ("head2", heads[:, 1])]
+        pairs += [("v", heads[:, 0]), ("head2_", heads[:, 1])]
         assert np.ptp(heads[:, 1], axis=0).min() > 1e-3
     for key, value in pairs:
         np.testing.assert_allclose(run[key], value, rtol=1e-11, atol=1e-12, err_msg=key)
