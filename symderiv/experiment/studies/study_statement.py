@@ -54,7 +54,7 @@ def stated_step(
         M=M,
         teacher_weights=_named(P, "c", M),
         student_weights=None if trained else _named(P, "v", K),
-        heads=heads if form.heads > 1 else (1,),
+        heads=tuple(heads) if form.heads > 1 else (1,),
         label_flip=of.get("label_flip", _HALF) if "label_flip" in form.present else 0,
         keep=of.get("keep", _HALF) if "keep" in form.present else 1,
         **rates,
