@@ -270,7 +270,7 @@ def silent_names(tree: ast.Module) -> Counter[str]:
 
 def rows_of_words() -> Iterator[Row]:
     """What is said in several places, and names that say nothing."""
-    from symderiv.problem.study_tables import TABLES
+    from symderiv.keys.study_tables import TABLES
 
     own = [(str(path.relative_to(ROOT)), parsed(path)) for path in files("symderiv")]
     keys = set(TABLES["training"].model_fields)

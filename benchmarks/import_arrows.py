@@ -20,6 +20,7 @@ LEVELS = {
     "foundation": 0,
     "compiled_code": 1,
     "formula": 2,
+    "keys": 3,
     "gaussian": 3,
     "numerics": 3,
     "statement": 3,

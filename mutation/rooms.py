@@ -80,6 +80,7 @@ ROOMS: Final = {
         *(
             Room(name, f"symderiv/{name}", ("tests/unit/dynamics",), together=True, beside=beside)
             for name, beside in (
+                ("keys", ()),
                 ("problem", ("symderiv/foundation/packing.py",)),
                 ("storage", ("symderiv/compiled_code/code_cache.py",)),
                 ("integrate", ("symderiv/compiled_code/compiled.py",)),

@@ -2,7 +2,7 @@
 
 from benchmarks.additions.addition import Addition, Edit
 
-_TABLES = "symderiv/problem/study_tables.py"
+_TABLES = "symderiv/keys/study_tables.py"
 
 KEY = Addition(
     row="key of a study",

@@ -11,35 +11,19 @@ RULE = Addition(
     edits=(
         Edit(
             _STATED,
-            '    "averaging_rate": r"\\gamma_A",\n',
-            '    "averaging_rate": r"\\gamma_A",\n    "sum_decay": r"\\kappa_\\Sigma",\n',
-        ),
-        Edit(
-            _STATED,
-            "    averaging_rate: Any = 0\n",
-            "    averaging_rate: Any = 0\n    sum_decay: Any = 0\n",
-        ),
-        Edit(
-            _STATED,
-            "        heads: What multiplies the output weights of every head",
-            "        sum_decay: κ of J_i ← J_i - κ Σ_j J_j/N.\n"
-            "        heads: What multiplies the output weights of every head",
-        ),
-        Edit(
-            _STATED,
             '    if problem.rule.normalise == "sphere":\n        P.constrain(',
-            "    if numbers.sum_decay:\n"
-            "        P.update({J: [-numbers.sum_decay * J.array.sum()] * numbers.K})\n"
+            '    if rate := numbers.size("sum_decay"):\n'
+            "        P.update({J: [-rate * J.array.sum()] * numbers.K})\n"
             '    if problem.rule.normalise == "sphere":\n        P.constrain(',
         ),
         Edit(
-            "symderiv/problem/study_tables.py",
+            "symderiv/keys/study_tables.py",
             '    @model_validator(mode="after")\n    def _one_rule(self)',
             "    sum_decay: Annotated[\n"
             "        NotNegative,\n"
             "        RuleKey(\n"
             '            "J_i ← J_i − κ Σ_j J_j/N: students repel each other",\n'
-            '            "κ",\n'
+            '            "κ_Σ",\n'
             '            acts="statement",\n'
             "            apart=_NOT_STATED,\n"
             '            sources={"Nobody2026": "decay along the sum of the students"},\n'

@@ -18,10 +18,10 @@ from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
+from symderiv.keys.key_records import argument_of_key, saying
+from symderiv.keys.study_tables import TABLES, Time
 from symderiv.problem.key_names import STATED, by_key, key_of, study_key
-from symderiv.problem.key_records import argument_of_key, saying
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
-from symderiv.problem.study_tables import TABLES, Time
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 
 from symderiv.checking.field_points import Floats, lattice_points, limit, plane_points
 from symderiv.foundation.packing import families_of
+from symderiv.keys.study_tables import Training
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.learning.rule.stated_rule import LETTERS, RuleNumbers, state_rule
+from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, StateFrame
 from symderiv.statement.language import Language
 
@@ -29,22 +30,6 @@ NODES = (14, 12)
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5
-_NUMBERS = {
-    "learning_rate": 0.7,
-    "second_layer_learning_rate": 0.4,
-    "bias_learning_rate": 0.3,
-    "weight_decay": 0.2,
-    "second_layer_weight_decay": 0.1,
-    "label_noise": LABEL_NOISE,
-    "label_flip": 0.15,
-    "keep": 0.7,
-    "evaluation_scale": 0.8,
-    "input_noise": 0.6,
-    "update_noise": 0.35,
-    "momentum_rate": 0.9,
-    "batch_ratio": 0.6,
-    **{name: 0.4 + 0.3 * n for n, name in enumerate(LETTERS)},
-}
 _SCALARS = ("v", "b", "v_velocity", "b_velocity")
 _WEIGHT = np.array([0.5, 0.3, 0.2])
 _EIGENVALUE = np.array([0.6, 1.5, 0.9])
@@ -114,24 +99,29 @@ def _stated(
     problem: LearningProblem, K: int, M: int, noise: float, given: tuple[str, ...]
 ) -> tuple[RuleNumbers, Reading]:
     """Return the statement of a rule with numbers of some names."""
-    sizes: dict[str, Any] = {name: _NUMBERS[name] for name in given if name in _NUMBERS}
+    sizes = {name: _size(name) for name in given if name in Training.RECORDS}
     if "batch_ratio" in sizes:
-        sizes = {name: size for name, size in sizes.items() if not name.endswith("decay")}
+        sizes |= {name: 0.0 for name in sizes if name.endswith("decay")}
     rng = np.random.default_rng(K + 10 * M)
     biases = rng.uniform(-0.6, 0.6, K + M) * problem.rule.biases
     trained = problem.rule.trained_biases
-    plain = RuleNumbers(
+    numbers = RuleNumbers(
         K=K,
         M=M,
         teacher_weights=rng.uniform(0.4, 1.0, M) * (-1.0) ** np.arange(M),
         teacher_biases=biases[K:],
         student_biases=None if trained else biases[:K],
+        sizes={**sizes, "label_noise": noise},
         input_variance=float(_WEIGHT @ _EIGENVALUE),
     )
-    numbers = replace(plain, **{**sizes, "label_noise": noise})
     P = Language()
     state_rule(P, problem, numbers, None)
     return numbers, Reading(P.statement)
+
+
+def _size(name: str) -> float:
+    """Return a number for a key, of general position and the same at every trial."""
+    return round(float(np.random.default_rng([*name.encode()]).uniform(0.15, 0.85)), 2)
 
 
 def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
@@ -238,7 +228,7 @@ class _Names:
             known[str(s.product(*names).label)] = each @ w
             known[str(s.covariance(*names).label)] = each @ (w * rho)
         known |= {name: self._scalars(name, state.numbers) for name in _SCALARS}
-        known |= {name: float(getattr(numbers, name) or 0.0) for name in _NUMBERS}
+        known |= {name: float(size) for name, size in numbers.sizes.items()}
         biases = known["b"] if numbers.student_biases is None else numbers.student_biases
         return known | {
             "eigenvalue": rho,
@@ -247,5 +237,5 @@ class _Names:
             "student_biases": biases,
             "teacher_biases": numbers.teacher_biases,
             # fields of what the student sees, noise on inputs included
-            "seen": known["Q"] + known["input_noise"] ** 2 * known["product_J_J"],
+            "seen": known["Q"] + known.get("input_noise", 0.0) ** 2 * known["product_J_J"],
         }

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from symderiv.problem.checked import Table
-from symderiv.problem.study_tables import RULE_KEYS, TABLES
+from symderiv.keys.checked import Table
+from symderiv.keys.study_tables import RULE_KEYS, TABLES
 
 _RULE = "Learning rule"
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import sympy as sp
 from symderiv_codegen import Array, Vector
 
+from symderiv.keys.study_tables import letter_of
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
-from symderiv.learning.rule.stated_rule import LETTERS
 
 Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
 R = Array("R", ("K", "M"), "covariance E[x_i y_n] of student and teacher fields", False, "R")
@@ -143,7 +143,7 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
         *((BIAS_RATE,) if rule.trained_biases else ()),
         *((UPDATE_NOISE,) if rule.update_noise else ()),
         *((MOMENTUM_RATE,) if rule.momentum else ()),
-        *(Array(name, (), "of the rule", False, LETTERS[name]) for name in rule.stated),
+        *(Array(name, (), "of the rule", False, "_".join(letter_of(name))) for name in rule.stated),
     )
     stated: tuple[Array, ...] = ()
     sums: tuple[Array, ...] = ()

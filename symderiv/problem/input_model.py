@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.showing import plain
 from symderiv.inputs.given import Given
-from symderiv.problem.checked import Table, explained
+from symderiv.keys.checked import Table, explained
 
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel

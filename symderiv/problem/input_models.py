@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from symderiv.inputs.given import Given, source
-from symderiv.problem.checked import Dimension, NotNegative, Number, Positive, Seed, conflict
+from symderiv.keys.checked import Dimension, NotNegative, Number, Positive, Seed, conflict
+from symderiv.keys.key_records import Key
 from symderiv.problem.input_model import FileOrArrays, InputModel, arrays, filling
-from symderiv.problem.key_records import Key
 from symderiv.problem.ring_models import NLGP, SinglePulse
 
 if TYPE_CHECKING:

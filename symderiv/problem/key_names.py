@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean, nearest
-from symderiv.problem.checked import known_keys
+from symderiv.keys.checked import known_keys
+from symderiv.keys.study_tables import TABLES
 from symderiv.problem.input_models import Data
-from symderiv.problem.study_tables import TABLES
 
 __all__ = ["STATED", "by_key", "key_of", "nearest_key", "study_key"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainValidator, model_validator
 
 from symderiv.foundation.errors import InputError
-from symderiv.problem.checked import conflict
+from symderiv.keys.checked import conflict
+from symderiv.keys.key_records import Key
 from symderiv.problem.input_model import InputModel, filling
-from symderiv.problem.key_records import Key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from symderiv.formula.definitions import expanded
 from symderiv.formula.named_losses import NAMED
 from symderiv.formula.reader import read
 from symderiv.foundation.errors import FormulaError, InputError
-from symderiv.problem.study_tables import Network, Training
+from symderiv.keys.study_tables import Network, Training
 from symderiv.problem.task_table import Task
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from symderiv.keys.study_tables import STATED_KEYS
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.problem.study import Study
-from symderiv.problem.study_tables import STATED_KEYS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.problem.study_tables import InitialState, Network, Time, Training
+from symderiv.keys.study_tables import InitialState, Network, Time, Training
 from symderiv.problem.task_table import Task
 
 if TYPE_CHECKING:

@@ -22,12 +22,8 @@ from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import progress_bar
 from symderiv.inputs.given import Given
-from symderiv.problem.checked import Table, complements, record_of
-from symderiv.problem.input_models import Data, Isotropic
-from symderiv.problem.key_names import study_key
-from symderiv.problem.rule_checks import check_rule
-from symderiv.problem.rule_pairs import check_pairs
-from symderiv.problem.study_tables import (
+from symderiv.keys.checked import Table, complements, record_of
+from symderiv.keys.study_tables import (
     RULE_KEYS,
     STATED_KEYS,
     InitialState,
@@ -36,8 +32,12 @@ from symderiv.problem.study_tables import (
     Time,
     Training,
 )
+from symderiv.keys.toml_text import read_toml, short_text, to_toml
+from symderiv.problem.input_models import Data, Isotropic
+from symderiv.problem.key_names import study_key
+from symderiv.problem.rule_checks import check_rule
+from symderiv.problem.rule_pairs import check_pairs
 from symderiv.problem.task_table import Task
-from symderiv.problem.toml_text import read_toml, short_text, to_toml
 
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from symderiv.problem.checked import Index, NotNegative, Probability, Table
+from symderiv.keys.checked import Index, NotNegative, Probability, Table
+from symderiv.keys.key_records import Key
 from symderiv.problem.input_models import Isotropic, PowerLaw, Spectrum
-from symderiv.problem.key_records import Key
 
 Eigenvalues = Annotated[Isotropic | Spectrum | PowerLaw, Field(discriminator="model")]
 

@@ -254,7 +254,7 @@ def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str
 def _program_digest() -> str:
     digest = hashlib.sha256()
     engine = Path(__file__).parents[1]
-    for room in ("compiled_code", "problem", "storage", "integrate", "experiment"):
+    for room in ("compiled_code", "keys", "problem", "storage", "integrate", "experiment"):
         for path in sorted((engine / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()

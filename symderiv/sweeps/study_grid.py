@@ -22,10 +22,10 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.ensemble import group_points, integrate_chunk
 from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.keys.study_tables import all_records
+from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
 from symderiv.problem.study import Study
-from symderiv.problem.study_tables import all_records
-from symderiv.problem.toml_text import short_text, to_toml
 from symderiv.storage.checkpoint import identity
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid

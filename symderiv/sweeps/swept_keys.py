@@ -14,7 +14,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import plain
-from symderiv.problem.toml_text import short_text, typed_value
+from symderiv.keys.toml_text import short_text, typed_value
 from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
 

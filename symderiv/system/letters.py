@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
-from symderiv.foundation.documents.parameter_letters import PARAMETER_LETTERS
+from symderiv.keys.study_tables import letter_of
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
 from symderiv.statement.stated_motion import Average
@@ -32,7 +32,7 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         statement gives such a letter to something else.
         """
         head = text.rstrip("0123456789")
-        letter, index = PARAMETER_LETTERS.get(head, ("", ""))
+        letter, index = letter_of(head)
         if letter and not self.law.symbols.knows(letter.removeprefix("\\")):
             indices = ",".join(filter(None, (index, text[len(head) :])))
             return f"{letter}_{{{indices}}}" if indices else letter

@@ -10,12 +10,12 @@ import sympy as sp
 
 from symderiv.formula import activation
 from symderiv.foundation.errors import NotClosed
+from symderiv.keys.study_tables import LEARNING_RATES, STATED_KEYS
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
 from symderiv.problem.initial import initial
 from symderiv.problem.input_models import Spectrum
 from symderiv.problem.rule_of import rule_of
-from symderiv.problem.study_tables import STATED_KEYS
 from symderiv.statement.language import Language
 from symderiv.system.stated_system import StatedSystem
 from symderiv.system.stated_times import StatedTasks, schedule_of
@@ -153,35 +153,36 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
     examples = exact(training.batch_ratio or training.batch or 1)
     times = memory * schedule_of(study, P, examples)
     eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
-    scale = training.evaluation_scale
     eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
-    stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
+    own = eta if eta_b is None else rate("bias_learning_rate", eta_b)
     tasks = StatedTasks(study, P, examples) if study.task else None
     taught = weights("c", study.teacher_weights) if tasks is None else tasks.teacher_weights
+    student = None if network.train_second_layer else weights("v", study.student_weights)
+    scale = training.evaluation_scale
+    stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
+    rates = dict(zip(LEARNING_RATES, (eta * times, eta_v * times, own * times), strict=True))
+    decay = rate("second_layer_weight_decay", study.second_layer_weight_decay)
+    written = ("keep", "label_flip", "momentum_rate", "batch_ratio")
     return RuleNumbers(
         K=study.K,
         M=study.M,
         teacher_weights=taught,
         teacher_biases=study.teacher_biases,
-        student_weights=None if network.train_second_layer else weights("v", study.student_weights),
+        student_weights=student,
         student_biases=None if network.train_biases else study.student_biases,
-        learning_rate=eta * times,
-        second_layer_learning_rate=eta_v * times,
-        bias_learning_rate=times * (eta if eta_b is None else rate("bias_learning_rate", eta_b)),
-        weight_decay=rate("weight_decay", training.weight_decay),
-        second_layer_weight_decay=rate(
-            "second_layer_weight_decay", study.second_layer_weight_decay
-        ),
-        label_noise=size("label_noise", training.label_noise),
-        label_flip=training.label_flip,
-        input_noise=rate("input_noise", training.input_noise),
-        update_noise=rate("update_noise", training.update_noise) * memory,
-        keep=training.keep,
-        evaluation_scale=training.keep if scale is None or training.keep == 1 else scale,
-        momentum_rate=training.momentum_rate,
+        sizes={
+            **rates,
+            **{name: getattr(training, name) for name in written},
+            **{
+                name: rate(name, getattr(training, name) or 0.0)
+                for name in ("weight_decay", "input_noise", *stated)
+            },
+            "second_layer_weight_decay": decay,
+            "label_noise": size("label_noise", training.label_noise),
+            "update_noise": rate("update_noise", training.update_noise) * memory,
+            "evaluation_scale": training.keep if scale is None or training.keep == 1 else scale,
+        },
         batch=training.batch or 1,
-        batch_ratio=training.batch_ratio,
-        **{name: rate(name, getattr(training, name) or 0.0) for name in stated},
         heads=(sp.S.One,) if tasks is None else tasks.heads,
         inputs=() if tasks is None else tasks.inputs,
     )

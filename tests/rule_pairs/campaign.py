@@ -13,7 +13,7 @@ import numpy as np
 import symderiv as sd
 from symderiv.checking.checked_module import GeneratedError
 from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.problem.study_tables import STATED_KEYS
+from symderiv.keys.study_tables import STATED_KEYS
 
 DIMENSION = 1000
 """Of inputs, where runs are compared with equations."""

@@ -17,9 +17,9 @@ import symderiv as sd
 from rule_pairs import campaign
 from rule_pairs.campaign import DIMENSION, FEATURES, TIMES, followed, together, tried
 from symderiv.integrate.rules.solving import rule_of_study
+from symderiv.keys.study_tables import RULE_KEYS
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.problem.study_tables import RULE_KEYS
 
 
 def test_every_key_of_rules_is_tried() -> None:

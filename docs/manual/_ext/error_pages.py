@@ -23,7 +23,7 @@ _FILLED: Final = "…"
 
 TOPICS: Final = {
     "Calls and commands": ("api", "cli", "show"),
-    "Studies: keys, starts, tasks": ("problem",),
+    "Studies: keys, starts, tasks": ("problem", "keys"),
     "Inputs and files with arrays": ("inputs",),
     "Formulas and activations": ("formula",),
     "Gaussian means and their digits": ("gaussian", "precision", "numerics"),

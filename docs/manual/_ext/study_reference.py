@@ -9,8 +9,8 @@ from typing import Any
 
 import symderiv as sd
 from symderiv.foundation.nearest import OTHER_NAMES
-from symderiv.problem.key_records import accepted, default_text
-from symderiv.problem.study_tables import RULE_KEYS, TABLES
+from symderiv.keys.key_records import accepted, default_text
+from symderiv.keys.study_tables import RULE_KEYS, TABLES
 from symderiv.problem.task_table import Task
 
 _HEAD = """# Keys of the study file

@@ -15,7 +15,7 @@ import sympy as sp
 
 from symderiv.experiment.steps.step_chain import MarkovChain, Pace, space_of
 from symderiv.experiment.steps.step_program import StepProgram
-from symderiv.experiment.studies.study_form import RATES, StudyForm
+from symderiv.experiment.studies.study_form import StudyForm
 from symderiv.experiment.studies.study_steps import step_of
 from symderiv.formula import activation as read_activation
 from symderiv.foundation.errors import InputError, ToleranceError
@@ -24,6 +24,7 @@ from symderiv.gaussian import derivative
 from symderiv.inputs.nonlinearity import on_arrays
 from symderiv.inputs.ring import Floats
 from symderiv.inputs.ring_inputs import RingInputs
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv_models.localisation.flow import closes
 
 __all__ = ["LOSSES", "Learner", "Trained"]
@@ -167,7 +168,7 @@ class Learner:
         letters = [f"U{few}" for few in _FEW]
         program = StepProgram(step_of(rule, _FEW), dict(zip(letters, (K, 1), strict=True)))
         pace = Pace(D**0.5, D**0.5, 1.0, 1.0, 1.0, batch)
-        rates = dict.fromkeys(RATES, K * self.learning_rate)
+        rates = dict.fromkeys(LEARNING_RATES, K * self.learning_rate)
         values = {**rates, "c1": 1.0, **{f"v{unit + 1}": 1.0 / K for unit in range(K)}}
         space, none = space_of(program, np.array([D]), batch), np.zeros((0, 0))
         # fields of statements are divided by √D, so that their vectors are as much longer

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from symderiv.foundation.errors import FormulaError, InputError
-from symderiv.problem.checked import NotNegative, Positive, Seed, Table, conflict, explained
+from symderiv.keys.checked import NotNegative, Positive, Seed, Table, conflict, explained
 
 __all__ = ["ASYMPTOTIC", "EQUATIONS", "MODELS", "MOST_DEGREE", "Setting", "window_degree"]
 

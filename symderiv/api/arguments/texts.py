@@ -8,8 +8,8 @@ from typing import Any
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.inputs.given import Given
+from symderiv.keys.toml_text import to_toml
 from symderiv.problem.study import Study
-from symderiv.problem.toml_text import to_toml
 
 __all__ = ["saved_text", "whole_text"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from symderiv.foundation.errors import InputError
+from symderiv.keys.toml_text import typed_value
 from symderiv.problem.key_names import by_key, key_of
-from symderiv.problem.toml_text import typed_value
 
 __all__ = ["typed_changes"]
 

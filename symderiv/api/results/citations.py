@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
-from symderiv.problem.study_tables import all_records
+from symderiv.keys.study_tables import all_records
 
 if TYPE_CHECKING:
     from symderiv_ledger.claims.claim import Claim, Code, Paper

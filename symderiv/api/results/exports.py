@@ -143,8 +143,8 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 
 def _program(study: Study, tolerance: float | None) -> Program:
     from symderiv.integrate.rules.solving import rule_of_study
+    from symderiv.keys.study_tables import keys_acting
     from symderiv.lowering.programs.exported import kept_program
-    from symderiv.problem.study_tables import keys_acting
 
     for key in ("task", *keys_acting("time")):
         if key in study.rule_keys:

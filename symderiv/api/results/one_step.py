@@ -15,7 +15,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import Progress, progress_bar
 from symderiv.foundation.showing import Summary
-from symderiv.problem.toml_text import read_toml
+from symderiv.keys.toml_text import read_toml
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

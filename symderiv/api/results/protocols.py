@@ -25,6 +25,7 @@ from symderiv.integrate.control.objectives import (
     TimeToError,
 )
 from symderiv.integrate.control.searches import ControlFound, ControlSearch
+from symderiv.keys.study_tables import LEARNING_RATES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OptimalControl", "bounds_of", "controlled", "optimised"]
 
-_RATES = "learning_rate", "second_layer_learning_rate", "bias_learning_rate"
 # what the objective may change by when steps are halved, relative
 _EXACT = 1e-6
 _MOST_HALVES = 256
@@ -279,7 +279,7 @@ def controlled(
     def flow(value: float) -> Any:
         numbers = {control: value}
         if control == "learning_rate" and given > 0.0:
-            own = {name: getattr(study.training, name) for name in _RATES[1:]}
+            own = {name: getattr(study.training, name) for name in LEARNING_RATES[1:]}
             numbers |= {name: each * value / given for name, each in own.items() if each}
         there = with_numbers(study, numbers)
         return flow_at(there, start_of(there, initial))

@@ -16,8 +16,8 @@ from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
+from symderiv.keys.study_tables import keys_acting
 from symderiv.problem.flat_layout import fields_of
-from symderiv.problem.study_tables import keys_acting
 
 if TYPE_CHECKING:
     from symderiv.problem.initial import Initial

@@ -12,7 +12,7 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.certified import enclosed_trajectory, radius_of
 from symderiv.api.results.followed import conditions_of, followed, number_of
 from symderiv.foundation.errors import InputError
-from symderiv.problem.study_tables import Time
+from symderiv.keys.study_tables import Time
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from symderiv.experiment.steps.step_chain import MarkovChain, Space
-from symderiv.experiment.studies.study_form import RATES
 from symderiv.experiment.studies.study_steps import StudySteps
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import RUNS, LatentVectors, stream
 
 __all__ = ["PER_UNIT_OF_TIME", "StudyChain"]
@@ -101,9 +101,11 @@ class StudyChain(MarkovChain):
             self._rms[0] = self._root_mean_square(self)
         begun = examples - examples % self.steps.batch
         factor = self._schedule(begun / self.steps.dimension)
-        for name in RATES:
+        for name in LEARNING_RATES:
             rate = self.steps.values[name] * factor
-            self._latents[:, columns[name]] = rate / (self._rms[0] if name == RATES[0] else 1.0)
+            self._latents[:, columns[name]] = rate / (
+                self._rms[0] if name == LEARNING_RATES[0] else 1.0
+            )
 
     def _draw_tasks(self, phases: np.ndarray, columns: dict[str, int]) -> None:
         tasks = self.steps.tasks

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from symderiv.problem.study_tables import STATED_KEYS
+from symderiv.keys.study_tables import STATED_KEYS
 
-__all__ = ["RATES", "SECOND_LAYER_DECAY", "SIZES", "StudyForm"]
+__all__ = ["CHANCES", "SECOND_LAYER_DECAY", "SIZES", "StudyForm"]
 
-RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
-"""Parameters that schedules multiply."""
-
+CHANCES = {"keep": 1.0, "label_flip": 0.0}
+"""Probabilities of a rule, with what they are where nothing is drawn."""
 
 SECOND_LAYER_DECAY = "second_layer_weight_decay"
 

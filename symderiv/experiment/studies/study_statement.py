@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from symderiv.experiment.studies.study_form import RATES, SIZES, StudyForm
+from symderiv.experiment.studies.study_form import CHANCES, SIZES, StudyForm
 from symderiv.formula import activation
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
@@ -38,7 +39,7 @@ def stated_step(
     K, M = units
     heads = _named(P, "head", form.heads)
     sizes = {name: P.parameter(name, 1) for name in SIZES if name in form.present}
-    rates = {name: P.parameter(name, 1) for name in RATES}
+    rates = {name: P.parameter(name, 1) for name in LEARNING_RATES}
     biases: dict[str, Any] = {
         f"{who}_biases": _named(P, f"{who}_bias", n)
         if f"{who}_bias" in form.present
@@ -48,6 +49,7 @@ def stated_step(
     if form.trains[1]:
         biases["student_biases"] = None
     g, h = (activation(each) for each in form.activations)
+    drawn = [name for name in CHANCES if name in form.present]
     of = {name: sp.Rational(chance) for name, chance in (chances or {}).items()}
     numbers = RuleNumbers(
         K=K,
@@ -55,10 +57,7 @@ def stated_step(
         teacher_weights=_named(P, "c", M),
         student_weights=None if trained else _named(P, "v", K),
         heads=tuple(heads) if form.heads > 1 else (1,),
-        label_flip=of.get("label_flip", _HALF) if "label_flip" in form.present else 0,
-        keep=of.get("keep", _HALF) if "keep" in form.present else 1,
-        **rates,
-        **sizes,
+        sizes={**rates, **sizes, **{name: of.get(name, _HALF) for name in drawn}},
         **biases,
     )
     normalise: Any = "sphere" if form.sphere else "none" if chances is None else "gradient"
@@ -76,7 +75,7 @@ def _given(P: Language, form: StudyForm, M: int) -> tuple[sp.Symbol, ...]:
     """Return the numbers that come with every example, in order."""
     varies, tasks, latent, _ = form.comes
     named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
-    names = [*(RATES if varies else ())]
+    names = [*(LEARNING_RATES if varies else ())]
     if tasks:
         names += [f"c{n + 1}" for n in range(M)] + [f"head{h + 1}" for h in range(form.heads)]
     found = [named[name] for name in names]

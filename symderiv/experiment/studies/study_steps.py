@@ -17,19 +17,17 @@ import numpy as np
 from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
-from symderiv.experiment.studies.study_form import RATES, SECOND_LAYER_DECAY, SIZES, StudyForm
+from symderiv.experiment.studies.study_form import CHANCES, SECOND_LAYER_DECAY, SIZES, StudyForm
 from symderiv.foundation.derivation_cache import derived_once, package_folders
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
 
 __all__ = ["StudySteps"]
 
 # Rooms that the text of a step depends on.
-_ROOMS = ("formula", "numerics", "learning", "statement", "problem", "experiment")
+_ROOMS = ("formula", "numerics", "learning", "statement", "keys", "problem", "experiment")
 _CODEGEN = package_folders("symderiv_codegen")
-
-# Probabilities, and what they are where nothing is drawn.
-_CHANCES = {"keep": 1.0, "label_flip": 0.0}
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class StudySteps:
             present.append("teacher_bias")
         if np.any(study.student_biases) and not network.train_biases:
             present.append("student_bias")
-        present += [name for name, off in _CHANCES.items() if getattr(training, name) != off]
+        present += [name for name, off in CHANCES.items() if getattr(training, name) != off]
         return StudyForm(
             (study.student_activation, study.teacher_activation),
             training.loss,
@@ -119,7 +117,7 @@ class StudySteps:
     @property
     def chances(self) -> dict[str, Fraction]:
         """The probabilities that the laws of latents depend on, by name."""
-        return {name: Fraction(str(getattr(self.study.training, name))) for name in _CHANCES}
+        return {name: Fraction(str(getattr(self.study.training, name))) for name in CHANCES}
 
     @cached_property
     def program(self) -> StepProgram:
@@ -130,7 +128,7 @@ class StudySteps:
         if not set(letters) <= set(form.counts):
             # units that are not treated alike are written out, each by itself
             form, sizes = step_of(self.form, (study.K, study.M)), {}
-        keep, flip = (self.chances[name] for name in _CHANCES)
+        keep, flip = (self.chances[name] for name in CHANCES)
         laws = {
             "kept#": ((0.0, float(1 - keep)), (1.0, float(keep))),
             "flip": ((-1.0, float(flip)), (1.0, float(1 - flip))),
@@ -146,9 +144,9 @@ class StudySteps:
         found = {name: float(getattr(training, name) or 0.0) for name in SIZES[:-1]}
         found |= {
             SECOND_LAYER_DECAY: study.second_layer_weight_decay,
-            RATES[0]: training.learning_rate,
-            RATES[1]: study.second_layer_learning_rate,
-            RATES[2]: training.learning_rate if eta_b is None else eta_b,
+            LEARNING_RATES[0]: training.learning_rate,
+            LEARNING_RATES[1]: study.second_layer_learning_rate,
+            LEARNING_RATES[2]: training.learning_rate if eta_b is None else eta_b,
         }
         for name, numbers in (
             ("c", state.teacher_weights),

@@ -12,12 +12,12 @@ from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.rules.combined import Mixing, RightHandSide, mixed, scheduled
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.task_inputs import TaskInputs, inputs_of_tasks
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 
 IN_PHASES = ("training.batch", "training.momentum", "training.schedule", "task")
 """Keys of rules that change no equation, only rates and what is taught."""
 
-RATES = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
 DECAYS = ("weight_decay", "second_layer_weight_decay")
 
 
@@ -77,7 +77,7 @@ class PhasedFlow(RuleFlow):
         fields, factors = self.packing("parameters").views(found), self._factors
         in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
         for names, kind in (
-            (RATES, "rate"),
+            (LEARNING_RATES, "rate"),
             ((*DECAYS, *in_updates), "decay"),
             (("update_noise",), "noise"),
             (("momentum_rate",), "memory"),
@@ -184,7 +184,7 @@ class PhasedFlow(RuleFlow):
         own = self._inputs_in(phase)
         if own is not None:
             parameters = own.parameters(parameters, packing)
-        rates = [packing.slices[name].start for name in RATES if name in packing.slices]
+        rates = [packing.slices[name].start for name in LEARNING_RATES if name in packing.slices]
         if len(phase.shares) == 1:
             parameters[packing.slices["v_teacher"]] = self._taught_weights(phase.shares[0][0])
         if isinstance(phase.rate, str):

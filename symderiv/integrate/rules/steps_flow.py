@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.rules.phases import RATES
 from symderiv.integrate.rules.rule_functions import schedule_of
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.steppers.walk import CONE_LEFT, DONE, NOT_A_NUMBER, STEP_LIMIT
+from symderiv.keys.study_tables import LEARNING_RATES
 
 
 class StepsFlow(RuleFlow):
@@ -34,7 +34,7 @@ class StepsFlow(RuleFlow):
         state, change = self.begin.copy(), np.zeros_like(self.begin)
         constants, factor = self.parameters.copy(), schedule_of(self.study.training.schedule)
         places_of = self.packing("parameters").slices
-        rates = [places_of[name].start for name in RATES if name in places_of]
+        rates = [places_of[name].start for name in LEARNING_RATES if name in places_of]
         rows: list[np.ndarray] = []
         made, code = 0, DONE
         for goal in wanted:

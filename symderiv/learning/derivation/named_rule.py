@@ -181,9 +181,6 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
     P = Language("full")
     entries: dict[sp.Symbol, sp.Expr] = {}
 
-    def number(symbol: sp.Symbol, present: bool = True) -> Any:
-        return P.parameter(symbol.name, 1) if present else 0
-
     def array(name: str, base: sp.IndexedBase, size: int, present: bool = True) -> Any:
         if not present:
             return [0] * size
@@ -198,27 +195,34 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
         loss=SimpleNamespace(expression=NamedLoss(0, 0, OUTPUT, TARGET)),
         rule=rule,
     )
+    third = sp.Rational(1, 3)  # stands for any probability
+    present = (
+        *(s.eta, s.eta_v),
+        *((s.eta_b,) if rule.trained_biases else ()),
+        *(("batch_ratio",) if rule.batches else (s.kappa, s.kappa_v)),
+        s.sigma,
+        *((s.input_noise,) if rule.input_noise else ()),
+        *((s.update_noise,) if rule.update_noise else ()),
+        *((s.evaluation_scale,) if rule.dropout else ()),
+        *((s.gamma,) if rule.momentum else ()),
+        *rule.stated,
+    )
+    weights = array("teacher", s.v_teacher, M)
+    teacher_biases = array("teacher_bias", s.teacher_bias, M, rule.biases)
+    student_biases = None if rule.trained_biases else array("bias", s.bias, K, rule.biases)
+    named = {str(name): P.parameter(str(name), 1) for name in present}
     numbers = RuleNumbers(
         K=K,
         M=M,
-        teacher_weights=array("teacher", s.v_teacher, M),
-        teacher_biases=array("teacher_bias", s.teacher_bias, M, rule.biases),
-        student_biases=None if rule.trained_biases else array("bias", s.bias, K, rule.biases),
-        learning_rate=number(s.eta),
-        second_layer_learning_rate=number(s.eta_v),
-        bias_learning_rate=number(s.eta_b) if rule.trained_biases else 0,
-        weight_decay=number(s.kappa, not rule.batches),
-        second_layer_weight_decay=number(s.kappa_v, not rule.batches),
-        label_noise=number(s.sigma),
-        label_flip=sp.Rational(1, 3) if rule.flips else 0,
-        input_noise=number(s.input_noise, rule.input_noise),
-        update_noise=number(s.update_noise, rule.update_noise),
-        keep=sp.Rational(1, 3) if rule.dropout else 1,
-        evaluation_scale=number(s.evaluation_scale, rule.dropout) or 1,
-        momentum_rate=number(s.gamma) if rule.momentum else None,
-        batch_ratio=P.parameter("batch_ratio", 1) if rule.batches else None,
+        teacher_weights=weights,
+        teacher_biases=teacher_biases,
+        student_biases=student_biases,
+        sizes={
+            **named,
+            **({"label_flip": third} if rule.flips else {}),
+            **({"keep": third} if rule.dropout else {}),
+        },
         input_variance=P.parameter("input_variance", 1) if rule.normalise == "gradient" else 1,
-        **{name: P.parameter(name, 1) for name in rule.stated},
     )
     state_rule(P, problem, numbers, AnySpectrum())
     statement = P.statement

@@ -10,10 +10,9 @@ import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 from sympy.printing.latex import LatexPrinter
 
-from symderiv.foundation.documents.parameter_letters import PARAMETER_LETTERS
+from symderiv.keys.study_tables import Training, letter_of
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Limit
-from symderiv.learning.rule.stated_rule import LETTERS
 
 
 @dataclass(frozen=True)
@@ -116,8 +115,9 @@ def _of_families(element: sp.Indexed) -> _Style:
 _MOMENTS = frozenset({"student_moment", "cross_moment", "teacher_moment"})
 _SYMBOLS = {
     **{
-        name: f"{letter}_{index}" if index else letter
-        for name, (letter, index) in PARAMETER_LETTERS.items()
+        name: "_".join(filter(None, letter_of(name)))
+        for name, record in Training.RECORDS.items()
+        if record.letter
     },
     "zeta": r"\zeta",
     "flip": "f",
@@ -127,11 +127,8 @@ _SYMBOLS = {
     "keep": r"\langle \theta \rangle",
     **{f"keep_{order}": rf"\kappa_{order}" for order in (2, 3, 4)},
     "evaluation_scale": r"\lambda",
-    "momentum": r"\beta",
-    "batch": "b",
     "gradient_size": r"\bar g",
     "generalization_error": r"\epsilon_g",
-    **LETTERS,
 }
 
 

@@ -8,26 +8,20 @@ it, and generated modules are compared with averages of its steps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from symderiv.formula import Activation
+from symderiv.keys.study_tables import Training
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.statement.language import Language
 from symderiv.statement.slopes import slope
 from symderiv.statement.vector_expressions import norm2
 
-__all__ = ["LETTERS", "AnySpectrum", "RuleNumbers", "exact", "state_rule"]
-
-LETTERS = {
-    "sobolev_weight": r"\lambda_\nabla",
-    "consistency_weight": r"\lambda_A",
-    "averaging_rate": r"\gamma_A",
-}
-"""How formulas write the numbers of rules that are only stated (``LearningRule.stated``)."""
+__all__ = ["AnySpectrum", "RuleNumbers", "exact", "state_rule"]
 
 
 class AnySpectrum:
@@ -44,18 +38,11 @@ class RuleNumbers:
         K, M: Numbers of students and teachers.
         teacher_weights, teacher_biases: Shape (M,).
         student_weights, student_biases: Shape (K,); None where they are trained.
-        learning_rate, second_layer_learning_rate, bias_learning_rate: η, η_v, η_b.
-        weight_decay, second_layer_weight_decay: κ, κ_v.
-        label_noise, label_flip, input_noise, update_noise: Deviations and a probability.
-        keep, evaluation_scale: Probability of a kept unit, and what the judged output is scaled by.
-        momentum_rate: γ of velocities; None for none.
+        sizes: Rates, deviations and probabilities, by the names of keys in [training]; those that
+            are left out, or None, are of what a rule does not have.
         batch: Examples of a step.
-        batch_ratio: The same over N; None for finitely many.
         input_variance: The variance of a coordinate of the inputs, their mean; for normalised
             steps.
-        sobolev_weight: λ of λ |∇_ξ s - ∇_ξ t|²/2 in the loss, with gradients by the input.
-        consistency_weight: λ of λ (s - a)²/2 in the loss, a the output of averaged students.
-        averaging_rate: γ of the average A ← A + γ (J - A)/N of the students.
         heads: What multiplies the output weights of every head of the student.
         inputs: Laws of inputs with what multiplies the steps that are made on them; none for one.
         hidden: Whether the teacher sees what the inputs do not show: fields of vectors ``H`` with
@@ -68,27 +55,22 @@ class RuleNumbers:
     teacher_biases: Any
     student_weights: Any = None
     student_biases: Any = None
-    learning_rate: Any = 1
-    second_layer_learning_rate: Any = 0
-    bias_learning_rate: Any = 0
-    weight_decay: Any = 0
-    second_layer_weight_decay: Any = 0
-    label_noise: Any = 0
-    label_flip: Any = 0
-    input_noise: Any = 0
-    update_noise: Any = 0
-    keep: Any = 1
-    evaluation_scale: Any = 1
-    momentum_rate: Any = None
+    sizes: Mapping[str, Any] = field(default_factory=dict)
     batch: int = 1
-    batch_ratio: Any = None
     input_variance: Any = 1
-    sobolev_weight: Any = 0
-    consistency_weight: Any = 0
-    averaging_rate: Any = 0
     heads: Sequence[Any] = (1,)
     inputs: Sequence[tuple[Any, Any]] = ()
     hidden: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = self.sizes.keys() - Training.RECORDS.keys()
+        if unknown:
+            raise TypeError(f"{', '.join(sorted(unknown))}: not keys of [training]")
+
+    def size(self, key: str, left_out: int = 0) -> sp.Expr:
+        """Return a number by its key, or what it is where a rule does not have it."""
+        found = self.sizes.get(key)
+        return sp.Integer(left_out) if found is None else exact(found)
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
@@ -105,19 +87,19 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         model: The law of the inputs.
     """
     J, B = P.vectors("J", numbers.K), P.vectors("B", numbers.M, fixed=True)
-    rates: dict[Any, Any] = {J: exact(numbers.learning_rate)}
+    rates: dict[Any, Any] = {J: numbers.size("learning_rate")}
     v = numbers.student_weights
     if v is None:
         names = ["v", *(f"head{n}_" for n in range(2, len(numbers.heads) + 1))]
         heads = [P.scalars(name, numbers.K) for name in names]
-        rates |= dict.fromkeys(heads, exact(numbers.second_layer_learning_rate))
+        rates |= dict.fromkeys(heads, numbers.size("second_layer_learning_rate"))
         v = sum(factor * head for factor, head in zip(numbers.heads, heads, strict=True))
     b = numbers.student_biases
     if b is None:
         b = P.scalars("b", numbers.K)
-        rates[b] = exact(numbers.bias_learning_rate)
+        rates[b] = numbers.size("bias_learning_rate")
     drawn, vectors = _drawn(P, numbers), _Vectors(J, B)
-    if numbers.consistency_weight:
+    if numbers.size("consistency_weight"):
         vectors = replace(vectors, average=P.vectors("A", numbers.K))
     if numbers.hidden:
         vectors = replace(vectors, hidden=P.vectors("H", numbers.M, fixed=True))
@@ -132,15 +114,15 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
         if problem.rule.normalise == "gradient":
             forces = [slope(loss, field) for field in J @ example.x]
             squares = P.average(sp.Add(*(force**2 for force in forces)))
-            variance = exact(numbers.input_variance) + exact(numbers.input_noise) ** 2
+            variance = exact(numbers.input_variance) + numbers.size("input_noise") ** 2
             own[J] = own[J] / sp.sqrt(variance * squares)
-        many = numbers.batch > 1 or numbers.batch_ratio is not None
+        many = numbers.batch > 1 or numbers.size("batch_ratio") != 0
         P.descend(example.x.mean(loss) if many else loss, own, velocities)
         errors.append(factor * error)
     _moved(P, numbers, rates, velocities)
     if vectors.average is not None:
         A = vectors.average
-        P.update({A: numbers.averaging_rate * (J.array - A.array)})
+        P.update({A: numbers.size("averaging_rate") * (J.array - A.array)})
     if problem.rule.normalise == "sphere":
         P.constrain(J, "sphere", inputs=examples[0].x)
     P.observe(error=sp.Add(*errors))
@@ -166,7 +148,7 @@ class _Example:
 
 
 def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Example:
-    ratio = None if numbers.batch_ratio is None else exact(numbers.batch_ratio)
+    ratio = numbers.size("batch_ratio") or None
     x = P.inputs(
         f"x{name}",
         model=model,
@@ -175,9 +157,9 @@ def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Exampl
     )
     together = x if numbers.batch > 1 else None
     seen, hidden = x, None
-    if numbers.input_noise:
+    if numbers.size("input_noise"):
         noise = P.inputs(f"n{name}", episode=together, batch_ratio=ratio)
-        seen = x + exact(numbers.input_noise) * noise
+        seen = x + numbers.size("input_noise") * noise
     if numbers.hidden:
         hidden = P.inputs(f"z{name}", episode=together, batch_ratio=ratio)
     return _Example(x, seen, hidden)
@@ -186,14 +168,13 @@ def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Exampl
 def _drawn(P: Language, numbers: RuleNumbers) -> tuple[Any, Any, Any]:
     """Return which units are kept, the sign and the noise of a label."""
     kept: Any = 1
-    if numbers.keep != 1:
-        keep = exact(numbers.keep)
+    keep, p = numbers.size("keep", 1), numbers.size("label_flip")
+    if keep != 1:
         kept = P.latents("kept", {0: 1 - keep, 1: keep}, numbers.K)
     sign: Any = 1
-    if numbers.label_flip:
-        p = exact(numbers.label_flip)
+    if p:
         sign = P.latents("flip", {-1: p, 1: 1 - p})
-    noise = exact(numbers.label_noise)
+    noise = numbers.size("label_noise")
     return kept, sign, noise * P.latents("zeta") if noise else 0
 
 
@@ -222,16 +203,16 @@ def _loss(
     s, wanted = (v * kept * g(seen)).sum(), _taught(problem, numbers, taught)
     given = {OUTPUT: s, TARGET: wanted * sign + noise}
     loss = problem.loss.expression.subs(given, simultaneous=True)
-    if numbers.sobolev_weight:
+    if weight := numbers.size("sobolev_weight"):
         steep = _all_exact(numbers.teacher_weights) * _slope(
             problem.teacher, taught + _all_exact(numbers.teacher_biases)
         )
         gap = (v * kept * _slope(g, seen)) @ J - steep @ B
-        loss += numbers.sobolev_weight * norm2(gap) / 2
+        loss += weight * norm2(gap) / 2
     if vectors.average is not None:
         averaged = (v * g(vectors.average @ example.x + b)).sum()
-        loss += numbers.consistency_weight * (s - averaged) ** 2 / 2
-    shown = (v * exact(numbers.evaluation_scale) * g(J @ example.x + b)).sum()
+        loss += numbers.size("consistency_weight") * (s - averaged) ** 2 / 2
+    shown = (v * numbers.size("evaluation_scale", 1) * g(J @ example.x + b)).sum()
     return loss, (shown - wanted) ** 2 / 2
 
 
@@ -255,7 +236,7 @@ def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.E
 
 def _velocities(P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any]) -> dict[Any, Any]:
     """Declare the velocities of what is trained; nothing without them."""
-    if numbers.momentum_rate is None:
+    if not numbers.size("momentum_rate"):
         return {}
     J, *others = rates
     found: dict[Any, Any] = {J: P.vectors("U", numbers.K)}
@@ -271,17 +252,16 @@ def _moved(
     """State how velocities are followed, decay, and noise of the update."""
     J, *others = rates
     for u, velocity in velocities.items():
-        forgotten = -exact(numbers.momentum_rate) * _entries(velocity)
+        forgotten = -numbers.size("momentum_rate") * _entries(velocity)
         P.update({u: _entries(velocity), velocity: forgotten})
-    decays = {J: exact(numbers.weight_decay)}
+    decays = {J: numbers.size("weight_decay")}
     if numbers.student_weights is None:
-        decay = exact(numbers.second_layer_weight_decay)
+        decay = numbers.size("second_layer_weight_decay")
         decays |= {u: decay * factor for u, factor in zip(others, numbers.heads, strict=False)}
     for u, decay in decays.items():
         if decay:
             P.update({u: -decay * _entries(u)})
-    if numbers.update_noise:
-        size = exact(numbers.update_noise)
+    if size := numbers.size("update_noise"):
         for n, vector in enumerate(velocities.get(J, J)):
             P.update({vector: size * P.inputs(f"noise{n + 1}")})
 

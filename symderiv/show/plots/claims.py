@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
-from symderiv.problem.checked import record_of
 from symderiv.show.plots import features
 from symderiv.show.plots.curves import StudyCase
 from symderiv.show.plots.features import Agreement, Decay, SlowestStretch

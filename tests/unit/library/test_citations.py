@@ -11,7 +11,7 @@ from symderiv_ledger.papers.known_papers import names
 
 import symderiv as sd
 from symderiv.api.results.citations import _data, _entries, cited
-from symderiv.problem.study_tables import RULE_KEYS, STATED_KEYS
+from symderiv.keys.study_tables import RULE_KEYS, STATED_KEYS
 
 PLAIN = sd.Problem("erf", students=2, teachers=2, learning_rate=0.1)
 #: Values of keys of learning rules that are not their defaults.

@@ -14,11 +14,11 @@ from symderiv.api.arguments.argument_names import argument_of
 from symderiv.api.problem import Problem
 from symderiv.api.starting import study_schema
 from symderiv.foundation.errors import InputError
-from symderiv.problem.checked import NotNegative, Positive, Table
+from symderiv.keys.checked import NotNegative, Positive, Table
+from symderiv.keys.key_records import Key, accepted
+from symderiv.keys.study_tables import TABLES, all_records
 from symderiv.problem.input_model import InputModel
 from symderiv.problem.key_names import STATED, key_of
-from symderiv.problem.key_records import Key, accepted
-from symderiv.problem.study_tables import TABLES, all_records
 from symderiv.problem.task_table import Task
 
 PUBLIC = [getattr(sd, name) for name in sd.__all__]

@@ -45,11 +45,13 @@ def test_a_step_of_a_linear_network_is_the_known_one() -> None:
         teacher_weights=w,
         teacher_biases=np.zeros(1),
         student_biases=np.zeros(2),
-        learning_rate=eta,
-        second_layer_learning_rate=eta_v,
-        weight_decay=kappa,
-        second_layer_weight_decay=kappa_v,
-        label_noise=sigma,
+        sizes={
+            "learning_rate": eta,
+            "second_layer_learning_rate": eta_v,
+            "weight_decay": kappa,
+            "second_layer_weight_decay": kappa_v,
+            "label_noise": sigma,
+        },
     )
     state_rule(P, learning_problem("linear"), numbers, None)
     of = vectors(["J1", "J2", "B1"], 4)
@@ -84,7 +86,7 @@ def test_a_sign_of_a_teacher_with_several_zeros_jumps_at_all_of_them() -> None:
         teacher_biases=np.zeros(1),
         student_weights=np.ones(1),
         student_biases=np.zeros(1),
-        learning_rate=0.7,
+        sizes={"learning_rate": 0.7},
     )
     rule = LearningRule(target="sign")
     asked = learning_problem("linear", "x*(x**2 - 1.1)*(x**2 - 3.9)", rule)

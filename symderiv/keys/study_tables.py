@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from symderiv.formula.named_losses import NAMED
+from symderiv.foundation.documents.mathparse import GREEK
 from symderiv.foundation.errors import InputError
-from symderiv.problem.checked import (
+from symderiv.keys.checked import (
     NotNegative,
     Number,
     Positive,
@@ -21,7 +22,7 @@ from symderiv.problem.checked import (
     Units,
     conflict,
 )
-from symderiv.problem.key_records import Key
+from symderiv.keys.key_records import Key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -273,7 +274,7 @@ class Training(Table, table="training"):
         RuleKey(
             "weight of gradients in the loss: it gains λ/2 times the squared norm of the "
             "difference between the gradients of s and t by the input",
-            "λ",
+            "λ_∇",
             acts="statement",
             apart=_NOT_STATED,
             sources={"CzarneckiEtAl2017": "gradients of the teacher in the loss"},
@@ -284,7 +285,7 @@ class Training(Table, table="training"):
         RuleKey(
             "weight of a mean teacher: the loss gains λ/2 (s − a)², where a is the output of the "
             "averaged students A",
-            "λ",
+            "λ_A",
             acts="statement",
             needs="averaging_rate",
             apart=_NOT_STATED,
@@ -296,7 +297,7 @@ class Training(Table, table="training"):
         RuleKey(
             "rate of averaging the students, A ← A + γ (J − A)/N, from A = J; results have "
             "``J.A``, ``A.A``, ``A.B``",
-            "γ",
+            "γ_A",
             only_with="training.consistency_weight",
             sources=_AVERAGED,
         ),
@@ -515,3 +516,22 @@ STATED_KEYS: dict[str, tuple[str, ...]] = {
 }
 """Those of [training] that are nothing but lines of the rule's statement, from which all else
 follows, and the keys that each needs besides. They are numbers of the same names there."""
+LEARNING_RATES: tuple[str, ...] = tuple(
+    name for name in Training.RECORDS if name.endswith("learning_rate")
+)
+"""Those of [training] that schedules multiply: of the first layer, output weights and biases."""
+
+
+def letter_of(name: str) -> tuple[str, str]:
+    r"""Return the letter of a number of learning rules in LaTeX, and its index.
+
+    >>> letter_of("second_layer_weight_decay"), letter_of("keep")
+    (('\\kappa', 'v'), ('', ''))
+
+    Args:
+        name: A key of [training], or any other name, which has no letter.
+    """
+    record = Training.RECORDS.get(name)
+    letter, _, index = record.letter.partition("_") if record else ("", "", "")
+    in_latex = {unicode: name for name, unicode in GREEK.items()} | {"∇": r"\nabla"}
+    return in_latex.get(letter, letter), in_latex.get(index, index)

@@ -13,8 +13,8 @@ from pydantic_core import PydanticCustomError
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import show_arguments
 from symderiv.foundation.nearest import did_you_mean
-from symderiv.problem.key_records import Key, argument_of_field, saying
-from symderiv.problem.toml_text import short_text
+from symderiv.keys.key_records import Key, argument_of_field, saying
+from symderiv.keys.toml_text import short_text
 
 # Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
 Units = Annotated[int, Field(ge=1, le=1000)]

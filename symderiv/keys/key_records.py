@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from symderiv.foundation.named_arguments import show_arguments
-from symderiv.problem.toml_text import value_to_toml
+from symderiv.keys.toml_text import value_to_toml
 
 __all__ = [
     "Key",
