@@ -56,9 +56,10 @@ if TYPE_CHECKING:  # what stands in the module
 _LINE = 2000  # points of a line, at most
 _SMOOTH = 0.6  # layers wider than this, in t, are no layers
 _MOST_ETA = 8.5
-_MEETING = 0.85  # kinks of fields with such correlations of rests, and higher ones, meet
+_MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
 _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 _NO_CUT = 100.0
+_FAR = 0.5  # cuts beyond, in t, see the Gaussian weight as a hill of its own
 _ETAS = 1000
 
 
@@ -112,9 +113,10 @@ def _piece(
         return at
     sign = 1.0 if end > start else -1.0
     reach = math.asinh(length / width) if width < _NO_CUT else length
-    size = (
-        rule[0] * share * max(0.3 + 0.265 * reach if width < _NO_CUT else 0.0, 0.35 + 0.09 * length)
-    )
+    usual = max(0.35 + 0.09 * length, 0.145 * length)
+    if width < _NO_CUT:
+        usual = max(usual, 0.3 + 0.265 * reach)
+    size = rule[0] * share * usual
     parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
     row = max(math.ceil(0.5 * size / parts) - 2, 0)
     half = 0.5 * reach / parts
@@ -138,7 +140,7 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
     reach = math.sqrt(max(rule[2] * rule[2] - radius, 0.0))
     if reach < 0.1:
         return 0
-    share = max(1.0 - 0.5 * radius / rule[1], 0.3)
+    share = math.sqrt(max(1.0 - 0.5 * radius / rule[1], 0.1))
     # what is close to a layer varies with it
     for n in range(1, count):
         gap = cuts[n, 0] - cuts[n - 1, 0]
@@ -171,10 +173,14 @@ def _outwards(
     line: np.ndarray,
     at: int,
 ) -> int:
-    """Add points from a cut to the end of a line, on which the Gaussian weight may be between."""
-    if place * end < 0.0 and width < 0.6 * abs(place):
+    """Add points from a cut to the end of a line, on which the Gaussian weight may be between.
+
+    Where the line begins anew at zero, wider layers that reach it from the cut are still seen.
+    """
+    away = abs(place)
+    if place * end < 0.0 and away > _FAR and width < 0.6 * away:
         at = _piece(place, 0.0, width, rule, share, line, at)
-        return _piece(0.0, end, _NO_CUT, rule, share, line, at)
+        return _piece(0.0, end, 0.6 * away, rule, share, line, at)
     return _piece(place, end, width, rule, share, line, at)
 
 

@@ -68,7 +68,9 @@ class Search:
         """
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
+        # panels of four factors cost much, and planes have most kinds of layers
         self.panels = "_kinked_mean_of_4" in compiled.functions
+        self._samples = 1 if self.panels else 8 if "_plane_mean_of_4" in compiled.functions else 4
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
         self._known: dict[tuple[MeanRule, int], float] = {}
@@ -139,8 +141,7 @@ class Search:
             if size not in sizes:
                 continue
             tried = []
-            # panels of four factors cost much
-            count = _SAMPLES[size] if self.panels else 4 * _SAMPLES[size]
+            count = self._samples * _SAMPLES[size]
             random = (field_covariance(rng, size, self.variance) for _ in range(count))
             layers = () if self.panels else _LAYERS[size]
             for covariance in (*structured(size, self.variance), *layers, *random):

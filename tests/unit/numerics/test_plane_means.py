@@ -82,6 +82,70 @@ def test_means_of_signs_are_arcsines(apart: float, turned: bool) -> None:
         assert mean_of_signs(across)[0] == pytest.approx(product, abs=3e-6)
 
 
+FINE = np.array([21.0, 26.6, 7.0, 1.0, 2e-11, 1.0])
+SLOPE_OF_1 = 4  # number of the derivative of factor 1
+
+
+def _panels(ends: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss' rule with twenty points in each panel."""
+    x, w = np.polynomial.legendre.leggauss(20)
+    places = [0.5 * (a + b) + 0.5 * (b - a) * x for a, b in pairwise(ends)]
+    return np.concatenate(places), np.concatenate([0.5 * (b - a) * w for a, b in pairwise(ends)])
+
+
+def _split(mean: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Values of mean + width ξ, split at zero, with their weights, in one more axis."""
+    x, w = _panels([0.0, 0.25, 0.5, 0.75, 1.0])
+    cut = np.clip(-mean / width, -8.0, 8.0)[..., None]
+    t = np.concatenate([-8.0 + (cut + 8.0) * x, cut + (8.0 - cut) * x], axis=-1)
+    weights = np.concatenate([(cut + 8.0) * w, (8.0 - cut) * w], axis=-1)
+    return mean[..., None] + width * t, weights * np.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+
+
+def given_one_field(
+    own: float, first: tuple[float, float], rests: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The covariance of four fields, and the mean of two slopes and two values of factor 1.
+
+    The second field is ``own`` times t; the first is a t + b v, and the others are multiples of t
+    plus ``rests``, all independent of v: rows are the multiple and what two more variables add.
+    """
+    (a, b), below = first, 10.0 ** np.arange(-7, 0.0, 0.5)
+    t, weights = _panels([*-np.array([8.0, 4.0, 2.0, 1.0]), *-below[::-1], 0.0, *below, 1, 2, 4, 8])
+    softsign, slope = (lambda x: x / (1 + abs(x))), (lambda x: (1 + abs(x)) ** -2.0)
+    x0, w0 = _split(a * t, b)
+    total = weights * np.exp(-t * t / 2) / math.sqrt(2 * math.pi) * slope(own * t)
+    total *= (slope(x0) * w0).sum(-1)
+    (m2, s2, _), (m3, both, s3) = rests
+    x2, w2 = _split(m2 * t, s2)
+    x3, w3 = _split(m3 * t[:, None] + both * (x2 - m2 * t[:, None]) / s2, s3)
+    total *= (softsign(x2) * w2 * (softsign(x3) * w3).sum(-1)).sum(-1)
+    loads = np.array([[a, b, 0, 0], [own, 0, 0, 0], [m2, 0, s2, 0], [m3, 0, both, s3]])
+    return loads @ loads.T, float(total.sum())
+
+
+@pytest.mark.parametrize(
+    ("own", "first", "rests"),
+    [
+        # layers of widths 0.04 and 2e-5 where t2 is nearly zero: off by 2e-8 before
+        (0.6874, (-0.0346, 1.1964), [[-1.4132, 0.0535, 0.0], [-1.4142, 0.0, 2.1e-5]]),
+        # rests that move against each other
+        (0.0916, (0.0995, 0.1178), [[-1.05, 0.5, 0.0], [1.1, 0.42, 0.28]]),
+    ],
+)
+def test_means_of_slopes_and_values_are_nested_integrals(
+    own: float,
+    first: tuple[float, float],
+    rests: list[list[float]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(FACTORS, SLOPE_OF_1, lambda x: 1 / (1 + abs(x)) ** 2)
+    c, expected = given_one_field(own, first, np.array(rests))
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    found = plane._plane_mean_of_4(FINE, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), moments, (0.0,) * 4)
+    assert found == pytest.approx(expected, abs=9e-11)
+
+
 def test_half_of_the_plane_is_enough_for_odd_factors() -> None:
     c = np.array(
         [[1.0, 0.3, 0.5, 0.2], [0.3, 1.2, 0.1, 0.4], [0.5, 0.1, 0.9, 0.2], [0.2, 0.4, 0.2, 1.1]]
