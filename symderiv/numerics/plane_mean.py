@@ -59,7 +59,7 @@ _MOST_ETA = 8.5
 _MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
 _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 _NO_CUT = 100.0
-_FAR = 0.5  # cuts beyond, in t, see the Gaussian weight as a hill of its own
+_FAR = 2.0  # from a cut, in t, its layer is of no concern
 _ETAS = 1000
 
 
@@ -156,31 +156,23 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
         last += 1
     if first == last:
         return _piece(-reach, reach, _NO_CUT, rule, share, line, 0)
-    used = _outwards(cuts[first, 0], cuts[first, 1], -reach, rule, share, line, 0)
+    used = _from_cut(cuts[first], -reach, rule, share, line, 0)
     for n in range(first, last - 1):
         middle = 0.5 * (cuts[n, 0] + cuts[n + 1, 0])
-        used = _piece(cuts[n, 0], middle, cuts[n, 1], rule, share, line, used)
-        used = _piece(cuts[n + 1, 0], middle, cuts[n + 1, 1], rule, share, line, used)
-    return _outwards(cuts[last - 1, 0], cuts[last - 1, 1], reach, rule, share, line, used)
+        used = _from_cut(cuts[n], middle, rule, share, line, used)
+        used = _from_cut(cuts[n + 1], middle, rule, share, line, used)
+    return _from_cut(cuts[last - 1], reach, rule, share, line, used)
 
 
-def _outwards(
-    place: float,
-    width: float,
-    end: float,
-    rule: np.ndarray,
-    share: float,
-    line: np.ndarray,
-    at: int,
+def _from_cut(
+    cut: np.ndarray, end: float, rule: np.ndarray, share: float, line: np.ndarray, at: int
 ) -> int:
-    """Add points from a cut to the end of a line, on which the Gaussian weight may be between.
-
-    Where the line begins anew at zero, wider layers that reach it from the cut are still seen.
-    """
-    away = abs(place)
-    if place * end < 0.0 and away > _FAR and width < 0.6 * away:
-        at = _piece(place, 0.0, width, rule, share, line, at)
-        return _piece(0.0, end, 0.6 * away, rule, share, line, at)
+    """Add points from a cut to a place; away from the cut, they are no farther apart than usual."""
+    place, width = cut[0], cut[1]
+    if abs(end - place) > 1.5 * _FAR and width < _FAR:
+        near = place + math.copysign(_FAR, end - place)
+        at = _piece(place, near, width, rule, share, line, at)
+        return _piece(near, end, _NO_CUT, rule, share, line, at)
     return _piece(place, end, width, rule, share, line, at)
 
 

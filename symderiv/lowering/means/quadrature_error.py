@@ -68,9 +68,11 @@ class Search:
         """
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
-        # panels of four factors cost much, and planes have most kinds of layers
         self.panels = "_kinked_mean_of_4" in compiled.functions
-        self._samples = 1 if self.panels else 8 if "_plane_mean_of_4" in compiled.functions else 4
+        planes = "_plane_mean_of_4" in compiled.functions
+        # panels of four factors cost much, and planes have most kinds of layers
+        self._samples = 1 if self.panels else 8 if planes else 4
+        self._climbs = 4 if planes else 1
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
         self._known: dict[tuple[MeanRule, int], float] = {}
@@ -150,7 +152,7 @@ class Search:
             tried.sort(key=lambda each: -each[0])
             for worst, start in tried[:3]:
                 climbed, place = worst, start
-                for _ in range(_AROUND[size] // 3):
+                for _ in range(self._climbs * _AROUND[size] // 3):
                     covariance = nearby(rng, place, self.variance)
                     error = off(kinds, covariance)
                     if error > climbed:
