@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.problem import Problem
@@ -12,10 +13,10 @@ from symderiv.foundation.progress import following
 from symderiv.problem.input_models import Isotropic
 
 if TYPE_CHECKING:
-    from symderiv.api.results.derived import LearningDerivation, Module
+    from symderiv.api.results.derived import CheckedIn, LearningDerivation, Module
     from symderiv.api.results.exports import Export
 
-__all__ = ["derive", "export", "generate"]
+__all__ = ["checked_in", "derive", "export", "generate"]
 
 
 @public
@@ -111,6 +112,23 @@ def export(
     problem = _problem(activation, teacher_activation, study, sizes)
     asked = {key: value for key, value in fragment.items() if value is not None}
     return problem.export(to, output, tolerance=tolerance, force=force, **asked)
+
+
+def checked_in(*, check: bool = False) -> CheckedIn:
+    """Rewrite what the package has from its own records, or only compare it.
+
+    These are its solver modules, from their derivation, and the stub of arguments (``taken_keys``),
+    from the keys of studies.
+    """
+    import symderiv_kernels
+
+    from symderiv.api.results.derived import CheckedIn
+    from symderiv.api.taken_stub import write_stub
+    from symderiv.checking.recipes import RECIPES, write_checked_in
+
+    directory = Path(symderiv_kernels.__path__[0])
+    differing = [*write_checked_in(directory, check=check), *["taken_keys"] * write_stub(check)]
+    return CheckedIn(directory, sorted([*RECIPES, "taken_keys"]), differing, check)
 
 
 def _problem(

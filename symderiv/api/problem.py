@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     import xarray
 
     from symderiv.api.arguments.events import Event
+    from symderiv.api.arguments.taken_keys import (
+        FluctuationKeys,
+        ProblemKeys,
+        SimulateKeys,
+        SolveKeys,
+    )
     from symderiv.api.results.best_constants import BestConstant
     from symderiv.api.results.biased_plateau import BiasedPlateau
     from symderiv.api.results.citations import Citation
@@ -122,7 +128,7 @@ class Problem(Shown):
         tasks: Sequence[Mapping[str, Any]] = (),
         time: Mapping[str, Any] | None = None,
         simulation: Mapping[str, Any] | None = None,
-        **keys: Any,
+        **keys: Unpack[ProblemKeys],
     ) -> None:
         tables = _tables_of({**keys, **locals()})
         with naming_arguments():
@@ -394,7 +400,7 @@ class Problem(Shown):
         checkpoint: Any = None,
         progress: Progress = None,
         notice: Any = None,
-        **keys: Any,
+        **keys: Unpack[SolveKeys],
     ) -> Trajectory:
         """Integrate the order-parameter equations.
 
@@ -420,8 +426,9 @@ class Problem(Shown):
             NotYetError: a run was to be certified whose means have no closed form.
             ToleranceError: the radius was not reached.
         """
-        asked = taken(RunAsked, keys)
-        study = self._timed(keys)
+        times: dict[str, Any] = {**keys}
+        asked = taken(RunAsked, times)
+        study = self._timed(times)
         from symderiv.api.results.solved import WantedRun, solved
 
         # a file that cannot be written is refused before anything is computed
@@ -441,7 +448,7 @@ class Problem(Shown):
         dimension: int | None = None,
         independent_starts: bool = False,
         events: Sequence[str | Event] = (),
-        **keys: Any,
+        **keys: Unpack[FluctuationKeys],
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
@@ -701,7 +708,7 @@ class Problem(Shown):
         checkpoint: Any = None,
         progress: Progress = None,
         notice: Any = None,
-        **keys: Any,
+        **keys: Unpack[SimulateKeys],
     ) -> Simulation:
         """Simulate one-pass stochastic gradient descent, several times.
 

@@ -99,10 +99,10 @@ def generate(
     if check and not checked_in:
         raise InputError("needs --checked-in", argument="check")
     if checked_in:
-        from symderiv.api.results import derived
+        from symderiv.api.deriving import checked_in as compare
 
         with status("Deriving the checked-in modules", quiet=json_):
-            compared = derived.checked_in(check=check)
+            compared = compare(check=check)
         shown(compared, json_)
         return
     to_screen = str(output) == "-"

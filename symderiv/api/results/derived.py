@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.study import Study
 
-__all__ = ["CheckedIn", "LearningDerivation", "Module", "checked_in", "derivation_of", "module_of"]
+__all__ = ["CheckedIn", "LearningDerivation", "Module", "derivation_of", "module_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,12 +228,25 @@ def _digest(path: str, text: str) -> str:
 
 
 class CheckedIn(Answer):
-    """The modules of the package: where they are, which differ from their derivation."""
+    """The modules of the package: where they are, which differ from their derivation.
 
-    _compared = False
+    Args:
+        directory: Where they are.
+        modules, differing: Their names, and those of the ones that differ or differed.
+        compared: Whether they were only compared.
+    """
 
     _title = "Checked-in solver modules"
     _first = ("path", "modules", "differing")
+
+    def __init__(
+        self, directory: Path, modules: list[str], differing: list[str], compared: bool
+    ) -> None:
+        outcome = "differ from their derivation" if compared else "rewritten"
+        text = f"{len(modules)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
+        record = {"path": str(directory), "modules": modules, "differing": differing}
+        super().__init__(record, text)
+        self._compared = compared
 
     def failure(self) -> str | None:
         """Return which compared modules differ, and what to do; None if all agree."""
@@ -244,23 +257,6 @@ class CheckedIn(Answer):
             f"the checked-in modules {differing} differ from what the derivation gives; "
             "run: symderiv generate --checked-in"
         )
-
-
-def checked_in(*, check: bool = False) -> CheckedIn:
-    """Rewrite the package's own modules from their derivation, or only compare them."""
-    import symderiv_kernels
-
-    from symderiv.checking.recipes import RECIPES, write_checked_in
-
-    directory = Path(symderiv_kernels.__path__[0])
-    differing = list(write_checked_in(directory, check=check))
-    outcome = "differ from their derivation" if check else "rewritten"
-    text = f"{len(RECIPES)} modules; {outcome}: {', '.join(differing) or 'none'}\n"
-    modules = sorted(RECIPES)
-    record = {"path": str(directory), "modules": modules, "differing": differing}
-    modules_checked = CheckedIn(record, text)
-    modules_checked._compared = check
-    return modules_checked
 
 
 def _checked(tolerance: float | None) -> float | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from symderiv_models.localisation.receptive import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from symderiv_models.localisation.training import Learner
 
+    from symderiv.api.arguments.taken_keys import LocaliseKeys
     from symderiv.inputs.ring import Floats
 
 __all__ = ["Localisation", "localise"]
@@ -166,7 +167,7 @@ def localise(
     sites: int = 40,
     convention: str = "erf(u/sqrt(2))",
     progress: Progress = None,
-    **keys: Any,
+    **keys: Unpack[LocaliseKeys],
 ) -> Localisation:
     """Compute receptive fields of K units that learn two classes of inputs on a ring.
 

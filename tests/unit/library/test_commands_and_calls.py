@@ -10,7 +10,8 @@ from support.commands import symderiv
 
 import symderiv as sd
 from symderiv import cli
-from symderiv.api.results import derived, verified
+from symderiv.api.deriving import checked_in
+from symderiv.api.results import verified
 from symderiv.api.starting import study_from_template
 from symderiv.foundation.showing import plain
 
@@ -213,4 +214,4 @@ def test_checked_in_modules_are_compared_by_one_call(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(recipes, "write_checked_in", lambda folder, check: ["erf"])
     ended = symderiv("generate", "--checked-in", "--check", "--json")
     assert ended.returncode == 1
-    assert ended.json == plain(derived.checked_in(check=True).to_dict())
+    assert ended.json == plain(checked_in(check=True).to_dict())

@@ -1,0 +1,108 @@
+"""The arguments that calls take as ``**keys``, written out for editors and type checkers.
+
+Python's ``help`` shows signatures that are made from the records of keys; editors, which do not run
+code, read the stub ``arguments/taken_keys.pyi``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+from symderiv.api.problem import Problem
+from symderiv.api.results.localise import localise
+from symderiv.foundation.files import replace_file
+
+__all__ = ["STUB", "stub_text", "write_stub"]
+
+STUB: Final = Path(__file__).parent / "arguments" / "taken_keys.pyi"
+_CALLS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
+    "ProblemKeys": (Problem, Problem.__init__),
+    "SolveKeys": (Problem.solve, Problem.solve),
+    "FluctuationKeys": (Problem.fluctuations, Problem.fluctuations),
+    "SimulateKeys": (Problem.simulate, Problem.simulate),
+    "LocaliseKeys": (localise, localise),
+}
+"""The names of the tables, each with what shows the arguments and what takes them."""
+_HEAD: Final = '''"""Arguments that calls take by the records of keys.
+
+Written by ``symderiv generate --checked-in``; do not edit.
+"""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+from numpy.typing import NDArray
+
+from symderiv.api.arguments.events import Event
+from symderiv.foundation.outputs import Output
+
+Numbers = Sequence[float] | NDArray[Any]
+'''
+
+
+def stub_text() -> str:
+    """Return the stub: a dictionary of types for every call."""
+    classes = (
+        "\n".join((f"class {name}(TypedDict, total=False):", *_entries(*call)))
+        for name, call in _CALLS.items()
+    )
+    return "\n".join((_HEAD, "\n\n".join(classes), ""))
+
+
+def write_stub(check: bool = False) -> bool:
+    """Bring the stub up to date, or only compare it; return whether it differed."""
+    text = stub_text()
+    same = STUB.is_file() and STUB.read_text(encoding="utf-8") == text
+    if not (same or check):
+        replace_file(STUB, text.encode())
+    return not same
+
+
+def _entries(shown: Callable[..., Any], taking: Callable[..., Any]) -> Iterator[str]:
+    """Yield lines for the arguments that a call shows and does not name itself."""
+    code, words = inspect.unwrap(taking).__code__, _words(shown)
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name, each in inspect.signature(shown).parameters.items():
+        if name in own:
+            continue
+        yield f"    {name}: {_type(each.annotation)}"
+        yield textwrap.fill(
+            f'"""{words[name]}"""',
+            100,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def _words(call: Callable[..., Any]) -> dict[str, str]:
+    """Return what the docstring of a call says of its arguments."""
+    section = (inspect.getdoc(call) or "").partition("Args:\n")[2].partition("\n\n")[0]
+    entries = re.split(r"^    (?=\w[\w, ]*: )", section, flags=re.MULTILINE)
+    pairs = (entry.partition(": ") for entry in entries)
+    return {name: " ".join(text.split()) for names, _, text in pairs for name in names.split(", ")}
+
+
+def _type(kind: Any) -> str:
+    """Return a type as a stub has it; what is kept as a list may be given as any array."""
+    if isinstance(kind, str):
+        return kind.replace("'", '"')
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " | ".join(map(_type, inner))
+    if origin is Literal:
+        return f"Literal[{', '.join(map(json.dumps, inner))}]"
+    if kind == list[float]:
+        return "Numbers"
+    if origin:
+        return f"{origin.__name__}[{', '.join(map(_type, inner))}]"
+    return "None" if kind is type(None) else str(kind.__name__)
