@@ -50,7 +50,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Conditional:
     """``if``/``elif``/``else``; the condition of ``else`` is ``sp.true``."""
 
     cases: tuple[tuple[sp.Basic, tuple[Node, ...]], ...]
@@ -119,7 +119,7 @@ class Groups:
     body: tuple[Node, ...]
 
 
-Node = Set | Increase | Loop | Branch | Invoke | Fill | Remark | Block | Evaluate | Groups
+Node = Set | Increase | Loop | Conditional | Invoke | Fill | Remark | Block | Evaluate | Groups
 
 
 def inner(node: Node) -> Iterator[Node]:
@@ -128,7 +128,7 @@ def inner(node: Node) -> Iterator[Node]:
     bodies: Iterable[tuple[Node, ...]] = ()
     if isinstance(node, Loop | Block | Groups):
         bodies = (node.body,)
-    elif isinstance(node, Branch):
+    elif isinstance(node, Conditional):
         bodies = tuple(body for _, body in node.cases)
     for body in bodies:
         for child in body:
@@ -139,8 +139,8 @@ def with_bodies(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...
     """Return the node with the bodies directly inside it changed."""
     if isinstance(node, Loop | Block | Groups):
         return replace(node, body=change(node.body))
-    if isinstance(node, Branch):
-        return Branch(tuple((condition, change(body)) for condition, body in node.cases))
+    if isinstance(node, Conditional):
+        return Conditional(tuple((condition, change(body)) for condition, body in node.cases))
     return node
 
 
@@ -159,7 +159,7 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
         return (node.start, node.stop)
     if isinstance(node, Block):
         return (node.stop,)
-    if isinstance(node, Branch):
+    if isinstance(node, Conditional):
         return tuple(condition for condition, _ in node.cases)
     if isinstance(node, Evaluate):
         return (node.count,)

@@ -30,7 +30,7 @@ import sympy as sp
 from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.loops import (
     Block,
-    Branch,
+    Conditional,
     Evaluate,
     Fill,
     Groups,
@@ -185,7 +185,7 @@ class _Walk:
     # Statements.
 
     def _node(self, node: Node) -> None:
-        for expression in () if isinstance(node, Branch) else expressions(node):
+        for expression in () if isinstance(node, Conditional) else expressions(node):
             self.read(expression)
         if isinstance(node, Set):
             self._set(node)
@@ -197,7 +197,7 @@ class _Walk:
             self._inside(node.body, [node.first, node.last])
         elif isinstance(node, Groups):
             self._inside(node.body, [node.group, node.begin])
-        elif isinstance(node, Branch):
+        elif isinstance(node, Conditional):
             self._branch(node)
         elif isinstance(node, Fill):
             self._fill(node)
@@ -228,7 +228,7 @@ class _Walk:
         if kind != ACCUMULATOR:
             raise self._error(name, "is increased and is not a started accumulator")
 
-    def _branch(self, node: Branch) -> None:
+    def _branch(self, node: Conditional) -> None:
         """Keep names and arrays that all cases assign, one of which holds, are known behind
         them.
         """

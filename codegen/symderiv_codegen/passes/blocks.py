@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.loops import Block, Branch, Groups, Loop, Node, Set
+from symderiv_codegen.ir.loops import Block, Conditional, Groups, Loop, Node, Set
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.procedures import Assignment, Procedure
 from symderiv_codegen.ir.walk import (
@@ -136,7 +136,7 @@ class LongLoops:
         start, sums = self._in_parts(self._lower.rewrite(value))
         start, sums, element = (e.xreplace(here) for e in (start, sums, target))
         inside: list[Node] = [
-            Branch(
+            Conditional(
                 (
                     (sp.Eq(self._piece, 0), tuple(self._lower.assigned(self._before, start))),
                     (sp.true, (Set(self._before, element),)),
@@ -161,7 +161,7 @@ class LongLoops:
             # sizes that the compiler does not know: it would make a copy for every row
             unknown = (_in_all("number", size) for size in shape[:2])
             turn = over(i, next(unknown), [over(j, next(unknown), [added])])
-            result.append(Branch(((sp.Ne(sp.Symbol(name, real=True), 0), (turn,)),)))
+            result.append(Conditional(((sp.Ne(sp.Symbol(name, real=True), 0), (turn,)),)))
         return result
 
     def _apart(self, value: sp.Expr) -> tuple[sp.Expr, dict[str, sp.Expr]]:

@@ -12,7 +12,16 @@ from dataclasses import replace
 import sympy as sp
 
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.loops import Branch, Increase, Loop, Node, Set, elements, reads, writes
+from symderiv_codegen.ir.loops import (
+    Conditional,
+    Increase,
+    Loop,
+    Node,
+    Set,
+    elements,
+    reads,
+    writes,
+)
 from symderiv_codegen.ir.walk import array_name
 
 
@@ -53,8 +62,8 @@ def _replaced(node: Node, element: sp.Indexed, scalar: sp.Symbol) -> Node:
     if isinstance(node, Loop):
         inside = tuple(_replaced(child, element, scalar) for child in node.body)
         return Loop(node.index, node.start, node.stop, inside)
-    if isinstance(node, Branch):
-        return Branch(
+    if isinstance(node, Conditional):
+        return Conditional(
             tuple(
                 (
                     condition.xreplace({element: scalar}),

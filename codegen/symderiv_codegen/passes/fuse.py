@@ -10,7 +10,7 @@ from __future__ import annotations
 import sympy as sp
 
 from symderiv_codegen.ir.loops import (
-    Branch,
+    Conditional,
     Increase,
     Invoke,
     Loop,
@@ -41,7 +41,7 @@ def _one_fusion(nodes: list[Node]) -> list[Node] | None:
         if not isinstance(node, Loop):
             continue
         for later in range(position + 1, len(nodes)):
-            if isinstance(nodes[later], Invoke | Branch):
+            if isinstance(nodes[later], Invoke | Conditional):
                 break
             if isinstance(nodes[later], Loop):
                 joined = _joined(nodes, position, later)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import sympy as sp
 
 from symderiv_codegen.ir.loops import (
-    Branch,
+    Conditional,
     Increase,
     Loop,
     Node,
@@ -39,8 +39,8 @@ def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
             result.append(
                 Loop(changed.index, changed.start, changed.stop, hoist(changed.body, names))
             )
-        elif isinstance(node, Branch):
-            result.append(Branch(tuple((c, hoist(inside, names)) for c, inside in node.cases)))
+        elif isinstance(node, Conditional):
+            result.append(Conditional(tuple((c, hoist(inside, names)) for c, inside in node.cases)))
         else:
             result.append(node)
         changed_names = writes(node)
@@ -67,8 +67,8 @@ class _Invariants:
         if isinstance(node, Loop):
             body = tuple(self.rewrite(child, under_condition) for child in node.body)
             return Loop(node.index, node.start, node.stop, body)
-        if isinstance(node, Branch):
-            return Branch(
+        if isinstance(node, Conditional):
+            return Conditional(
                 tuple((c, tuple(self.rewrite(n, True) for n in body)) for c, body in node.cases)
             )
         return node

@@ -15,7 +15,7 @@ import sympy as sp
 
 from symderiv_codegen.ir.loops import (
     Block,
-    Branch,
+    Conditional,
     Groups,
     Loop,
     Node,
@@ -37,9 +37,9 @@ def with_named_elements(nodes: tuple[Node, ...], names: NamePool) -> tuple[Node,
 
 
 def _named_inside(node: Node, names: NamePool) -> Node:
-    if isinstance(node, Branch):
+    if isinstance(node, Conditional):
         cases = ((c, with_named_elements(body, names)) for c, body in node.cases)
-        return Branch(tuple(cases))
+        return Conditional(tuple(cases))
     # long loops have their own ways with what they read
     if not isinstance(node, Loop) or any(isinstance(part, Block | Groups) for part in inner(node)):
         return node

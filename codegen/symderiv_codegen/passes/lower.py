@@ -10,7 +10,7 @@ import sympy as sp
 from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.functions import Function
 from symderiv_codegen.ir.loops import (
-    Branch,
+    Conditional,
     Fill,
     Increase,
     Invoke,
@@ -263,7 +263,7 @@ class _Lowering:
         if step.when is None:
             return [*remark, invoke]
         zero = tuple(self._fill(name) for name in written)
-        return [*remark, Branch(((step.when, (invoke,)), (sp.true, zero)))]
+        return [*remark, Conditional(((step.when, (invoke,)), (sp.true, zero)))]
 
     def _inlined(
         self,
@@ -281,7 +281,7 @@ class _Lowering:
         if step.when is None:
             return nodes
         zero = tuple(self._fill(name) for name in written)
-        return [Branch(((step.when, tuple(nodes)), (sp.true, zero)))]
+        return [Conditional(((step.when, tuple(nodes)), (sp.true, zero)))]
 
     def _fill(self, name: str) -> Fill:
         """Zeros in an array; all loops that write some have the same indices."""
@@ -330,13 +330,13 @@ class _Lowering:
         else:
             body.append(Set(target, self._value(value, body)))
 
-    def _branches(self, target: sp.Symbol | sp.Indexed, value: sp.Piecewise) -> Branch:
+    def _branches(self, target: sp.Symbol | sp.Indexed, value: sp.Piecewise) -> Conditional:
         cases = []
         for expression, condition in value.args:
             inside: list[Node] = []
             self._set(target, expression, inside)
             cases.append((tidy_condition(condition), tuple(inside)))
-        return Branch(tuple(cases))
+        return Conditional(tuple(cases))
 
     def _value(self, expression: sp.Expr, body: list[Node]) -> sp.Expr:
         """Return the expression without sums and cases, which ``body`` evaluates first."""
@@ -384,7 +384,7 @@ class _Lowering:
                 self._increase(total, rest * expression, inside)
                 holds = sp.And(condition, *(sp.Not(e) for e in excluded))
                 cases.append((tidy_condition(holds), tuple(inside)))
-            body.append(Branch(tuple(cases)))
+            body.append(Conditional(tuple(cases)))
             return
         body.append(Increase(total, self._value(value, body)))
 

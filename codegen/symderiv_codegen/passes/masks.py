@@ -13,7 +13,7 @@ import sympy as sp
 
 from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.loops import Branch, Fill, Loop, Node, Set, with_bodies
+from symderiv_codegen.ir.loops import Conditional, Fill, Loop, Node, Set, with_bodies
 from symderiv_codegen.ir.walk import range_symbol
 
 
@@ -37,7 +37,7 @@ def masked(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Array]]:
 
 def _masked(node: Node) -> Node:
     node = with_bodies(node, lambda body: masked(body)[0])
-    if not isinstance(node, Branch) or not any(differs(when) for when, _ in node.cases):
+    if not isinstance(node, Conditional) or not any(differs(when) for when, _ in node.cases):
         return node
     (when, body), *others = node.cases
     if not others:
@@ -46,7 +46,7 @@ def _masked(node: Node) -> Node:
     if more or last != sp.true or not all(isinstance(each, Fill) for each in zeros):
         raise ProgramError(f"no form for several runs at a time: cases of {when}")
     kept = [_zero_elsewhere(each, when) for each in zeros if isinstance(each, Fill)]
-    return Branch(((when, (*body, *kept)), (last, zeros)))
+    return Conditional(((when, (*body, *kept)), (last, zeros)))
 
 
 def _zero_elsewhere(fill: Fill, when: sp.Basic) -> Node:

@@ -16,7 +16,7 @@ from sympy.core.function import Application
 
 from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.loops import (
-    Branch,
+    Conditional,
     Evaluate,
     Increase,
     Loop,
@@ -299,12 +299,12 @@ def _reading(node: Node, around: Ranges, ranges: Ranges, tables: Mapping[Key, _T
         return replace(node, body=_without_copies(body, {t.array for t in tables.values()}))
     if isinstance(node, Set | Increase):
         return replace(node, value=_read(node.value, ranges, tables))
-    if isinstance(node, Branch):
+    if isinstance(node, Conditional):
         cases = (
             (condition, tuple(_reading(child, around, ranges, tables) for child in body))
             for condition, body in node.cases
         )
-        return Branch(tuple(cases))
+        return Conditional(tuple(cases))
     return node
 
 

@@ -11,7 +11,7 @@ import sympy as sp
 from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.functions import Function, ScalarFunction
 from symderiv_codegen.ir.loops import (
-    Branch,
+    Conditional,
     Fill,
     Increase,
     Invoke,
@@ -223,7 +223,7 @@ class CModule:
             i, start, stop = node.index, printer.index(node.start), printer.index(node.stop)
             head = f"{pad}for (int {i} = {start}; {i} < {stop}; ++{i}) {{"
             return [head, *self._body(node.body, indent + INDENT, printer, below), f"{pad}}}"]
-        if isinstance(node, Branch):
+        if isinstance(node, Conditional):
             return self._branch(node, indent, printer, below)
         if isinstance(node, Invoke):
             sizes = tuple(map(Text, self.sizes[node.procedure]))
@@ -258,7 +258,7 @@ class CModule:
         return [*lines, " " * (indent + INDENT * len(names)) + f"{target} = 0.0;"]
 
     def _branch(
-        self, node: Branch, indent: int, printer: CExpressions, below: set[str]
+        self, node: Conditional, indent: int, printer: CExpressions, below: set[str]
     ) -> list[str]:
         pad = " " * indent
         lines: list[str] = []
@@ -426,7 +426,7 @@ def _set_in_branches(nodes: Iterable[Node]) -> set[str]:
     found: set[str] = set()
     for node in nodes:
         for part in inner(node):
-            if isinstance(part, Branch):
+            if isinstance(part, Conditional):
                 for _, body in part.cases:
                     found |= _set_directly(body)
     return found

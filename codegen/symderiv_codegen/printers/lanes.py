@@ -17,7 +17,7 @@ import sympy as sp
 from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.functions import Function
-from symderiv_codegen.ir.loops import Branch, Evaluate, Node
+from symderiv_codegen.ir.loops import Conditional, Evaluate, Node
 from symderiv_codegen.ir.many import ARCSINES, INVERSE_ROOTS
 from symderiv_codegen.ir.procedures import Procedure
 from symderiv_codegen.ir.program import Program
@@ -281,8 +281,8 @@ class LaneModule(FastModule):
             return [f"{' ' * indent}{MANY[node.function]}({arguments})"]
         return super()._node(node, indent, printer)
 
-    def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
-        """Branch on a condition on numbers, which holds where it does in any run; see
+    def _branch(self, node: Conditional, indent: int, printer: ExpressionPrinter) -> list[str]:
+        """Conditional on a condition on numbers, which holds where it does in any run; see
         ``passes/masks.py``.
         """
         lines = super()._branch(node, indent, printer)

@@ -12,7 +12,7 @@ from symderiv_codegen.ir.extension import Library, Restated
 from symderiv_codegen.ir.functions import Function, ScalarFunction
 from symderiv_codegen.ir.loops import (
     Block,
-    Branch,
+    Conditional,
     Evaluate,
     Fill,
     Groups,
@@ -273,7 +273,7 @@ class ModulePrinter:
                 bounds.insert(0, printer.index(node.start))
             head = f"{pad}for {node.index} in range({', '.join(bounds)}):"
             return [head, *self._body(node.body, indent + INDENT, printer)]
-        if isinstance(node, Branch):
+        if isinstance(node, Conditional):
             return self._branch(node, indent, printer)
         if isinstance(node, Block):
             return [*self.block(node, indent), *self._body(node.body, indent + INDENT, printer)]
@@ -290,7 +290,7 @@ class ModulePrinter:
             return str(target)
         return printer.element(array_name(target), tuple(printer.index(i) for i in target.indices))
 
-    def _branch(self, node: Branch, indent: int, printer: ExpressionPrinter) -> list[str]:
+    def _branch(self, node: Conditional, indent: int, printer: ExpressionPrinter) -> list[str]:
         lines: list[str] = []
         for condition, body in node.cases:
             if condition == sp.true and lines:
@@ -327,7 +327,7 @@ def _ranges_used(nodes: Iterable[Node]) -> set[str]:
             found |= free_names(node.value)
         elif isinstance(node, Loop):
             found |= free_names(node.start) | free_names(node.stop) | _ranges_used(node.body)
-        elif isinstance(node, Branch):
+        elif isinstance(node, Conditional):
             for condition, body in node.cases:
                 found |= free_names(condition) | _ranges_used(body)
         elif isinstance(node, Fill):
@@ -351,6 +351,6 @@ def _operations(nodes: Iterable[Node]) -> int:
             total += int(sp.count_ops(node.value.xreplace(plain))) + isinstance(node, Increase)
         elif isinstance(node, Loop | Block | Groups):
             total += _operations(node.body)
-        elif isinstance(node, Branch):
+        elif isinstance(node, Conditional):
             total += sum(_operations(body) for _, body in node.cases)
     return total

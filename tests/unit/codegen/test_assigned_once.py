@@ -28,7 +28,7 @@ from symderiv_codegen import (
 from symderiv_codegen.ir.checks import RESERVED
 from symderiv_codegen.ir.loops import (
     Block,
-    Branch,
+    Conditional,
     Evaluate,
     Fill,
     Groups,
@@ -210,9 +210,9 @@ def over(index: sp.Symbol, *body: Node) -> Loop:
     return Loop(index, sp.Integer(0), K, body)
 
 
-def either(*cases: tuple[Node, ...]) -> Branch:
+def either(*cases: tuple[Node, ...]) -> Conditional:
     conditions = [*(sp.Eq(K, n) for n in range(len(cases) - 1)), sp.true]
-    return Branch(tuple(zip(conditions, cases, strict=True)))
+    return Conditional(tuple(zip(conditions, cases, strict=True)))
 
 
 def frame(**changes: Any) -> Frame:
@@ -240,7 +240,9 @@ RIGHT: dict[str, tuple[Node, ...]] = {
     "zeros": (Fill(FILLED, (i,)), over(i, Set(x, OUT[i]))),
     "not the first turn": (
         over(
-            i, Branch(((sp.Eq(i, 0), (Set(x, ONE),)), (sp.true, (Set(x, OUT[0]),)))), Set(OUT[0], x)
+            i,
+            Conditional(((sp.Eq(i, 0), (Set(x, ONE),)), (sp.true, (Set(x, OUT[0]),)))),
+            Set(OUT[0], x),
         ),
     ),
     "a block": (Block(x, y, K, 4, (Loop(i, x, y, (Set(OUT[i], ONE),)),)),),
@@ -266,7 +268,7 @@ WRONG: dict[str, tuple[tuple[Node, ...], str]] = {
     "from a loop": ((over(i, Set(x, ONE)), Set(y, x)), "'x' is read before"),
     "from one case": ((either((Set(x, ONE),), ()), Set(y, x)), "'x' is read before"),
     "a bound": ((Loop(i, sp.Integer(0), x, ()),), "'x' is read before"),
-    "a condition": ((Branch(((sp.Eq(x, 1), ()), (sp.true, ()))),), "'x' is read before"),
+    "a condition": ((Conditional(((sp.Eq(x, 1), ()), (sp.true, ()))),), "'x' is read before"),
     "an index of a target": ((Set(OUT[i], ONE),), "'i' is read before"),
     "an index of a read": ((Set(x, A[i]),), "'i' is read before"),
     "a target of a sum": ((Set(x, OUT[K]),), "'out' is read before"),

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from numba import njit
 from symderiv_codegen import Array, ProgramError, print_lanes
-from symderiv_codegen.ir.loops import Branch, Fill, Loop, Set
+from symderiv_codegen.ir.loops import Conditional, Fill, Loop, Set
 from symderiv_codegen.passes.masks import differs, masked
 from symderiv_kernels.lanes.runtime import (
     WIDTH,
@@ -32,16 +32,16 @@ def test_conditions_on_indices_are_the_same_for_all_runs() -> None:
     assert not differs(sp.Eq(i, j))
     assert differs(sp.Ne(x, 0))
     assert differs(sp.Ne(sp.IndexedBase("A")[i], 0))
-    same = Branch(((sp.Eq(i, j), (Set(x, y),)), (sp.true, (Set(x, -y),))))
+    same = Conditional(((sp.Eq(i, j), (Set(x, y),)), (sp.true, (Set(x, -y),))))
     assert masked((same,)) == ((same,), [])
 
 
 def test_arrays_are_zero_in_the_runs_in_which_a_condition_does_not_hold() -> None:
     when = sp.Ne(x, 0)
     filled = Fill(A, (i, j))
-    node = Branch(((when, (Set(ELEMENT, y),)), (sp.true, (filled,))))
+    node = Conditional(((when, (Set(ELEMENT, y),)), (sp.true, (filled,))))
     ((found,), arrays) = masked((node,))
-    assert isinstance(found, Branch)
+    assert isinstance(found, Conditional)
     (_, body), (_, zeros) = found.cases
     assert zeros == (filled,)
     assert not arrays
@@ -53,7 +53,7 @@ def test_arrays_are_zero_in_the_runs_in_which_a_condition_does_not_hold() -> Non
 
 
 def test_a_choice_between_two_computations_has_no_form() -> None:
-    node = Branch(((sp.Ne(x, 0), (Set(ELEMENT, y),)), (sp.true, (Set(ELEMENT, -y),))))
+    node = Conditional(((sp.Ne(x, 0), (Set(ELEMENT, y),)), (sp.true, (Set(ELEMENT, -y),))))
     with pytest.raises(ProgramError, match="several runs"):
         masked((Loop(i, sp.Integer(0), j, (node,)),))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy as sp
-from symderiv_codegen.ir.loops import Branch, Increase, Loop, Set
+from symderiv_codegen.ir.loops import Conditional, Increase, Loop, Set
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.passes.loads import with_named_elements
 
@@ -23,7 +23,7 @@ def named(*nodes):
 
 
 def test_an_element_gets_its_name_in_the_outermost_loop_that_fixes_it():
-    cases = Branch(
+    cases = Conditional(
         (
             (sp.Eq(i, j), (Set(total, f(Q[i, i], Q[i, j])),)),
             (sp.true, (Set(total, f(Q[i, j], Q[i, i])),)),
