@@ -168,6 +168,11 @@ class _Call:
     def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
         within: Any = ast.parse((_SOURCES / f"{module}.py").read_text(encoding="utf-8"))
+        self._constants = {
+            each.target.id: each.value
+            for each in within.body
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        }
         for part in name.split("."):
             within = next(n for n in within.body if getattr(n, "name", "") == part)
         self._given = _arguments_of(within)
@@ -194,7 +199,7 @@ class _Call:
         for one, default in whole:
             if one.annotation is None:
                 continue
-            value = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+            value = inspect.Parameter.empty if default is None else self._value(default)
             said = (each[one.arg] for each in words if one.arg in each)
             meant = next((each for each in said if not each.startswith("See ")), "")
             yield _CallArgument(one.arg, ast.unparse(one.annotation), value, meant)
@@ -206,6 +211,11 @@ class _Call:
                 # what is not given is left to the call; a record has its defaults
                 left = each.default if call.is_record or each.default is False else None
                 yield replace(each, default=left)
+
+    def _value(self, default: ast.expr) -> Any:
+        """Return a default, which may be a constant of the module."""
+        named = default.id if isinstance(default, ast.Name) else ""
+        return ast.literal_eval(self._constants.get(named) or default)
 
 
 def _arguments_of(stated: ast.FunctionDef | ast.ClassDef) -> ast.arguments:

@@ -14,25 +14,17 @@ from typing import Annotated, Any
 
 import typer
 
-from symderiv.cli.options import Activations, OneActivation, option
+from symderiv.cli.called import calling
+from symderiv.cli.options import option
 from symderiv.cli.output import Json, status
 from symderiv.formula.json_values import load_json
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import why_unread
 
-# -- batches -------------------------------------------------------------------------------
-
-
-def _batch(path: str, defaults: Mapping[str, Any]) -> None:
-    """Print one JSON line per line of the file, in order; ``-`` reads standard input."""
-    from symderiv.api.questions.batch import answers
-
-    for record in answers(_lines(path), defaults):
-        _print_json(record)
-
 
 def _lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of a file; ``-`` is standard input."""
     if path == "-":
         yield from sys.stdin.buffer
         return
@@ -44,26 +36,24 @@ def _lines(path: str) -> Iterator[bytes]:
         raise InputError(f"{quoted(path)}: {reason}", argument="--batch") from None
 
 
-# -- commands ------------------------------------------------------------------------------
-
-
 def _print_json(record: Mapping[str, Any]) -> None:
     # one line, ASCII: safe on any terminal and in any pipe
     print(json.dumps(record), flush=True)
 
 
-def _options(**texts: str | None) -> dict[str, Any]:
-    """Return the options that were given; those that are JSON are read."""
-    return {
-        key: load_json(text, f"--{key}") if key in ("covariance", "mean") else text
-        for key, text in texts.items()
-        if text is not None
+def _run(asked: dict[str, Any], batch: str | None, as_json: bool) -> None:
+    """Print the answer to the options that were given; those that are JSON are read."""
+    values = {
+        key: load_json(value, f"--{key}") if key in ("covariance", "mean") else value
+        for key, value in asked.items()
+        if value is not None
     }
-
-
-def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
     if batch is not None:
-        _batch(batch, values)
+        from symderiv.api.questions.batch import answers
+
+        # one JSON line per line of the file, in order
+        for record in answers(_lines(batch), values):
+            _print_json(record)
         return
     from symderiv.api.questions.batch import answer
 
@@ -75,7 +65,6 @@ def _run(values: dict[str, Any], *, batch: str | None, as_json: bool) -> None:
         sys.stdout.write(result.to_text(shutil.get_terminal_size((88, 24)).columns))
 
 
-_Digits = Annotated[str | None, option("--digits", "Significant digits, 1 to 1000 (15).", "N")]
 _Batch = Annotated[
     str | None,
     option(
@@ -95,6 +84,7 @@ _Covariance = Annotated[
 ]
 
 
+@calling("api/questions/means:mean", but=("expression",))
 def expect(
     expr: Annotated[
         str | None, typer.Argument(metavar="EXPR", help="Formula in x1, x2, ... (also x, y, z, w).")
@@ -103,21 +93,21 @@ def expect(
     mean: Annotated[
         str | None, option("--mean", "JSON array; zero if it is left out.", "MU")
     ] = None,
-    digits: _Digits = None,
     as_json: Json = False,
     batch: _Batch = None,
+    **asked: Any,
 ) -> None:
     """Compute the expectation of a product of functions of jointly Gaussian variables.
 
     Example: symderiv expect "erf(x)*y*Heaviside(z)" --covariance
     '[[1,"1/3",0],["1/3",1,"0.11"],[0,"0.11",1]]' --digits 30
     """
-    values = _options(expr=expr, covariance=covariance, mean=mean, digits=digits)
     if (expr is None) == (batch is None):
         raise InputError("give either a formula EXPR or --batch FILE, not both")
-    _run(values, batch=batch, as_json=as_json)
+    _run({"expr": expr, "covariance": covariance, "mean": mean, **asked}, batch, as_json)
 
 
+@calling("api/questions/means:integral", placeholders={"activations": "G1,G2,.."})
 def integral(
     which: Annotated[
         str | None,
@@ -126,25 +116,16 @@ def integral(
             help="I2: mean of g(u) g(v); I3: of g'(u) v g(w); I4: of g'(u) g'(v) g(w) g(z).",
         ),
     ] = None,
-    activation: OneActivation = None,
-    activations: Activations = None,
     covariance: _Covariance = None,
-    digits: _Digits = None,
     as_json: Json = False,
     batch: _Batch = None,
+    **asked: Any,
 ) -> None:
     """Compute the integrals I2, I3, I4 of an activation, in symbols or at a covariance.
 
     Example: symderiv integral i3 --activation erf --covariance
     '[[1,"1/2","1/4"],["1/2",1,0],["1/4",0,1]]'
     """
-    values = _options(
-        integral=which,
-        activation=activation,
-        activations=activations,
-        covariance=covariance,
-        digits=digits,
-    )
     if which is None and batch is None:
         raise InputError("say which integral: i2, i3 or i4 (or --batch FILE)")
-    _run(values, batch=batch, as_json=as_json)
+    _run({"integral": which, "covariance": covariance, **asked}, batch, as_json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -22,9 +22,3 @@ def option(
     names = (name, short) if short else (name,)
     info: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, **more)
     return info
-
-
-OneActivation = Annotated[
-    str | None, option("--activation", "A name (erf, relu, ...) or a formula in x.", "G")
-]
-Activations = Annotated[str | None, option("--activations", "One activation per slot.", "G1,G2,..")]

@@ -7,6 +7,7 @@ once?" has examples.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import signature
 from typing import Any, Final
 
 from symderiv.api.questions.expectation import Expectation
@@ -19,16 +20,10 @@ __all__ = ["answer", "answers"]
 
 _LONGEST: Final = 1_000_000
 
-#: Per kind of question, the keys of a batch's line and the arguments they are.
+#: Per kind of question, the keys of a batch's line and the arguments they are; first the kind.
 _KEYS: Final = {
-    "expr": {"expr": "expression", "covariance": "covariance", "mean": "mean", "digits": "digits"},
-    "integral": {
-        "integral": "which",
-        "activation": "activation",
-        "activations": "activations",
-        "covariance": "covariance",
-        "digits": "digits",
-    },
+    kind: {name if place else kind: name for place, name in enumerate(signature(call).parameters)}
+    for kind, call in (("expr", mean), ("integral", integral))
 }
 
 

@@ -151,10 +151,12 @@ def integral(
 
     Args:
         which: "i2", "i3" or "i4".
-        activation: One activation for all slots: a name ("erf", "relu", ...) or a formula in x, or
-            what else :func:`i2` takes.
-        activations: Instead: one per slot (two, two, four), a sequence or text with commas.
-        covariance, digits: As in :func:`i2`.
+        activation: One activation for all slots, a name (erf, relu, ...) or a formula in x; as a
+            SymPy expression in one symbol, too.
+        activations: One activation per slot (two, two, four), a sequence or a text with commas,
+            instead of ``activation``.
+        covariance: As in :func:`i2`.
+        digits: Significant digits of the number, 1 to 1000.
     """
     return answered(asked_integral(which, activation, activations, covariance, digits))
 
