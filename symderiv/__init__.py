@@ -6,6 +6,7 @@ does not pay for SymPy or numba.
 
 from __future__ import annotations
 
+import os
 import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,10 @@ _PUBLIC = {
     "mean": "symderiv.api.questions",
     "open": "symderiv.api.opening",
 }
+
+# SymPy remembers 1000 results of each of its functions, and a derivation asks for more: a quarter of
+# its time went into results that had been forgotten. SymPy reads this when it is imported.
+os.environ.setdefault("SYMPY_CACHE_SIZE", "20000")
 
 former_rooms.install()
 
