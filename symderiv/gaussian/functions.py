@@ -338,6 +338,19 @@ def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmat
         return _midpoint(flint.acb.integral(slope, 0, 1, abs_tol=flint.arb((1, -prec - 20))).real)
 
 
+def _along_angles(h: mpmath.mpf, k: mpmath.mpf, rho: mpmath.mpf, prec: int) -> mpmath.mpf:
+    """Return the integral over 0 < a < asin(rho) of exp(-(h² + k² - 2 h k sin a) / (2 cos² a))."""
+    with flint.ctx.workprec(prec + 40):
+        first, second, end = _arb(h), _arb(k), _arb(rho).asin()
+        squares, product = first**2 + second**2, 2 * first * second
+
+        def density(angle: flint.acb, _: bool) -> flint.acb:
+            return ((product * angle.sin() - squares) / (2 * angle.cos() ** 2)).exp()
+
+        found = flint.acb.integral(density, 0, end, abs_tol=flint.arb((1, -prec - 20)))
+        return _midpoint(found.real)
+
+
 class SignMean2(sp.Function):  # type: ignore[misc]
     r"""E[sgn(x + i h_1) sgn(y + i h_2)] of standard normal x, y with correlation rho, continued.
 
@@ -393,12 +406,8 @@ class ShiftedSigns(sp.Function):  # type: ignore[misc]
                 value = side * (1 - abs(mp.erf(h / root2) - side * mp.erf(k / root2)))
                 return sp.Float._new(mp.mpf(value)._mpf_, prec)
 
-            def density(angle: Any) -> Any:
-                exponent = h * h + k * k - 2 * h * k * mp.sin(angle)
-                return mp.exp(-exponent / (2 * mp.cos(angle) ** 2))
-
             apart = mp.erf(h / root2) * mp.erf(k / root2)
-            value = apart + 2 / mp.pi * mp.quad(density, mp.linspace(0, mp.asin(rho), 5))
+            value = apart + 2 / mp.pi * _along_angles(h, k, rho, prec)
             return sp.Float._new(mp.mpf(value)._mpf_, prec)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:

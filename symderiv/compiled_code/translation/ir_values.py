@@ -134,6 +134,8 @@ def joined(one: Kind, other: Kind) -> Kind:
         both = {one, other}
         if both == {"i", "f"}:
             return "f"
+        if both == {"i", "u"}:  # a name that counts in several loops
+            return "i"
     elif isinstance(one, tuple) and isinstance(other, tuple) and one[0] == other[0]:
         if one[0] == "tuple" and len(one[1]) == len(other[1]):
             pairs = zip(one[1], other[1], strict=True)

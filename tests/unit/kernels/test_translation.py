@@ -109,6 +109,10 @@ def arrays(values, matrix, n):
     for i in range(square.shape[0]):
         for j in range(square.shape[1]):
             total += square[i, j] * (j + 1)
+    for k in range(np.uint64(1), np.uint64(3)):
+        total += k * values[k]
+    for k in range(2):
+        total -= k * values[k + 1]
     values[:] = 0.0
     values[places[1]] = total
     return total + column[1] + scaled[1] + part[0] + ones[n] + places[1] + len(made) + len(PLACES)
