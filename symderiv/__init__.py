@@ -130,8 +130,8 @@ _PUBLIC = {
     "open": "symderiv.api.opening",
 }
 
-# SymPy remembers 1000 results of each of its functions, and a derivation asks for more: a quarter of
-# its time went into results that had been forgotten. SymPy reads this when it is imported.
+# SymPy remembers 1000 results of each of its functions, and a derivation asks for more: a tenth to
+# a quarter of its time went into results that had been forgotten. SymPy reads this when imported.
 os.environ.setdefault("SYMPY_CACHE_SIZE", "20000")
 
 former_rooms.install()
