@@ -49,6 +49,7 @@ from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.passes.tangent import tangent, tangent_procedure
 from symderiv_codegen.printers.array_python import print_array_python
+from symderiv_codegen.printers.backwards import print_reverse
 from symderiv_codegen.printers.c import print_c
 from symderiv_codegen.printers.fast import print_fast
 from symderiv_codegen.printers.flat import print_layout
@@ -100,6 +101,7 @@ __all__ = [
     "print_mpmath",
     "print_numba",
     "print_readable",
+    "print_reverse",
     "program_digest",
     "tangent",
     "tangent_procedure",

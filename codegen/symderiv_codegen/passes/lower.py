@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import sympy as sp
@@ -139,6 +139,45 @@ def inlined_nests(
         passes.apply("blocks", lambda body: ((*body, *behind), loops.local))
     for name, change in (last or {}).items():
         passes.apply(name, change)
+    return passes.done()
+
+
+def reversed_nests(
+    procedure: Procedure,
+    program: Program,
+    results: Collection[Array],
+    both: Callable[[Body], tuple[tuple[Node, ...], tuple[Node, ...], list[Array]]],
+) -> Body:
+    """Return the body with those of all procedures that it calls, followed by its reverse.
+
+    Args:
+        procedure, program: As in :func:`inlined_nests`.
+        results: Those of its local arrays that stay arrays.
+        both: Gives what is needed of a body, its reverse, and the arrays for that.
+    """
+    given = {array.name for array in procedure.inputs}
+    own = (name for name in program.flat_names if name not in given)
+    passes = _Passes(procedure, program, (*program.ranges, *own), program.procedures)
+    lowering, procedures = passes.lowering, {p.name: p for p in program.procedures}
+    nodes: list[Node] = []
+    for step in procedure.body:
+        if isinstance(step, Call):
+            nodes += lowering.call(step, procedures[step.procedure], procedures)
+        else:
+            nodes += lowering.assignment(step)
+    passes.begin(nodes)
+    passes.fused([array for array in procedure.locals if array not in results])
+    passes.shared()
+    passes.apply("loads", lambda body: (with_named_elements(body, lowering.names), []))
+    known, small = program.extension.doubles.together, program.small
+
+    def followed(body: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Array]]:
+        forward, back, arrays = both(Body(body, (), lowering.names))
+        forward, tables = tabulated(forward, lowering.names, known, small)
+        forward, values = evaluated_together(forward, lowering.names, known)
+        return (*forward, *back), [*arrays, *tables, *values]
+
+    passes.apply("reverse", followed)
     return passes.done()
 
 

@@ -99,7 +99,7 @@ def _rate_of(array: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Rates:
+class Rates:
     """Rates of expressions in which some names change.
 
     Args:
@@ -197,7 +197,7 @@ def _function(function: Function, extension: Extension) -> Function:
         ),
     }
     if isinstance(function, ScalarFunction):
-        definitions, value = _straight(function.arguments, function, extension)
+        definitions, value = straight(function.arguments, function, extension)
         rest = {"definitions": definitions, "value": value, "everywhere": False}
         return replace(function, **common, **rest)  # type: ignore[arg-type]
     terms = (_term(function.arguments, term, extension) for term in function.terms)
@@ -205,16 +205,16 @@ def _function(function: Function, extension: Extension) -> Function:
 
 
 def _term(arguments: tuple[sp.Symbol, ...], term: TableTerm, extension: Extension) -> TableTerm:
-    definitions, value = _straight(arguments, term, extension)
+    definitions, value = straight(arguments, term, extension)
     return TableTerm(term.rows, definitions, value)
 
 
-def _straight(
+def straight(
     arguments: tuple[sp.Symbol, ...], given: ScalarFunction | TableTerm, extension: Extension
 ) -> tuple[tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]:
     """Return definitions with their rates, and the rate of the value."""
     changing = {str(symbol) for symbol in arguments}
-    rates, found = _Rates(changing, extension), []
+    rates, found = Rates(changing, extension), []
     for symbol, expression in given.definitions:
         found.append((symbol, expression))
         rate = rates.of(expression)
@@ -295,11 +295,11 @@ class _Derived:
             if isinstance(step, Call):
                 yield from self._calls(step, procedure, changing)
                 continue
-            value = _Rates(changing, self._program.extension).of(step.value)
+            value = Rates(changing, self._program.extension).of(step.value)
             yield step
             if value != 0 or step.name in outputs or step.name in changing:
                 changing.add(step.name)
-                target = _Rates({step.name}, self._program.extension).of(step.target)
+                target = Rates({step.name}, self._program.extension).of(step.target)
                 yield replace(step, target=target, value=value, comment="")
 
     def _calls(self, step: Call, procedure: Procedure, changing: set[str]) -> Iterable[Call]:

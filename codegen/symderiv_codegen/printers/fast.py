@@ -242,9 +242,9 @@ class Form:
         lines = []
         needed = {array.name for array in self.procedure.inputs}
         for vector in (self.state, self.parameters):
-            lines += _views(self.access, vector.name, vector.fields, needed)
+            lines += views(self.access, vector.name, vector.fields, needed)
         lines.append("derivative_apart()")
-        return lines + _views(self.access, "derivative", self.procedure.outputs)
+        return lines + views(self.access, "derivative", self.procedure.outputs)
 
     def for_any_sizes(self) -> list[str]:
         """Return the function of the same name that finds the one for its sizes."""
@@ -322,7 +322,7 @@ def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
     return lines
 
 
-def _views(
+def views(
     access: Access, vector: str, fields: Iterable[Array], needed: set[str] | None = None
 ) -> list[str]:
     """Return one view per field, at running offsets; fields nobody needs are stepped over."""

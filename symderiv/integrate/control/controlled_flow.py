@@ -2,9 +2,9 @@
 
 With s' = f(s, u), steps of the classical method of Runge and Kutta are made inside every piece, and
 the discrete adjoint goes back through the same steps, so that the gradient is that of the run as it
-is computed, to rounding. The transposed Jacobian is made of products with it: one tangent for each
-order parameter that moves, and one for the control, at each of the four stages. A gradient thus
-costs as much as that many tangents, whatever the number of pieces.
+is computed, to rounding. At each of the four stages a module that is the right-hand side in reverse
+multiplies by the transposed Jacobian. A gradient costs a few runs, whatever the number of pieces
+and of order parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.flows.tangents import moving_packing, tangent_function
+from symderiv.integrate.flows.tangents import reverse_function
 from symderiv.integrate.steppers.walk import DONE
 
 __all__ = ["ControlSteps", "ControlledFlow", "Path"]
@@ -34,7 +34,7 @@ _FORWARD = numba.types.void(VECTOR, INTEGERS, _TABLE, VECTOR, VECTOR, INTEGERS, 
 _BACKWARD = numba.types.void(
     numba.types.Tuple((VECTOR, VECTOR, INTEGERS, _STAGES)),
     numba.types.Tuple((INTEGERS, _TABLE, VECTOR)),
-    numba.types.Tuple((_TABLE, INTEGERS)),
+    numba.types.Tuple((numba.types.int64[:, ::1], INTEGERS)),
     _TABLE,
     VECTOR,
 )
@@ -115,7 +115,7 @@ class ControlledFlow:
         self._backward(
             (path.values, *path.steps, path.stages),
             (self.flow.sizes, table, self._moved),
-            (self._directions, self.moving),
+            (self._pulls, self.moving),
             np.ascontiguousarray(covectors),
             found,
         )
@@ -189,9 +189,35 @@ class ControlledFlow:
 
     @cached_property
     def _moved(self) -> np.ndarray:
+        """The changes of the constants with the control, arrays before numbers."""
         views = self._packing("parameters").views(self.change)
-        packing = moving_packing(self.flow, self.changing)
-        return packing.packed(**{name: views[name] for name in self.changing})
+        parts = sorted((views[name] for name in self.changing), key=lambda each: not each.shape)
+        return np.concatenate([each.ravel() for each in parts])
+
+    @cached_property
+    def _fields(self) -> tuple[str, ...]:
+        """Names of the fields of the state that move."""
+        slices = self._packing("state").slices
+        return tuple(
+            name
+            for name, part in slices.items()
+            if np.any((self.moving >= part.start) & (self.moving < part.stop))
+        )
+
+    @cached_property
+    def _pulls(self) -> np.ndarray:
+        """Places of the two entries of each order parameter among those of moving fields, shape
+        (r, 2); -1 where there is one.
+        """
+        slices = self._packing("state").slices
+        place = np.full(self.flow.begin.size, -1)
+        kept = np.concatenate([np.r_[slices[name]] for name in self._fields])
+        place[kept] = np.arange(kept.size)
+        found = np.full((self.moving.size, 2), -1)
+        for row, direction in zip(found, self._directions, strict=True):
+            entries = place[np.flatnonzero(direction)]
+            row[: entries.size] = entries
+        return found
 
     @cached_property
     def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -210,7 +236,7 @@ class ControlledFlow:
 
     @cached_property
     def _backward(self) -> Callable[..., None]:
-        return _backward(tangent_function(self.flow, self.changing))
+        return _backward(reverse_function(self.flow, (*self._fields, *self.changing)))
 
 
 @lru_cache(maxsize=64)
@@ -241,23 +267,24 @@ def _forward(rhs: Callable[..., None]) -> Callable[..., None]:
 
 
 @lru_cache(maxsize=64)
-def _backward(tangent: Callable[..., None]) -> Callable[..., None]:
-    """Return the discrete adjoint of these steps, from the rates along a direction."""
-    tangent = for_numba(tangent)
+def _backward(reverse: Callable[..., None]) -> Callable[..., None]:
+    """Return the discrete adjoint of these steps, from the derivatives of weighted rates."""
+    reverse = for_numba(reverse)
 
     @numba.njit(_BACKWARD, error_model="numpy", nogil=True)
     def backward(path, numbers, directions, covectors, gradient):  # type: ignore[no-untyped-def]
         values, lengths, pieces, stages = path
         sizes, table, moved = numbers
-        basis, kept = directions
-        size, constants, count = stages.shape[2], table.shape[1], basis.shape[0]
-        given = np.zeros(size + constants + moved.size)
-        rates, still = np.empty(size), np.zeros(size)
+        places, kept = directions
+        size, count = stages.shape[2], kept.size
+        given = np.empty(size + table.shape[1])
+        fields = np.max(places) + 1
+        found, weights = np.empty(fields + moved.size), np.zeros(size)
         pulled, own = np.empty((4, count)), np.empty(count)
         costate = covectors[lengths.size].copy()
         for row in range(lengths.size - 1, -1, -1):
             h, piece = lengths[row], pieces[row]
-            given[size : size + constants] = table[0] + values[piece] * table[1]
+            given[size:] = table[0] + values[piece] * table[1]
             for stage in range(3, -1, -1):
                 if stage == 3:
                     own[:] = h / 6.0 * costate
@@ -268,17 +295,14 @@ def _backward(tangent: Callable[..., None]) -> Callable[..., None]:
                 else:
                     own[:] = h / 6.0 * costate + 0.5 * h * pulled[1]
                 given[:size] = stages[row, stage]
-                given[size + constants :] = 0.0
-                for a in range(count):
-                    tangent(0.0, basis[a], sizes, given, rates)
-                    total = 0.0
-                    for b in range(count):
-                        total += own[b] * rates[kept[b]]
-                    pulled[stage, a] = total
-                given[size + constants :] = moved
-                tangent(0.0, still, sizes, given, rates)
                 for b in range(count):
-                    gradient[piece] += own[b] * rates[kept[b]]
+                    weights[kept[b]] = own[b]
+                reverse(0.0, weights, sizes, given, found)
+                for a in range(count):
+                    first, second = places[a]
+                    pulled[stage, a] = found[first] + (found[second] if second >= 0 else 0.0)
+                for c in range(moved.size):
+                    gradient[piece] += found[fields + c] * moved[c]
             costate += pulled[0] + pulled[1] + pulled[2] + pulled[3] + covectors[row]
 
     found: Callable[..., None] = backward

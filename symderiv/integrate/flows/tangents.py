@@ -21,6 +21,7 @@ __all__ = [
     "equations_asked",
     "moving_packing",
     "observables_tangent",
+    "reverse_function",
     "tangent_function",
     "tangent_program_of",
 ]
@@ -60,6 +61,28 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     from symderiv.storage.kernels import kept_module
 
     module = kept_module(tangent_module_text(*equations_asked(flow), moving))
+    found: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
+    return found
+
+
+def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]:
+    """Return the function of weights of the rates times their derivatives, on vectors.
+
+    It is called as right-hand sides are, with the weights in place of the state, with one vector of
+    the state and the parameters, and with one for the result: by the fields that move, in their
+    order, arrays before numbers.
+
+    Args:
+        flow: The flow of a study.
+        moving: Names of fields of the state and of parameters in the layout of the flow.
+
+    Raises:
+        NotYetError: See :func:`tangent_program_of`.
+    """
+    from symderiv.lowering.programs.exported import reverse_module_text
+    from symderiv.storage.kernels import kept_module
+
+    module = kept_module(reverse_module_text(*equations_asked(flow), moving))
     found: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from symderiv_codegen import (
@@ -10,6 +12,7 @@ from symderiv_codegen import (
     ProgramError,
     print_fast,
     print_numba,
+    print_reverse,
     tangent,
     tangent_procedure,
 )
@@ -89,8 +92,15 @@ def tangent_program(
     Raises:
         NotYetError: A mean is an integral, whose derivative is not known.
     """
-    try:
+    with _refused(student, teacher):
         return tangent(kept_program(student, teacher, rule, tolerance), moving)
+
+
+@contextmanager
+def _refused(student: str, teacher: str) -> Iterator[None]:
+    """Say of activations that their means have no derivatives, where they have none."""
+    try:
+        yield
     except NotYetError as error:
         raise NotYetError(
             f"has no Jacobian yet: means of {student!r} and {teacher!r} are integrals; "
@@ -111,6 +121,27 @@ def tangent_module_text(
 ) -> str:
     """Return the fast module of :func:`tangent_program` as it was kept, to be compiled."""
     return print_fast(tangent_program(student, teacher, rule, tolerance, moving))
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def reverse_module_text(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    tolerance: float | None,
+    moving: tuple[str, ...],
+) -> str:
+    """Return the module of weights times the Jacobian, see :func:`symderiv_codegen.print_reverse`.
+
+    Args:
+        student, teacher, rule, tolerance: As those of a problem.
+        moving: Names of fields of the state and of parameters.
+
+    Raises:
+        NotYetError: A mean is an integral, whose derivative is not known.
+    """
+    with _refused(student, teacher):
+        return print_reverse(kept_program(student, teacher, rule, tolerance), moving)
 
 
 @derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))

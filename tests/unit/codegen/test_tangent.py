@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import mpmath
 import numpy as np
 import pytest
-from symderiv_codegen import Program, ProgramError, print_fast, print_mpmath, tangent
+from symderiv_codegen import (
+    Program,
+    ProgramError,
+    print_fast,
+    print_mpmath,
+    print_reverse,
+    tangent,
+)
 
 from symderiv.foundation.packing import Packing
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
@@ -115,18 +123,8 @@ def test_parameters_without_a_direction_stand_still(which: str) -> None:
         tangent(program, ["speed"])
 
 
-@pytest.mark.turns(3)
-@pytest.mark.parametrize("which", ["erf"])
-def test_compiled_derivatives_are_those_with_many_digits(which: str) -> None:
-    student, teacher, rule = RULES[which]
-    program = kept_program(student, teacher, rule)
-    values, rates = _point(program, 5)
-    derived = tangent(program)
-    mp = mpmath.MPContext()
-    mp.dps = 40
-    procedure = derived.procedure("right_hand_side")
-    values |= {f"{name}_tangent": rate for name, rate in rates.items()}
-    expected = np.array(_run(print_mpmath(derived), mp, procedure, values), dtype=float)
+def _compiled(derived: Program, values: dict) -> np.ndarray:
+    """What the compiled right-hand side of a program gives."""
     layout = {
         vector.name: {field.name: field.shape for field in vector.fields}
         for vector in derived.vectors
@@ -140,4 +138,74 @@ def test_compiled_derivatives_are_those_with_many_digits(which: str) -> None:
     found = np.empty_like(direction)
     rhs = kept_module(print_fast(derived)).specialised(SIZES["K"], SIZES["M"])
     rhs(0.0, direction, np.array([2, 3, 2]), given, found)
+    return found
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("which", ["erf"])
+def test_compiled_derivatives_are_those_with_many_digits(which: str) -> None:
+    student, teacher, rule = RULES[which]
+    program = kept_program(student, teacher, rule)
+    values, rates = _point(program, 5)
+    derived = tangent(program)
+    mp = mpmath.MPContext()
+    mp.dps = 40
+    procedure = derived.procedure("right_hand_side")
+    values |= {f"{name}_tangent": rate for name, rate in rates.items()}
+    expected = np.array(_run(print_mpmath(derived), mp, procedure, values), dtype=float)
+    found = _compiled(derived, values)
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * abs(expected).max())
+
+
+REVERSED = {
+    "erf": RULES["erf"],
+    "second layer of relu": RULES["relu"],
+    "linear teaches erf": RULES["linear teaches erf"],
+    "tanh, whose means are sums over tables": ("tanh(x)", "tanh(x)", PLAIN),
+    "biases": ("erf(x/sqrt(2))", "erf(x/sqrt(2))", LearningRule(biases=True, trained_biases=True)),
+    "dropout": ("erf(x/sqrt(2))", "erf(x/sqrt(2))", LearningRule(dropout=True)),
+}
+
+
+@pytest.mark.turns(6)
+@pytest.mark.parametrize("which", REVERSED)
+def test_weighted_derivatives_are_those_along_directions(which: str) -> None:
+    """wᵀ(J d) = (wᵀJ) d: on the left the derivative along d in many digits (tables: in doubles),
+    on the right the module in reverse, by all of the state and three parameters, one an array.
+    """
+    student, teacher, rule = REVERSED[which]
+    program = kept_program(student, teacher, rule, 1e-4)
+    values, rates = _point(program, 11)
+    state, parameters = program.vectors
+    some = {"learning_rate", "label_noise", "v_teacher"}
+    derived = tangent(program, some)
+    mp = mpmath.MPContext()
+    mp.dps = 30
+    there = {**values, **{f"{name}_tangent": rate for name, rate in rates.items()}}
+    if "tables" in which:
+        moved = list(map(mp.mpf, _compiled(derived, there)))
+    else:
+        moved = _run(print_mpmath(derived), mp, derived.procedure("right_hand_side"), there)
+    moving = [f for f in (*state.fields, *parameters.fields) if f in state.fields or f.name in some]
+    moving.sort(key=lambda field: not field.shape)
+    weights = np.random.default_rng(3).normal(size=len(moved))
+    given = np.concatenate(
+        [values[field.name].ravel() for field in (*state.fields, *parameters.fields)]
+    )
+    direction = np.concatenate([rates[field.name].ravel() for field in moving])
+    found = np.empty(direction.size)
+    text = print_reverse(program, [field.name for field in moving])
+    product = kept_module(text).specialised(SIZES["K"], SIZES["M"])
+    product(0.0, weights, np.array([2, 3, 2]), given, found)
+    terms = np.abs(found * direction)
+    expected = float(mp.fsum(w * each for w, each in zip(weights, moved, strict=True)))
+    assert abs(found @ direction - expected) < 1e-12 * terms.sum()
+    assert np.count_nonzero(terms) > 0.7 * terms.size
+
+
+def test_what_has_no_product_in_reverse_is_refused() -> None:
+    program = kept_program("x", "x", PLAIN)
+    with pytest.raises(ProgramError, match="no field 'speed'"):
+        print_reverse(program, ["speed"])
+    with pytest.raises(ProgramError, match="no right-hand side"):
+        print_reverse(replace(program, state=None, parameters=None), ["v"])
