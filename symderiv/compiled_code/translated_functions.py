@@ -9,7 +9,7 @@ run without numba, numba compiles it; :attr:`TranslatedModule.untranslated` says
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,30 @@ class TranslatedModule:
         """
         return self._names
 
+    def together(self, functions: Mapping[str, tuple[Any, ...]]) -> None:
+        """Make several functions ready at once, for kinds of arguments by their names.
+
+        What they share is compiled once. Where one cannot be translated, each is left to be made
+        alone when it is asked for.
+        """
+        from symderiv.compiled_code.translation.translated import together
+
+        paths = [self._path(name, kinds, None) for name, kinds in functions.items()]
+        if not can_link() or all(path is not None and path.exists() for path in paths):
+            return
+        try:
+            made = together([(self._names[name], kinds) for name, kinds in functions.items()])
+        except UntranslatableError:
+            return
+        for path, (name, kinds), how in zip(paths, functions.items(), made, strict=True):
+            if path is not None:
+                write(path, {name: how})
+            self._found[f"{name} None {kinds}"] = linked(*how)
+
     def _made(
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
     ) -> MachineCode | None:
-        what = f"translated {name} {sizes} {arguments}"
-        path = code_path(what, (self._text, translator_digest())) if _keeps() else None
+        path = self._path(name, arguments, sizes)
         kept = (read(path) if path is not None else None) or {}
         if name in kept:
             return kept[name]
@@ -110,6 +129,13 @@ class TranslatedModule:
         if path is not None:
             write(path, {name: (entry, code)})
         return linked(entry, code)
+
+    def _path(
+        self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
+    ) -> Path | None:
+        """Return the file of a function; None where none is kept."""
+        what = f"translated {name} {sizes} {arguments}"
+        return code_path(what, (self._text, translator_digest())) if _keeps() else None
 
     @cached_property
     def _names(self) -> dict[str, Any]:
@@ -132,13 +158,17 @@ class TranslatedFunction:
         return self._otherwise()
 
     def __call__(self, *arguments: Any) -> Any:
+        return self.for_kinds_of(*arguments)(*arguments)
+
+    def for_kinds_of(self, *arguments: Any) -> Callable[..., Any]:
+        """Return the code for such arguments, which is called faster than this."""
         kinds = tuple(_kind(each) for each in arguments)
         code = self._codes.get(kinds)
         if code is None:
             known = None not in kinds
             found = self._module.code(self._name, _as_lists(kinds)) if known else None
             code = self._codes[kinds] = found or self._otherwise()
-        return code(*arguments)
+        return code
 
 
 def _kind(value: Any) -> Any:

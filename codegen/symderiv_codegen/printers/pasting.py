@@ -62,7 +62,7 @@ def filled_template(
                 for old, new in {template: name, **names}.items():
                     plain = re.sub(rf"\b{old}\b", new, plain)
                 plain = re.sub(r'"""[^"]*"""', lambda _: f'"""{doc}"""', plain, count=1)
-                used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(names)
+                used = _names_used(node) - set(names)
                 return f"{decorator}\n{plain}" if decorator else plain, used
     raise LookupError(template)
 
@@ -114,7 +114,7 @@ def _definitions(
         if name in needed:
             continue
         needed.add(name)
-        used = {n.id for n in ast.walk(nodes[name]) if isinstance(n, ast.Name)}
+        used = _names_used(nodes[name])
         pending += sorted(used & set(nodes) - needed)
     constants: list[str] = []
     functions: list[str] = []
@@ -129,6 +129,11 @@ def _definitions(
     return (["\n".join(constants)] if constants else []) + functions
 
 
+@cache
+def _names_used(node: ast.stmt) -> frozenset[str]:
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
 def _names_defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef):
         return [node.name]
@@ -137,6 +142,7 @@ def _names_defined(node: ast.stmt) -> list[str]:
     return []
 
 
+@cache
 def _without_annotations(text: str, node: ast.FunctionDef) -> str:
     """Return the function with a plain head; types belong to the file it comes from."""
     lines = text.splitlines()

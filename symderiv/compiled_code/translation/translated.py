@@ -3,7 +3,7 @@
 numba spends most of its time on finding out what a text means. Solver modules say little that is
 not plain arithmetic: numbers, arrays of doubles, tuples of both, loops, conditions, the functions
 of ``math``. That part of Python is translated here, with the results that numba's code has, and
-then optimised as numba does it. What a text has beyond that raises
+then optimised. What a text has beyond that raises
 :class:`~symderiv.compiled_code.translation.ir_values.UntranslatableError`; numba compiles it then.
 
 Differences from Python: an index that is not a literal is never negative, slices end within their
@@ -21,10 +21,14 @@ from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["assembly", "object_code_of", "translated"]
+__all__ = ["Made", "assembly", "object_code_of", "together", "translated"]
 
 
-def translated(source: FunctionSource, arguments: Sequence[Any]) -> tuple[dict[str, Any], bytes]:
+Made = tuple[dict[str, Any], bytes]
+"""How a function is called, and its code."""
+
+
+def translated(source: FunctionSource, arguments: Sequence[Any]) -> Made:
     """Return a function as :func:`symderiv.compiled_code.machine_code.linked` takes it.
 
     Args:
@@ -36,21 +40,39 @@ def translated(source: FunctionSource, arguments: Sequence[Any]) -> tuple[dict[s
     Raises:
         UntranslatableError: It is not of the language.
     """
+    (found,) = together([(source, arguments)])
+    return found
+
+
+def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[Made]:
+    """Return several functions, whose code is one: what they share is compiled once.
+
+    Raises:
+        UntranslatableError: One is not of the language.
+    """
     from symderiv.compiled_code.elf_symbols import imports_of
 
-    text, how = assembly(source, arguments)
+    text, entries = assembly(functions)
     code = object_code_of(text)
     imports = imports_of(code)
     if imports is None:
         raise UntranslatableError("a call of what compiled code may not call")
-    return {**how, "imports": imports}, code
+    return [({**how, "imports": imports}, code) for how in entries]
 
 
-def assembly(source: FunctionSource, arguments: Sequence[Any]) -> tuple[str, dict[str, Any]]:
-    """Return the LLVM module of a function as text, not yet optimised, and how it is called."""
+def assembly(
+    functions: Sequence[tuple[FunctionSource, Sequence[Any]]],
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return functions as the text of an LLVM module, not yet optimised, and how each is called."""
     module = IrModule(function_text)
-    entry = add_entry(module, source, "entry", arguments)
-    how = {name: value for name, value in vars(entry).items() if value or name == "arguments"}
+    entries = [
+        vars(add_entry(module, source, f"entry{n}", arguments))
+        for n, (source, arguments) in enumerate(functions)
+    ]
+    how = [
+        {name: value for name, value in entry.items() if value or name == "arguments"}
+        for entry in entries
+    ]
     return module.text(), how
 
 
@@ -71,11 +93,16 @@ def object_code_of(text: str) -> bytes:
 
 
 def optimised() -> Any:
-    """Return what numba asks of LLVM's passes."""
+    """Return what is asked of LLVM's passes.
+
+    Level 3 and unrolled loops, which numba asks for, take twice the time to compile; right-hand
+    sides of erf, ReLU, SiLU and softsign are no faster for it, those of tanh by a tenth.
+    """
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options()
-    options.speed_level = 3
+    options.speed_level = 2
+    options.loop_unrolling = False
     options.loop_vectorization = True
     options.slp_vectorization = False
     return options

@@ -16,16 +16,30 @@ import numpy as np
 
 from symderiv.compiled_code.translated_functions import TranslatedModule
 
-_MEANS = (
-    "_mean_of_2",
-    "_mean_of_4",
-    "_kinked_mean_of_2",
-    "_kinked_mean_of_4",
-    "_polar_mean_of_2",
-    "_plane_mean_of_4",
-    "_means_of_pair",
-    "_means_of_plane",
-)
+_RULE = "<f8 1"
+
+
+def _of(count: int) -> tuple[Any, ...]:
+    """Return what a mean of so many factors takes."""
+    sizes = count, count * (count + 1) // 2, count
+    words = "int64", "double", "double"
+    return _RULE, *([word] * size for word, size in zip(words, sizes, strict=True))
+
+
+_KINDS: dict[str, tuple[Any, ...]] = {
+    "quadrature_factor": ("int64", "double"),
+    "_mean_of_2": _of(2),
+    "_mean_of_4": _of(4),
+    "_kinked_mean_of_2": _of(2),
+    "_kinked_mean_of_4": _of(4),
+    "_polar_mean_of_2": _of(2),
+    "_plane_mean_of_4": _of(4),
+    "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 2"),
+    "_means_of_plane": (*(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3"),),
+}
+"""What the functions of a module are called with."""
+
+_MEANS = tuple(_KINDS)[1:]
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,7 @@ def compiled_means(text: str) -> CompiledMeans:
         found: Callable[..., float] = translation.function(name, lambda: by_numba()[name])
         return found
 
+    translation.together({name: kinds for name, kinds in _KINDS.items() if name in meaning})
     functions = {name: function(name) for name in _MEANS if name in meaning}
     kinks = by_numba()["quadrature_kinks"] if "quadrature_kinks" in meaning else None
     return CompiledMeans(functions, function("quadrature_factor"), kinks, meaning)

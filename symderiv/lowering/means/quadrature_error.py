@@ -10,10 +10,12 @@ what the search missed; ``make quadrature-errors`` compares that with independen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
+from symderiv.compiled_code.translated_functions import TranslatedFunction
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby, structured
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
@@ -75,6 +77,7 @@ class Search:
         self._climbs = 4 if planes else 1
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
+        self._means: dict[int, Callable[..., float]] = {}
         self._known: dict[tuple[MeanRule, int], float] = {}
 
     def mean(
@@ -83,9 +86,14 @@ class Search:
         """Return a mean as a module with this rule computes it."""
         shifts = np.zeros(len(kinds)) if biases is None else biases
         numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
-        upper = covariance[_UPPER[len(kinds)]]
-        moments = tuple(map(float, upper)), tuple(map(float, shifts))
-        return float(self.compiled.of(len(kinds))(numbers, tuple(kinds), *moments))
+        moments = tuple(covariance[_UPPER[len(kinds)]].tolist()), tuple(shifts.tolist())
+        mean = self._means.get(len(kinds))
+        if mean is None:
+            mean = self.compiled.of(len(kinds))
+            if isinstance(mean, TranslatedFunction):
+                mean = mean.for_kinds_of(numbers, kinds, *moments)
+            self._means[len(kinds)] = mean
+        return float(mean(numbers, kinds, *moments))
 
     def tail(self, negligible: float) -> float:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""
@@ -94,11 +102,16 @@ class Search:
         found = 0.0
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
         fields = math.sqrt(self.variance) * t
+
+        @cache
+        def largest(kind: int) -> Matrix:
+            values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
+            return np.asarray(np.max(values, axis=0))
+
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * cell
             for kind in kinds:
-                values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
-                product *= np.max(values, axis=0)
+                product *= largest(kind)
             product = np.nan_to_num(product, nan=0.0)
             folded = product + product[::-1]
             beyond = np.cumsum(folded[: t.size // 2])
