@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.late import LateLearning
     from symderiv.api.results.mapped import Quantity
     from symderiv.api.results.plateau import Plateau
+    from symderiv.api.results.possible import BayesOptimal
     from symderiv.api.results.protocols import OptimalControl
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
@@ -1073,34 +1074,43 @@ class Problem(Shown):
         self,
         *,
         alpha: Iterable[float],
-        kind: str = "annealed",
+        kind: Literal["annealed", "bayes-optimal"] = "annealed",
         constraint: str = "sphere",
         T: Array | None = None,
+        prior: Literal["gaussian", "rademacher"] = "gaussian",
+        output: str | None = None,
         progress: Progress = None,
-    ) -> Equilibrium:
-        """Return the equilibrium of students that see α N examples, at high temperature.
+    ) -> Equilibrium | BayesOptimal:
+        """Return what students that see α N examples learn in equilibrium, or what is possible.
 
-        The extrema of α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) are followed in α from 0 on, through
-        folds and to branches that leave them; α counts examples per weight, divided by the
-        temperature. With K students each of N weights, others count examples per adjustable
-        parameter, α/K. ε_g is E[(student - teacher)²]/2 with the output weights of the problem.
+        "annealed": the extrema of α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) are followed in α from 0 on,
+        through folds and to branches that leave them; α counts examples per weight, divided by the
+        temperature, which is high. With K students each of N weights, others count examples per
+        adjustable parameter, α/K. ε_g is E[(student - teacher)²]/2 with the output weights of the
+        problem. "bayes-optimal": the state evolution of the best estimate of the teacher's weights
+        from α N examples, with its informed and uninformed states; students do not matter.
 
         Args:
             alpha: ascending values at which states are wanted; branches are followed to the last.
-            kind: "annealed", the limit of high temperature.
+            kind: "annealed", the limit of high temperature, or "bayes-optimal".
             constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
             T: covariance of the teachers' fields, shape (M, M), positive definite; the identity
-                when left out.
+                when left out, and if ``kind`` is "bayes-optimal".
+            prior: law of the teachers' weights for "bayes-optimal".
+            output: what examples show, for "bayes-optimal": a formula in the teachers' fields z1,
+                …, zM, and ``noise``, as in :func:`symderiv.thresholds`. The teacher's output with
+                the problem's ``target``, ``label_noise`` and ``label_flip`` when left out.
             progress: see :meth:`solve`.
 
         Returns:
-            Branches and transitions. α of transitions has 8 digits at least, for means without
-            closed form as well; that no branch is missing is not proved.
+            Branches and transitions; or overlaps, errors, free entropies and transitions. α of
+            annealed transitions has 8 digits at least, for means without closed form as well; that
+            no branch is missing is not proved.
 
         Raises:
             InputError: an argument is not acceptable.
-            NotYetError: the free energy of this problem is not known yet: other kinds, learning
-                rules, inputs that are not isotropic, or kinks without closed means.
+            NotYetError: the equilibrium of this problem is not known yet: other learning rules,
+                inputs that are not isotropic, kinks without closed means, other outputs.
 
         Example:
             >>> import symderiv as sd
@@ -1109,17 +1119,21 @@ class Problem(Shown):
             >>> [(each["kind"], round(each["alpha"], 6)) for each in found.transitions]
             [('continuous', 12.188148)]
         """
+        from symderiv.api.results.possible import bayes_optimal_of
         from symderiv.api.results.statics import equilibrium_of
 
         with naming_arguments(), progress_bar(progress) as update:
-            return equilibrium_of(
-                self._study,
-                alpha,
-                kind,
-                constraint,
-                T,
-                lambda share: update("following branches", share),
-            )
+
+            def tell(share: float) -> None:
+                update("following branches", share)
+
+            if kind == "bayes-optimal":
+                return bayes_optimal_of(self._study, alpha, prior, output, tell)
+            if kind != "annealed":
+                raise InputError(
+                    f"{kind!r} is not one of 'annealed', 'bayes-optimal'", argument="kind"
+                )
+            return equilibrium_of(self._study, alpha, constraint, T, tell)
 
     @following("linearising around perfect learning")
     def late(

@@ -188,7 +188,7 @@ def equilibrium(
     json_: Json = False,
     **asked: Any,
 ) -> None:
-    """Find the equilibrium of a study at high temperature: branches of states, and transitions.
+    """Find the equilibrium of a study at high temperature, or what can be learned at all.
 
     Example:  symderiv equilibrium STUDY.toml --alpha 20,40,60 --plot branches.svg
     """

@@ -192,7 +192,7 @@ def test_equilibria_are_shown_drawn_and_kept() -> None:
     [
         ({}, {"alpha": [3, 1]}, sd.InputError, "alpha: must be ascending"),
         ({}, {"alpha": "x"}, sd.InputError, "alpha: 'x' is not a list"),
-        ({}, {"alpha": [1], "kind": "erm"}, NotYetError, "kind: 'erm' is not known yet"),
+        ({}, {"alpha": [1], "kind": "ball"}, sd.InputError, "kind: 'ball' is not one of"),
         ({}, {"alpha": [1], "constraint": "ball"}, sd.InputError, "constraint: 'ball' is not"),
         ({}, {"alpha": [1], "constraint": "free"}, sd.InputError, "weight_decay: must be above 0"),
         ({}, {"alpha": [1], "T": [[1]]}, sd.InputError, "T: has shape"),

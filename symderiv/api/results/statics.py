@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.transitions import Landscape
     from symderiv.problem.study import Study
 
-__all__ = ["Equilibrium", "equilibrium_of"]
+__all__ = ["Equilibrium", "alpha_values", "equilibrium_of"]
 
 _MOST_UNITS, _MOST_ALPHA = 6, 1e5
-_KINDS, _CONSTRAINTS = ("annealed",), ("sphere", "free")
+_CONSTRAINTS = ("sphere", "free")
 
 
 class Equilibrium(Answer):
@@ -124,16 +124,15 @@ class Equilibrium(Answer):
 def equilibrium_of(
     study: Study,
     alpha: Iterable[float],
-    kind: str,
     constraint: str,
     T: Any,
     progress: Callable[[float], None],
 ) -> Equilibrium:
-    """Return the equilibrium of a study; see :meth:`symderiv.Problem.equilibrium`."""
+    """Return the annealed equilibrium of a study; see :meth:`symderiv.Problem.equilibrium`."""
     from symderiv.equilibrium.transitions import Landscape
 
-    values = _values(alpha)
-    _check(study, kind, constraint)
+    values = alpha_values(alpha)
+    _check(study, constraint)
     energy = _energy(study, constraint, T)
     landscape = Landscape(energy, values[-1], progress)
     branches = [_record(energy, branch, values) for branch in landscape.branches]
@@ -143,7 +142,7 @@ def equilibrium_of(
             "activation": study.student_activation,
             "students": study.K,
             "teachers": study.M,
-            "kind": kind,
+            "kind": "annealed",
             "constraint": constraint,
             "branches": branches,
             "transitions": _transitions(landscape),
@@ -152,7 +151,8 @@ def equilibrium_of(
     )
 
 
-def _values(alpha: Iterable[float]) -> list[float]:
+def alpha_values(alpha: Iterable[float]) -> list[float]:
+    """Return ascending values of α that were asked for."""
     try:
         values = [float(each) for each in np.atleast_1d(np.array(alpha, dtype=float))]
     except (TypeError, ValueError):
@@ -166,11 +166,7 @@ def _values(alpha: Iterable[float]) -> list[float]:
     return values
 
 
-def _check(study: Study, kind: str, constraint: str) -> None:
-    if kind not in _KINDS:
-        raise NotYetError(
-            f"{kind!r} is not known yet; the kind that is known is 'annealed'", argument="kind"
-        )
+def _check(study: Study, constraint: str) -> None:
     if constraint not in _CONSTRAINTS:
         raise InputError(f"{constraint!r} is not one of 'sphere', 'free'", argument="constraint")
     if study.rule_keys:

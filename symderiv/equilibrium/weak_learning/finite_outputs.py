@@ -25,11 +25,10 @@ OutputMoments = dict[sp.Expr, tuple[sp.Expr, list[sp.Expr]]]
 
 def finite_moments(target: FewFieldTarget, orders: list[tuple[int, ...]]) -> OutputMoments | None:
     """Return moments at each value of a target that is a function of signs; None for others."""
-    found = sorted(target.expression.atoms(sp.sign), key=str)
-    names = [sp.Symbol(f"s{n}") for n in range(len(found))]
-    in_signs = target.expression.xreplace(dict(zip(found, names, strict=True)))
-    if not found or len(found) > _MOST_SIGNS or in_signs.free_symbols - set(names):
+    if target.in_signs is None or len(target.in_signs[1]) > _MOST_SIGNS:
         return None
+    in_signs, found = target.in_signs
+    names = sp.symbols(f"s:{len(found)}")
     asked = [sp.S.One, *(hermite_product(target.fields, each) for each in orders)]
     means = {}
     for chosen in itertools.product((0, 1), repeat=len(found)):

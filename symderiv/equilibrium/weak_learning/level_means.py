@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,7 +21,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.nodes import gauss_panels, normal_steps
 
-__all__ = ["LevelMeans", "level_means"]
+__all__ = ["FieldLevels", "LevelMeans", "level_means"]
 
 _REACH = 9.5
 _FLAT = 1e-12
@@ -63,7 +63,7 @@ def level_means(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans
         NotYetError: The target is of none of the kinds.
     """
     if len(target.variables) == 1:
-        return _Line(target, fine).means(orders)
+        return FieldLevels(target, fine).means(orders)
     degree = _degree(target)
     if len(target.variables) == 2 and degree:
         return _rays(target, degree, orders, fine)
@@ -132,8 +132,13 @@ def _joined(parts: list[_Nodes]) -> _Nodes:
     return y, weights, means
 
 
-class _Line:
-    """The monotone pieces of a target of one field."""
+class FieldLevels:
+    """The monotone pieces of a target of one field, and its level sets.
+
+    Attributes:
+        f, slope: y, or what it is an increasing function of, and its derivative.
+        pieces: Ends of pieces on which y is monotone or constant.
+    """
 
     def __init__(self, target: FewFieldTarget, fine: int) -> None:
         (z,) = target.fields
@@ -160,30 +165,51 @@ class _Line:
         return LevelMeans(*_joined(parts))
 
     def _level(self, n: int, orders: Orders) -> _Nodes:
-        """Return nodes on a piece, cut where other pieces begin or end."""
+        found = []
+        for z, weights, points, slopes in self._sets(n, math.inf):
+            sizes = np.exp(-(points**2) / 2) / slopes
+            total = sizes.sum(axis=1)
+            good = np.isfinite(total) & (total > 0.0)
+            means = (_hermite(orders, points[None]) * sizes).sum(axis=2)[:, good] / total[good]
+            weights = weights * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            found.append((self.f(z)[good], weights[good], means))
+        return _joined(found)
+
+    def nodes(self, width: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return nodes of Gauss' rule and weights on parts of pieces of at most a width."""
+        edges = [np.linspace(a, b, 2 + int((b - a) / width)) for a, b in self.pieces]
+        return gauss_panels(np.unique(np.hstack(edges)), 12)
+
+    def sets(self, width: float) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield nodes z (n,) with weights, and the points of their level sets with slopes, (n, m).
+
+        Args:
+            width: The longest part of a piece that has nodes of its own.
+        """
+        for n, flat in enumerate(self.flat):
+            if not flat:
+                yield from self._sets(n, width)
+
+    def _sets(self, n: int, width: float) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the level sets of a piece, cut where other pieces begin or end."""
         a, b = self.pieces[n]
         inside = [v for edge in self.edges for v in edge if self._within(v, n)]
         cuts = _apart([a, *self._root(n, np.array(sorted(set(inside)))).tolist(), b])
         low, high, shares = _ends(self.fine)
-        found = []
         for left, right in itertools.pairwise(cuts):
-            z = np.where(low < 0.5, left + (right - left) * low, right - (right - left) * high)
-            y = self.f(z)
             middle = float(self.f(np.array([(left + right) / 2]))[0])
-            total, sums = self._at(z, orders)
-            for m in range(len(self.pieces)):
-                if m != n and not self.flat[m] and self._within(middle, m):
-                    one, more = self._at(self._root(m, y), orders)
-                    total, sums = total + one, sums + more
-            good = np.isfinite(total) & (total > 0.0) & np.isfinite(sums).all(axis=0)
-            weights = (right - left) * shares * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-            found.append((y[good], weights[good], sums[:, good] / total[good]))
-        return _joined(found)
-
-    def _at(self, z: np.ndarray, orders: Orders) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(all="ignore"):
-            size = np.exp(-z * z / 2) / np.abs(self.slope(z))
-            return size, size * _hermite(orders, z[None])
+            others = [
+                m
+                for m in range(len(self.pieces))
+                if m != n and not self.flat[m] and self._within(middle, m)
+            ]
+            parts = max(1, math.ceil((right - left) / width))
+            for one, other in itertools.pairwise(np.linspace(left, right, parts + 1)):
+                z = np.where(low < 0.5, one + (other - one) * low, other - (other - one) * high)
+                points = np.array([z, *(self._root(m, self.f(z)) for m in others)]).T
+                slopes = np.abs(self.slope(points))
+                kept = np.isfinite(slopes).all(axis=1) & (slopes > 0.0).all(axis=1)
+                yield z[kept], (other - one) * shares[kept], points[kept], slopes[kept]
 
     def _within(self, value: float, n: int) -> bool:
         low, high = sorted(self.edges[n])
@@ -201,24 +227,26 @@ class _Line:
         found: np.ndarray = (low + high) / 2
         return found
 
-    def _atoms(self, orders: Orders) -> list[_Nodes]:
-        """Return values that y has with a probability."""
-        from scipy.special import ndtr
-
+    def atoms(self) -> list[np.ndarray]:
+        """Return the pieces, shape (n, 2), on which y has each of the values that it stays at."""
         values: dict[float, list[tuple[float, float]]] = {}
         for (low, _), piece, flat in zip(self.edges, self.pieces, self.flat, strict=True):
             if flat:
                 values.setdefault(round(low, 12), []).append(piece)
+        return [np.where(np.abs(p) < _REACH, p, 4.0 * np.array(p)) for p in values.values()]
+
+    def _atoms(self, orders: Orders) -> list[_Nodes]:
+        """Return values that y has with a probability."""
+        from scipy.special import ndtr
+
         found = []
-        for y, pieces in values.items():
-            ends = np.array(
-                [[e if abs(e) < _REACH else math.copysign(40, e) for e in p] for p in pieces]
-            )
+        for ends in self.atoms():
             p = float(np.sum(ndtr(ends[:, 1]) - ndtr(ends[:, 0])))
             lower = _hermite([(n - 1,) for (n,) in orders], ends[None])
             density = np.exp(-(ends**2) / 2) / math.sqrt(2 * math.pi)
             sums = -np.diff(lower * density, axis=-1).sum(axis=(1, 2))
-            found.append((np.array([y]), np.array([p]), (sums / p)[:, None]))
+            y = self.f(ends[:1].mean(axis=1))
+            found.append((y, np.array([p]), (sums / p)[:, None]))
         return found
 
 

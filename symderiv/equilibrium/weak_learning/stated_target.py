@@ -71,6 +71,17 @@ class FewFieldTarget:
         return sp.expand(self.expression - size * _NOISE), abs(float(size))
 
     @cached_property
+    def in_signs(self) -> tuple[sp.Expr, tuple[sp.Expr, ...]] | None:
+        """y in symbols s0, s1, …, and the signs that these are, if y is a function of signs."""
+        signs = sorted(
+            (each for each in self.expression.atoms(sp.sign) if not each.args[0].has(sp.sign)),
+            key=str,
+        )
+        names = sp.symbols(f"s:{len(signs)}")
+        found = self.expression.xreplace(dict(zip(signs, names, strict=True)))
+        return (found, tuple(signs)) if signs and found.free_symbols <= set(names) else None
+
+    @cached_property
     def flips(self) -> list[tuple[int, ...]]:
         """All sets of fields whose common change of sign leaves y as it is, or its noise."""
         found = []

@@ -13,7 +13,7 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes"]
+__all__ = ["branch_axes", "possible_axes"]
 
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
@@ -45,4 +45,38 @@ def branch_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None
     axis.set_ylabel(_WORDS.get(quantity, quantity))
     if record["transitions"]:
         axis.legend(frameon=False)
+    return axis
+
+
+def possible_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) -> Axes:
+    """Return axes with a quantity of Bayes-optimal states over α; informed states are dashed.
+
+    Args:
+        record: the record of Bayes-optimal learning.
+        quantity: "error", "overlap" or "free_entropy".
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    alpha = np.array(record["alpha"])
+    for name, states, style in (
+        ("uninformed", record, "-"),
+        ("informed", record["informed"], "--"),
+    ):
+        values = np.array(states[quantity], dtype=float)
+        if quantity == "overlap":
+            values = values[:, *np.triu_indices(values.shape[1])]
+        columns = values.reshape(alpha.size, -1)
+        # curves have a gap where their branch ends
+        ends = [each["alpha"] for each in record["transitions"] if each["branch"] == name]
+        order = np.argsort([*alpha, *ends])
+        columns = np.vstack([columns, np.full((len(ends), columns.shape[1]), np.nan)])[order]
+        for n, column in enumerate(columns.T):
+            label = name if n == 0 else None
+            own = colour(n, columns.shape[1])
+            axis.plot(np.array([*alpha, *ends])[order], column, style, color=own, label=label)
+    for each in record["transitions"]:
+        axis.axvline(each["alpha"], color="0.6", lw=0.8, ls=":")
+    axis.set_xlabel("α")
+    axis.set_ylabel({"free_entropy": "free entropy"}.get(quantity, quantity))
+    axis.legend(frameon=False)
     return axis

@@ -1,0 +1,1 @@
+"""Bayes-optimal learning: state evolution of generalised linear models and committees."""

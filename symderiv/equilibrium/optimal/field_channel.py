@@ -1,0 +1,134 @@
+"""Outputs of one field that are no function of signs: level sets, or an integral over the field."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+from symderiv.equilibrium.optimal.sign_channel import lattice
+from symderiv.equilibrium.weak_learning.level_means import FieldLevels
+from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
+from symderiv.foundation.errors import NotYetError
+from symderiv.numerics.nodes import normal_steps
+
+__all__ = ["FieldChannel", "NoisyFieldChannel"]
+
+_ROOT = math.sqrt(2.0 * math.pi)
+_FINEST = 1e-6
+
+
+def _checked(V: np.ndarray) -> float:
+    v = float(V[0, 0])
+    if v < _FINEST:
+        raise NotYetError(
+            f"fields known up to a variance of {v:.1g} are not resolved; ask for smaller alpha",
+            argument="alpha",
+        )
+    return v
+
+
+class FieldChannel:
+    """y = f(z) without noise: given y, z is one of the points of a level set, or in an interval."""
+
+    K, sharp, limit = 1, True, math.inf
+
+    def __init__(self, target: FewFieldTarget) -> None:
+        self.levels = FieldLevels(target, 0)
+        self.target = target
+
+    @property
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+        z, weights = self.levels.nodes(0.5)
+        return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
+
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[y | ω]²]."""
+        return _mean_square(self.target, self.levels, q, _checked(V))
+
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[(∂ ln Z)²] over ω of variance q."""
+        v = _checked(V)
+        steps, shares_of = normal_steps(7.2, 0.12)
+        total = square = 0.0
+        for nodes, shares, points, slopes in self.levels.sets(2.0 * v**0.5):
+            # given z, ω is normal with mean q z and variance q v: (z, ω, points of the level set)
+            omega = q[0, 0] * nodes[:, None] + (q[0, 0] * v) ** 0.5 * steps
+            mass = (shares * _density(nodes, 1.0))[:, None] * shares_of
+            apart = points[:, None, :] - omega[:, :, None]
+            sizes = _density(apart, v) / slopes[:, None, :]
+            Z = sizes.sum(axis=2)
+            Z = np.where(Z > 1e-250, Z, np.inf)
+            score = (sizes * apart).sum(axis=2) / (Z * v)
+            total += float(np.sum(mass * np.log(np.where(np.isfinite(Z), Z, 1.0))))
+            square += float(np.sum(mass * score**2))
+        omega, weights = lattice(q, V)
+        for pieces in self.levels.atoms():
+            ends = (pieces - omega[0][:, None, None]) / v**0.5
+            Z = np.diff(ndtr(ends)).sum(axis=(1, 2))
+            slope = -np.diff(np.exp(-(ends**2) / 2)).sum(axis=(1, 2)) / (_ROOT * v**0.5)
+            good = Z > 1e-14
+            Z, slope = np.where(good, Z, 1.0), np.where(good, slope, 0.0)
+            total += float(weights @ (Z * np.log(Z)))
+            square += float(weights @ (slope**2 / Z))
+        return total, np.array([[square]])
+
+
+class NoisyFieldChannel:
+    """y = g(z) + noise."""
+
+    K, sharp, limit = 1, False, math.nan
+
+    def __init__(self, target: FewFieldTarget, noise: float) -> None:
+        self.noise, self.target = noise, target
+        self.levels = FieldLevels(target, 0)
+        values = self.levels.f(np.linspace(-8.0, 8.0, 2001))
+        step = 0.4 * noise
+        self.y = np.arange(values.min() - 8 * noise, values.max() + 8 * noise, step)
+        self.step = step
+        if self.y.size > 20000:
+            raise NotYetError(
+                f"noise of size {noise:g} is too small beside y to be resolved", argument="output"
+            )
+
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[(∂ ln Z)²] over ω of variance q."""
+        v = _checked(V)
+        omega, weights = lattice(q, V)
+        steepest = float(np.abs(self.levels.slope(np.linspace(-8.0, 8.0, 2001))).max())
+        width = min(2.0 * v**0.5, 4.0 * self.noise / steepest, 1.0)
+        z, shares = self.levels.nodes(width)
+        seen = _density(self.y - self.levels.f(z)[:, None], self.noise**2)
+        kernel = _density(omega[0][:, None] - z, v) * shares
+        Z = kernel @ seen
+        slope = (kernel * (z - omega[0][:, None]) / v) @ seen
+        good = Z > 1e-14
+        Z, slope = np.where(good, Z, 1.0), np.where(good, slope, 0.0)
+        total = float(weights @ (Z * np.log(Z)).sum(axis=1)) * self.step
+        square = float(weights @ (slope**2 / Z).sum(axis=1)) * self.step
+        return total, np.array([[square]])
+
+    @property
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+        z, weights = self.levels.nodes(0.5)
+        return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
+
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[g(z) | ω]²]."""
+        return _mean_square(self.target, self.levels, q, _checked(V))
+
+
+def _mean_square(target: FewFieldTarget, levels: FieldLevels, q: np.ndarray, v: float) -> float:
+    omega, weights = lattice(q, np.array([[v]]))
+    width = min(1.0, 2.0 * v**0.5)
+    z, shares = levels.nodes(width)
+    mean = _density(omega[0][:, None] - z, v) @ (shares * target.values(z[None]))
+    return float(mean**2 @ weights)
+
+
+def _density(x: np.ndarray, variance: float) -> np.ndarray:
+    found: np.ndarray = np.exp(-(x**2) / (2 * variance)) / (_ROOT * variance**0.5)
+    return found

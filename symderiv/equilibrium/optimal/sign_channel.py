@@ -1,0 +1,228 @@
+"""Outputs that are functions of signs: Z(y, ω, V) and its gradient from the Gaussian calculus.
+
+Z(y) is the probability of y for fields of mean ω and covariance V. It is a sum of means of products
+of signs, and its gradient one of means with a delta function in place of a sign. The calculus has
+them in closed form, with Owen's function for two signs. Of three signs with means it has none: this
+mean is an integral over the third field.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+
+from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
+from symderiv.formula.as_function import as_function
+from symderiv.foundation.errors import NotYetError
+from symderiv.gaussian import expectation
+from symderiv.numerics.nodes import gauss_legendre, normal_steps
+
+__all__ = ["SignChannel", "lattice"]
+
+_REACH, _WIDEST, _SHARE = 7.2, 0.3, 0.31
+_LEAST = 1e-14
+
+
+def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return points ω (K, n) of covariance q and weights (n,), as fine as V asks for."""
+    sizes, turn = np.linalg.eigh(q)
+    sizes = np.maximum(sizes, 0.0)
+    least = max(float(np.linalg.eigvalsh(V)[0]), 1e-9)
+    axes, weights = [], []
+    for size in sizes:
+        step = min(_WIDEST, _SHARE * (least / size) ** 0.5 / fine) if size > 0.0 else _WIDEST
+        nodes, _ = normal_steps(_REACH, step)
+        nodes = nodes + 0.377 * step  # no point where a field is exactly zero
+        axes.append(size**0.5 * nodes)
+        weights.append(step * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi))
+    points = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
+    whole = weights[0]
+    for each in weights[1:]:
+        whole = np.multiply.outer(whole, each)
+    whole = whole.ravel()
+    used = whole > 1e-16
+    found: np.ndarray = turn @ points[:, used]
+    return found, whole[used]
+
+
+class SignChannel:
+    """A channel with finitely many outputs, or these with additive noise or flipped signs.
+
+    Args:
+        target: A function of at most three signs.
+        noise: The standard deviation of what is added to y.
+        flip: The probability of -y in place of y.
+    """
+
+    def __init__(self, target: FewFieldTarget, noise: float = 0.0, flip: float = 0.0) -> None:
+        assert target.in_signs is not None
+        self.in_signs, self.signs = target.in_signs
+        self.target, self.noise = target, noise
+        # two boundaries of one field are nearer than the width of one
+        self.fine = 2.0 if len(self.signs) > len(target.fields) else 1.0
+        self.K = len(target.fields)
+        if len(self.signs) > 3:
+            raise NotYetError(
+                f"has {len(self.signs)} signs; channels are known for at most three",
+                argument="output",
+            )
+        self.subsets = list(itertools.product((0, 1), repeat=len(self.signs)))
+        self.outputs, self.matrix = self._patterns()
+        if flip:
+            opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
+            self.matrix = (1 - flip) * self.matrix + flip * self.matrix[opposite]
+        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly.
+        self.sharp = not noise and not target.noisy
+        #: E ∫ Z ln Z dy at q = 1.
+        self.limit = -sum(x * np.log(1 / x) for x in (flip, 1 - flip) if x > 0.0)
+
+    def _patterns(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return values of y and Z(y) as a sum over subsets of signs, (values, subsets)."""
+        names = sp.symbols(f"s:{len(self.signs)}")
+        rows: dict[float, np.ndarray] = {}
+        for signs in itertools.product((1, -1), repeat=len(self.signs)):
+            y = float(self.in_signs.xreplace(dict(zip(names, map(sp.Integer, signs), strict=True))))
+            row = [
+                np.prod([s for s, taken in zip(signs, each, strict=True) if taken])
+                for each in self.subsets
+            ]
+            key = round(y, 12)
+            rows[key] = rows.get(key, np.zeros(len(row))) + np.array(row, dtype=float) / 2 ** len(
+                signs
+            )
+        return np.array(list(rows)), np.array(list(rows.values()))
+
+    @cached_property
+    def _symbols(self) -> tuple[sp.Matrix, sp.Matrix, list[sp.Symbol]]:
+        """Covariance and mean of all variables in symbols, and these symbols."""
+        K, size = self.K, len(self.target.variables)
+        V = sp.eye(size)
+        names: list[sp.Symbol] = []
+        for i in range(K):
+            for j in range(i, K):
+                V[i, j] = V[j, i] = sp.Symbol(
+                    f"v{i + 1}{j + 1}", real=True, positive=True if i == j else None
+                )
+                names.append(V[i, j])
+        m = sp.Matrix([sp.Symbol(f"m{i + 1}", real=True) if i < K else 0 for i in range(size)])
+        return V, m, [*m[:K], *names]
+
+    def _function(self, integrand: sp.Expr) -> Callable[..., np.ndarray]:
+        V, m, names = self._symbols
+        value = expectation(integrand, self.target.variables, V, m).unfolded()
+        return as_function(names, value)
+
+    @cached_property
+    def _means(
+        self,
+    ) -> list[tuple[Callable[..., np.ndarray] | None, list[Callable[..., np.ndarray]]]]:
+        """For each subset its mean, None for three signs, and its gradient."""
+        found = []
+        for taken in self.subsets:
+            signs = [s for s, one in zip(self.signs, taken, strict=True) if one]
+            mean = self._function(sp.prod(signs)) if len(signs) < 3 else None
+            slopes = [self._function(self._slope(signs, z)) for z in self.target.fields]
+            found.append((mean, slopes))
+        return found
+
+    @staticmethod
+    def _slope(signs: list[sp.Expr], z: sp.Symbol) -> sp.Expr:
+        """Return what has the derivative of E[∏ signs] by the mean of a field as its mean."""
+        total = sp.S.Zero
+        for n, one in enumerate(signs):
+            inner = one.args[0]
+            rest = sp.prod(signs[:n] + signs[n + 1 :])
+            total += 2 * sp.diff(inner, z) * sp.DiracDelta(inner) * rest
+        return total
+
+    def at(self, omega: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Z(y) (y, n) and its gradient (K, y, n) at means ω (K, n)."""
+        rows, columns = np.triu_indices(self.K)
+        # closed forms of two signs divide by means
+        omega = omega + 1e-13 * (1.0 + np.arange(self.K))[:, None]
+        given = [*omega, *V[rows, columns]]
+        n = omega.shape[1]
+        means, slopes = np.empty((len(self.subsets), n)), np.zeros((self.K, len(self.subsets), n))
+        with np.errstate(all="ignore"):
+            for place, (mean, gradient) in enumerate(self._means):
+                means[place] = self._three(omega, V) if mean is None else mean(*given)
+                for k, slope in enumerate(gradient):
+                    slopes[k, place] = slope(*given)
+        return self.matrix @ means, self.matrix @ slopes
+
+    def _three(self, omega: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the mean of three signs, by the third field and the mean of two given it."""
+        if self.target.noisy or [s.args[0] for s in self.signs] != list(self.target.fields):
+            raise NotYetError(
+                "three signs are known only as those of z1, z2 and z3", argument="output"
+            )
+        two = self._means[self.subsets.index((1, 1, 0))][0]
+        assert two is not None
+        nodes, weights = gauss_legendre(40)
+        slope = V[:2, 2] / V[2, 2]
+        rest = V[:2, :2] - np.outer(V[:2, 2], slope)
+        found = np.zeros(omega.shape[1])
+        cut = np.clip(-omega[2] / V[2, 2] ** 0.5, -8.0, 8.0)
+        # the remaining entries are not in the mean of two
+        for side, low, high in (
+            (-1.0, np.full_like(cut, -8.0), cut),
+            (1.0, cut, np.full_like(cut, 8.0)),
+        ):
+            for x, w in zip(nodes, weights, strict=True):
+                u = low + (high - low) * (x + 1.0) / 2.0
+                third = V[2, 2] ** 0.5 * u
+                means = [
+                    omega[0] + slope[0] * third + 1e-300,
+                    omega[1] + slope[1] * third,
+                    omega[2],
+                ]
+                value = two(*means, rest[0, 0], rest[0, 1], 0.0, rest[1, 1], 0.0, 1.0)
+                found += (
+                    side * w * (high - low) / 2 * np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * value
+                )
+        return found
+
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
+        omega, weights = lattice(q, V, self.fine)
+        total, square = 0.0, np.zeros((self.K, self.K))
+        for part in np.array_split(np.arange(weights.size), 1 + weights.size // 40000):
+            Z, slopes = self.at(omega[:, part], V)
+            shares = np.ones(len(Z))
+            if self.noise:
+                Z, slopes, shares = self._with_noise(Z, slopes)
+            good = Z > _LEAST
+            Z = np.where(good, Z, 1.0)
+            slopes = np.where(good, slopes, 0.0)
+            total += float(shares @ (Z * np.log(Z)) @ weights[part])
+            square += np.einsum(
+                "iyn,jyn,yn,y,n->ij", slopes, slopes, 1.0 / Z, shares, weights[part]
+            )
+        return total, (square + square.T) / 2
+
+    @cached_property
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+        zero = np.zeros((self.K, 1))
+        return float((self.outputs**2 @ self.at(zero, np.eye(self.K))[0])[0])
+
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[y | ω]²], without the noise that is added to y."""
+        omega, weights = lattice(q, V, self.fine)
+        return float((self.outputs @ self.at(omega, V)[0]) ** 2 @ weights)
+
+    def _with_noise(
+        self, Z: np.ndarray, slopes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for y with noise, at nodes with weights."""
+        step = 0.4 * self.noise
+        y = np.arange(
+            self.outputs.min() - 8 * self.noise, self.outputs.max() + 8 * self.noise, step
+        )
+        density = np.exp(-(((y[:, None] - self.outputs) / self.noise) ** 2) / 2)
+        density /= self.noise * np.sqrt(2 * np.pi)
+        return density @ Z, density @ slopes, np.full(y.size, step)

@@ -1,0 +1,225 @@
+"""State evolution: q → q̂ = α E[∇ ln Z ∇ ln Zᵀ] → q, its fixed points, and where they change.
+
+The free entropy is E ln Z of the prior + α E ∫ Z ln Z dy - tr(q q̂)/2 at a fixed point. q grows in
+each step from an uninformed start, so that fixed points at one α are starts for larger ones; and it
+shrinks from an informed one. Newton's method ends what steps begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from symderiv.equilibrium.optimal.priors import Prior, RademacherPrior
+
+__all__ = ["Channel", "OptimalState", "StateEvolution"]
+
+_UNSEEN = 1e-4
+_STEPS, _NEWTON, _SETTLED = 400, 12, 1e-10
+
+
+class Channel(Protocol):
+    """A law of outputs given K fields."""
+
+    K: int
+    sharp: bool
+    limit: float
+
+    @property
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[y | ω]²], without the noise that is added to y."""
+
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
+
+
+@dataclass(frozen=True)
+class OptimalState:
+    """A fixed point.
+
+    Attributes:
+        alpha: α.
+        q: Overlaps with the teacher, shape (K, K).
+        conjugate: q̂, infinite where weights are known exactly.
+        entropy: The free entropy.
+    """
+
+    alpha: float
+    q: np.ndarray
+    conjugate: np.ndarray
+    entropy: float
+
+    @property
+    def exact(self) -> bool:
+        """True if the weights are known exactly."""
+        return not np.isfinite(self.conjugate).all()
+
+
+class StateEvolution:
+    """The map of a channel and a prior."""
+
+    def __init__(self, channel: Channel, prior: Prior) -> None:
+        self.channel, self.prior = channel, prior
+        self.K = channel.K
+        self.places = np.triu_indices(self.K)
+
+    def step(self, alpha: float, conjugate: np.ndarray) -> np.ndarray:
+        """Return the next q̂."""
+        _, q, rest = self.prior.at(conjugate)
+        return alpha * self.channel.information(q, rest)[1]
+
+    def state(self, alpha: float, conjugate: np.ndarray) -> OptimalState:
+        """Return what a fixed point is."""
+        value, q, rest = self.prior.at(conjugate)
+        information = self.channel.information(q, rest)[0]
+        entropy = value + alpha * information - 0.5 * float(np.sum(q * conjugate))
+        return OptimalState(alpha, q, conjugate, entropy)
+
+    def known(self, alpha: float) -> OptimalState | None:
+        """Return the state in which weights are known exactly, if it can be stationary."""
+        discrete = isinstance(self.prior, RademacherPrior)
+        if not self.channel.sharp or not (discrete or self.channel.limit == np.inf):
+            return None
+        entropy = alpha * self.channel.limit - self.K * float(np.log(2.0)) if alpha else -np.inf
+        return OptimalState(alpha, np.eye(self.K), np.full((self.K, self.K), np.inf), entropy)
+
+    def error(self, state: OptimalState) -> float:
+        """Return E[(y - its mean)²]/2 for a fresh input, without the noise that is added to y."""
+        if state.exact:
+            return 0.0
+        rest = np.eye(self.K) - state.q
+        return 0.5 * (self.channel.second_moment - self.channel.mean_square(state.q, rest))
+
+    def jacobian(self, alpha: float, conjugate: np.ndarray, share: float = 1e-5) -> np.ndarray:
+        """Return derivatives of a step, by differences, on the entries of q̂ with i ≤ j."""
+        size = share * (1.0 + float(np.abs(conjugate).max()))
+        # q̂ stays positive semidefinite at the edge
+        edge = np.linalg.eigvalsh(conjugate)[0] < 2.0 * size
+        columns = []
+        for i, j in zip(*self.places, strict=True):
+            change = np.zeros_like(conjugate)
+            change[i, j] = change[j, i] = size
+            base = conjugate + (2.0 * size * np.eye(self.K) if edge else 0.0)
+            ahead, back = self.step(alpha, base + change), self.step(alpha, base - change)
+            columns.append((ahead - back)[self.places] / (2 * size))
+        return np.array(columns).T
+
+    def settled(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
+        """Return the fixed point to which steps lead; None if they lead to exact knowledge."""
+        if conjugate.max() > 0.05:
+            # from a fixed point at an α nearby
+            found = self._newton(alpha, conjugate)
+            if found is not None and np.abs(found - conjugate).max() < 0.1 * conjugate.max():
+                return found
+        before = np.inf
+        most = 60.0 if isinstance(self.prior, RademacherPrior) else 3000.0
+        for n in range(_STEPS):
+            # half steps, as whole ones may swing between fields
+            change = 0.5 * (self.step(alpha, conjugate) - conjugate)
+            size = float(np.abs(change).max())
+            # one of six even steps is eight of them: the fixed point is ten away, or more
+            even = n % 6 == 2 and n > 6 and 0.9 < size / before < 1.1
+            conjugate = _positive(conjugate + (8.0 if even else 1.0) * change)
+            scale = 1.0 + float(np.abs(conjugate).max())
+            if scale > most and self.known(alpha) is not None:
+                return None
+            if size < _SETTLED * scale:
+                return conjugate
+            # steps shrink evenly: Newton's method is near
+            if n % 6 == 1 and n > 6 and size < 0.05 * scale and size < before:
+                found = self._newton(alpha, conjugate)
+                if found is not None and np.abs(found - conjugate).max() < 60 * size:
+                    return found
+            before = size
+        found = self._newton(alpha, conjugate)
+        return conjugate if found is None else found
+
+    def _newton(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
+        """Return an attracting fixed point near a guess."""
+        most = 2.0 * float(np.abs(conjugate).max()) + 1.0
+        jacobian = self.jacobian(alpha, conjugate)
+        for n in range(_NEWTON):
+            gap = (self.step(alpha, conjugate) - conjugate)[self.places]
+            try:
+                change = np.linalg.solve(np.eye(gap.size) - jacobian, gap)
+            except np.linalg.LinAlgError:
+                return None
+            new = conjugate.copy()
+            new[self.places] += change
+            new.T[self.places] = new[self.places]
+            if np.abs(new).max() > most:
+                return None
+            new = _positive(new)
+            size = float(np.abs(new - conjugate).max())
+            conjugate = new
+            if size < _SETTLED * (1.0 + float(np.abs(conjugate).max())):
+                if np.abs(gap).max() > 1e-8 * (1.0 + np.abs(conjugate).max()):
+                    return None
+                rates = np.linalg.eigvals(self.jacobian(alpha, conjugate)).real
+                return conjugate if rates.max() < 1.0 else None
+            if n == 5:
+                jacobian = self.jacobian(alpha, conjugate)
+        return None
+
+    def rate(self, alpha: float, conjugate: np.ndarray) -> float:
+        """Return the largest eigenvalue of a step at a fixed point; below 1 it attracts."""
+        one, two, three = (
+            float(np.linalg.eigvals(self.jacobian(alpha, conjugate, share)).real.max())
+            for share in (2e-5, 4e-5, 6e-5)
+        )
+        # at the edge of the cone differences are taken inside of it
+        return 3.0 * one - 3.0 * two + three
+
+    def uninformed(self, alpha: float, before: OptimalState | None = None) -> OptimalState:
+        """Return the state that is reached without knowledge, or from that at a smaller α."""
+        start = np.zeros((self.K, self.K)) if before is None else before.conjugate
+        if before is not None and before.exact:
+            return self._exactly(alpha)
+        # a hint of every direction: where nothing can be found it is forgotten
+        hint = _UNSEEN * (np.eye(self.K) + 0.3 * np.diag(np.arange(self.K)))
+        if not start.any() and not self.step(alpha, start).round(9).any():
+            if self.rate(alpha, start) < 1.0:
+                return self.state(alpha, start)
+            hint = 300.0 * hint
+        for _ in range(4):
+            found = self.settled(alpha, start + hint)
+            if found is None:
+                break
+            rates = np.linalg.eigvals(self.jacobian(alpha, found)).real
+            if rates.max() < 1.0 + 1e-4:
+                break
+            start = found + 30 * hint
+            for size in (0.02, 0.06, 0.18):
+                near = self._newton(alpha, found + size * np.eye(self.K))
+                if near is not None:
+                    return self.state(alpha, near)
+        return self._exactly(alpha) if found is None else self.state(alpha, found)
+
+    def _exactly(self, alpha: float) -> OptimalState:
+        found = self.known(alpha)
+        if found is None:
+            raise ArithmeticError("state evolution did not settle")
+        return found
+
+    def informed(self, alpha: float, before: OptimalState | None = None) -> OptimalState:
+        """Return the state that is reached from full knowledge, or from that at a larger α."""
+        exact = self.known(alpha)
+        if exact is not None and isinstance(self.prior, RademacherPrior):
+            return exact
+        start = 30.0 * np.eye(self.K)
+        if before is not None and not before.exact:
+            start = before.conjugate
+        found = self.settled(alpha, start)
+        return self._exactly(alpha) if found is None else self.state(alpha, found)
+
+
+def _positive(matrix: np.ndarray) -> np.ndarray:
+    """Return a symmetric matrix without its negative eigenvalues."""
+    sizes, axes = np.linalg.eigh((matrix + matrix.T) / 2)
+    found: np.ndarray = (axes * np.maximum(sizes, 0.0)) @ axes.T
+    return found
