@@ -151,6 +151,7 @@ def test_jacobians_of_systems_are_those_of_differences_with_fifty_digits() -> No
     assert set(modes.modes[0]) <= set(moving)
 
 
+@pytest.mark.turns(3)
 def test_what_has_no_jacobian_is_refused() -> None:
     with pytest.raises(NotYetError, match="has no Jacobian"):
         sd.Problem("x/(1+Abs(x))", students=1, teachers=1).jacobian()

@@ -77,6 +77,7 @@ def run() -> Any:
     return general().solve(alpha=TIMES, sensitivities=list(NUMBERS), events=EVENTS)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_derivatives_are_those_of_differences(run: Any, number: str) -> None:
     expected = by_differences(general(), number, NUMBERS[number])
@@ -90,6 +91,7 @@ def test_derivatives_are_those_of_differences(run: Any, number: str) -> None:
     assert np.isfinite(times[:2]).all()
 
 
+@pytest.mark.turns(2)
 def test_runs_with_derivatives_are_kept_and_drawn(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "RUN.nc"
     run.save(path)

@@ -119,6 +119,7 @@ def _assert_same_numbers(first: Path, second: Path) -> None:
         np.testing.assert_array_equal(others[name], attributes[name], err_msg=name)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_killed_many_times_ends_with_the_same_numbers(
     case: str, commands: Commands, tmp_path: Path

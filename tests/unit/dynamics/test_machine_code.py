@@ -74,6 +74,7 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
         np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize(("method", "bound"), [(EXPLICIT, 1e-9), (STABILISED, 6e-8)])
 def test_steppers_that_came_with_the_package_are_those_of_the_sources(
     method, bound, tmp_path, monkeypatch
