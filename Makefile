@@ -61,8 +61,9 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy tests/support/user_script.py
 	$(BIN)/python -m benchmarks.plain_english
 
-# Rewrite the equations of plain descent and the checked-in solver modules from the derivation.
+# Rewrite the equations of plain descent, the fits of tanh and the checked-in solver modules.
 kernels: $(VENV)/.installed
+	$(BIN)/python -m symderiv.gaussian.erf_fits
 	$(BIN)/python -m symderiv.learning.derivation.ship_equations
 	$(BIN)/symderiv generate --checked-in
 

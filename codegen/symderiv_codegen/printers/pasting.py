@@ -62,7 +62,7 @@ def filled_template(
                 for old, new in {template: name, **names}.items():
                     plain = re.sub(rf"\b{old}\b", new, plain)
                 plain = re.sub(r'"""[^"]*"""', lambda _: f'"""{doc}"""', plain, count=1)
-                used = _names_used(node) - set(names)
+                used = set(_names_used(node)) - set(names)
                 return f"{decorator}\n{plain}" if decorator else plain, used
     raise LookupError(template)
 

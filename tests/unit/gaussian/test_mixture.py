@@ -11,6 +11,7 @@ import sympy as sp
 from flint import arb, ctx
 
 from symderiv.foundation.errors import ToleranceError
+from symderiv.gaussian import erf_fits
 from symderiv.gaussian.erf_mixture import (
     _BITS,
     TanhForm,
@@ -142,3 +143,26 @@ def test_the_proof_leaves_no_place_out(monkeypatch: pytest.MonkeyPatch) -> None:
     steep = 4 * scale / math.sqrt(math.pi) * math.exp(-((scale * end) ** 2))
     assert rest * 0.999 <= error <= 1.1 * rest
     assert steep * 0.999 <= slope <= 1.1 * steep
+
+
+@pytest.mark.parametrize("terms", [1, 2, 4])
+def test_the_fits_that_are_kept_are_those_that_are_made(terms: int) -> None:
+    """And no other number of error functions close by is better."""
+    kept, fit = erf_fits._shipped()[terms - 1], erf_fits.made(terms)
+    assert kept.largest == pytest.approx(fit.largest, rel=1e-9)
+    assert kept.terms == [pytest.approx(each, rel=1e-12) for each in fit.terms]
+    grid = [erf_fits.RANGE * j / 160 for j in range(161)]
+
+    def squares(scales: list[float]) -> float:
+        slopes = [
+            sum(w * 2 * a / math.pi**0.5 * math.exp(-((a * t) ** 2)) for a, (_, w) in pairs)
+            for pairs in [list(zip(scales, kept.terms, strict=True))]
+            for t in grid
+        ]
+        return sum((math.cosh(t) ** -2 - s) ** 2 for t, s in zip(grid, slopes, strict=True))
+
+    scales = [a for a, _ in kept.terms]
+    least = squares(scales)
+    for k in range(terms):
+        for factor in (0.99, 1.01):
+            assert squares([a * factor if n == k else a for n, a in enumerate(scales)]) > least
