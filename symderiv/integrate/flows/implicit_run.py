@@ -205,14 +205,21 @@ class _Implicit:
                 start,
                 float(self.asked[-1]),
                 rtol=relative,
-                atol=np.maximum(_TIGHTER * self.limits.absolute, _unseen(relative) * self._scale),
+                atol=self._least(start),
                 # the blocks of a single mode cannot be told from the effect of its sums
                 jac=equations.jacobian if equations.separable else None,
             )
 
+    def _least(self, unknowns: np.ndarray) -> np.ndarray:
+        """Return the absolute tolerances of a step from here."""
+        rounding = _unseen(self._relative) * self.equations.scale(unknowns, of_teachers=False)
+        return np.maximum(_TIGHTER * self.limits.absolute, rounding)
+
     def step(self) -> bool:
         """Make a step and fill the results in it; whether there was one."""
         equations, solver = self.equations, self._solver
+        # students may be small beside teachers: what rounding leaves is small with them
+        solver.atol = self._least(solver.y)
         try:
             solver.step()
         except (RuntimeError, ValueError):

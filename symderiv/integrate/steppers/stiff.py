@@ -93,17 +93,19 @@ class StiffEquations:
         flat[self._v] = v
         return flat
 
-    def scale(self, unknowns: np.ndarray) -> np.ndarray:
+    def scale(self, unknowns: np.ndarray, *, of_teachers: bool = True) -> np.ndarray:
         """Return sizes of the terms that make up each unknown, which rounding errors go with.
 
-        They are those of the students or of a student that has learnt a teacher, the larger.
+        They are those of the students or, with ``of_teachers``, of a student that has learnt a
+        teacher, the larger.
         """
         modes, v = self._split(unknowns)
         i, j = self._pairs
         alive = self._rho > 0
         teachers = np.where(alive, self._t / np.where(alive, self._rho, 1.0) ** 2, 0.0)
         students = np.max(np.abs(modes[:, : i.size][:, i == j]), axis=1)
-        students = np.maximum(students, teachers)
+        if of_teachers:
+            students = np.maximum(students, teachers)
         of_modes = np.empty((self.L, self.size))
         of_modes[:, : i.size] = students[:, None]
         of_modes[:, i.size :] = np.sqrt(students * self._t)[:, None]
