@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from symderiv.cli.output import Force, Json, StudyFile, bars, notice
+from symderiv.cli.figures import PlotOption, plot_output
+from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown, status
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside
 from symderiv.cli.typed_study import End, Set, stated_problem
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from symderiv.api.problem import Problem
+    from symderiv.foundation.outputs import Output
     from symderiv.storage.checkpoint import Checkpoint
 
-__all__ = ["LongRun", "TypedStudy", "grouped"]
+__all__ = ["Drawn", "LongRun", "TypedStudy", "grouped"]
 
 Command = Callable[..., None]
 
@@ -75,6 +77,31 @@ class TypedStudy:
     def problem(self) -> Problem:
         """Return its problem."""
         return stated_problem(self.study, self.set_, self.end)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Options of a result that draws itself."""
+
+    plot: PlotOption = None
+    force: Force = False
+    json_: Json = False
+
+    @property
+    def bar(self) -> Literal[False] | None:
+        """The argument ``progress`` of calls that show their own bar on a terminal."""
+        return False if self.json_ else None
+
+    def figure(self, inputs: Iterable[Path] = ()) -> Output | None:
+        """Return the file of the figure; a bad one is refused before anything is computed."""
+        return plot_output(self.plot, inputs=inputs, force=self.force)
+
+    def answer(self, doing: str, call: Callable[[], Any], inputs: Iterable[Path] = ()) -> None:
+        """Show what a call returns, and draw it on request; ``doing`` says what takes time."""
+        figure = self.figure(inputs)
+        with status(doing, quiet=self.json_):
+            found = call()
+        shown(found, self.json_, plot=figure)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class Key:
             the same name.
         instead_of: keys that it replaces: they are not given together with it, and not written out.
         needs: a key that must be given with it.
+        left_out: the key of the same table whose value it has when it is left out.
         complement_of: a key of the same table that is 1 minus this one, which is kept as that key.
         only_with: the key without which it has no meaning.
         apart: keys that cannot be combined with it.
@@ -68,6 +69,7 @@ class Key:
     acts: Literal["", "equations", "rates", "time", "steps", "statement"] = ""
     instead_of: tuple[str, ...] = ()
     needs: str = ""
+    left_out: str = ""
     complement_of: str = ""
     only_with: str = ""
     apart: tuple[str, ...] = ()

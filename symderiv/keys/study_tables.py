@@ -104,7 +104,12 @@ class Training(Table, table="training"):
     ] = 0.5
     second_layer_learning_rate: Annotated[
         NotNegative | None,
-        Key("learning rate of the output weights; η when left out", "η_v", quick=True),
+        Key(
+            "learning rate of the output weights; η when left out",
+            "η_v",
+            left_out="learning_rate",
+            quick=True,
+        ),
     ] = None
     order: Annotated[
         Literal["full", "small-learning-rate"],
@@ -165,6 +170,7 @@ class Training(Table, table="training"):
         Number | None,
         RuleKey(
             "factor of v when errors are computed with dropout; ``keep`` when left out",
+            left_out="keep",
             only_with="training.keep",
             sources=_DROPOUT,
         ),
@@ -265,6 +271,7 @@ class Training(Table, table="training"):
         RuleKey(
             "learning rate of the biases, b_i ← b_i − (η_b/N) F_i; η when left out",
             "η_b",
+            left_out="learning_rate",
             only_with="network.train_biases",
             sources=_TRAINED_BIASES,
         ),
@@ -308,6 +315,13 @@ class Training(Table, table="training"):
         if self.schedule is not None:
             check_schedule(self.schedule)
         return self
+
+    def size(self, key: str) -> float:
+        """Return a number; where it is left out that of the key it then has, or 0."""
+        value = getattr(self, key)
+        if value is None and (other := self.RECORDS[key].left_out):
+            return self.size(other)
+        return float(value or 0.0)
 
 
 def check_schedule(schedule: str | dict[str, Number | list[Number]]) -> None:

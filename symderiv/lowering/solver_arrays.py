@@ -12,6 +12,12 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 
+
+def _number(name: str, meaning: str) -> Array:
+    """Return a number of a rule, with the letter of its key."""
+    return Array(name, (), meaning, False, "_".join(filter(None, letter_of(name))))
+
+
 Q = Array("Q", ("K", "K"), "covariance E[x_i x_j] of the student fields", True, "Q")
 R = Array("R", ("K", "M"), "covariance E[x_i y_n] of student and teacher fields", False, "R")
 T = Array("T", ("M", "M"), "covariance E[y_n y_m] of the teacher fields", True, "T")
@@ -24,7 +30,7 @@ CURVATURE = Array("curvature", ("K",), "the part of A that only its diagonal has
 GAMMA = Array(
     "Gamma", ("K", "K"), "coefficient of learning_rate**2 eigenvalue in dQ_k", True, r"\Gamma"
 )
-LABEL_NOISE = Array("label_noise", (), "standard deviation of the label noise", False, r"\sigma")
+LABEL_NOISE = _number("label_noise", "standard deviation of the label noise")
 STUDENT_OVERLAP = Array(
     "student_overlap", ("K", "K", "L"), "overlaps Q_k of the students per eigenvalue", True, "Q"
 )
@@ -37,10 +43,10 @@ TEACHER_OVERLAP = Array(
 EIGENVALUE = Array("eigenvalue", ("L",), "distinct eigenvalues of the inputs", False, r"\rho")
 WEIGHT = Array("weight", ("L",), "their multiplicities over the input dimension", False, "w")
 RATES = (
-    Array("learning_rate", (), "of the first layer", False, r"\eta"),
-    Array("second_layer_learning_rate", (), "0 keeps the output weights", False, r"\eta_v"),
-    Array("weight_decay", (), "of the first layer", False, r"\kappa"),
-    Array("second_layer_weight_decay", (), "of the output weights", False, r"\kappa_v"),
+    _number("learning_rate", "of the first layer"),
+    _number("second_layer_learning_rate", "0 keeps the output weights"),
+    _number("weight_decay", "of the first layer"),
+    _number("second_layer_weight_decay", "of the output weights"),
     LABEL_NOISE,
     Array("full_order", (), "1 with the terms of order learning_rate**2, 0 without"),
 )
@@ -56,9 +62,9 @@ B_STATE = Array("b", ("K",), "biases of the student", False, "b")
 B_STUDENT = Array("student_biases", ("K",), "biases of the student", False, "b")
 B_TEACHER = Array("teacher_biases", ("M",), "biases of the teacher", False, "c")
 DB = Array("db", ("K",), "d loss / d b_i", False, r"\partial_b \epsilon")
-BIAS_RATE = Array("bias_learning_rate", (), "of the biases", False, r"\eta_b")
-INPUT_NOISE = Array("input_noise", (), "of what the student sees", False, r"\sigma_x")
-MOMENTUM_RATE = Array("momentum_rate", (), "N (1 - momentum)", False, r"\gamma")
+BIAS_RATE = _number("bias_learning_rate", "of the biases")
+INPUT_NOISE = _number("input_noise", "of what the student sees")
+MOMENTUM_RATE = _number("momentum_rate", "N (1 - momentum)")
 MOMENTUM = (
     Array("momentum_overlap", ("K", "K", "L"), "overlaps of velocities and students", False, "P"),
     Array("momentum_square", ("K", "K", "L"), "overlaps of velocities", True, "W"),
@@ -66,19 +72,13 @@ MOMENTUM = (
 )
 V_VELOCITY = Array("v_velocity", ("K",), "N times the velocities of the output weights")
 B_VELOCITY = Array("b_velocity", ("K",), "N times the velocities of the biases")
-UPDATE_NOISE = Array(
-    "update_noise",
-    (),
-    "deviation of what an update adds, times sqrt(N)",
-    False,
-    r"\sigma_J",
-)
+UPDATE_NOISE = _number("update_noise", "deviation of what an update adds, times sqrt(N)")
 LABEL_FLIP = Array("label_flip", (), "probability of a target with its sign changed", False, "p_f")
 KEEP = Array("keep", (), "probability of a student's unit to be kept", False, "p")
 EVALUATION_SCALE = Array(
     "evaluation_scale", (), "what output weights are scaled by in the error", False, r"\lambda"
 )
-BATCH_RATIO = Array("batch_ratio", (), "examples of a step over input dimension", False, "c")
+BATCH_RATIO = _number("batch_ratio", "examples of a step over input dimension")
 GRADIENT_SIZE = Array("gradient_size", (), "root mean square of a step of the first layer")
 STRETCH = Array("stretch", ("K",), "growth rate of Q_ii that is taken away")
 NOISE_DIAGONAL = Array("noise_diagonal", ("K",), "the part of Gamma that only its diagonal has")
@@ -143,7 +143,7 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
         *((BIAS_RATE,) if rule.trained_biases else ()),
         *((UPDATE_NOISE,) if rule.update_noise else ()),
         *((MOMENTUM_RATE,) if rule.momentum else ()),
-        *(Array(name, (), "of the rule", False, "_".join(letter_of(name))) for name in rule.stated),
+        *(_number(name, "of the rule") for name in rule.stated),
     )
     stated: tuple[Array, ...] = ()
     sums: tuple[Array, ...] = ()

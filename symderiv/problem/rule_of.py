@@ -53,21 +53,9 @@ def rule_of(study: Study) -> StudyRule:
             for name in (key, *others)
         ),
     )
-    scale, eta_b = training.evaluation_scale, training.bias_learning_rate
-    sizes: dict[str, float | np.ndarray] = {
-        "label_flip": training.label_flip,
-        "keep": training.keep,
-        "input_noise": training.input_noise,
-        "update_noise": training.update_noise,
-        "momentum_rate": training.momentum_rate or 0.0,
-        "evaluation_scale": training.keep if scale is None else scale,
-        "student_biases": study.student_biases,
-        "teacher_biases": study.teacher_biases,
-        "bias_learning_rate": training.learning_rate if eta_b is None else eta_b,
-    }
-    sizes |= {name: getattr(training, name) for name in rule.stated}
-    if training.batch_ratio is not None:
-        sizes["batch_ratio"] = training.batch_ratio
+    names = [*_SIZES, *rule.stated, *(("batch_ratio",) if rule.batches else ())]
+    sizes: dict[str, float | np.ndarray] = {name: training.size(name) for name in names}
+    sizes |= {"student_biases": study.student_biases, "teacher_biases": study.teacher_biases}
     state = {"b": study.student_biases} if trained else {}
     return StudyRule(rule, sizes, {**state, **_no_velocities(rule)})
 
@@ -78,4 +66,8 @@ def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
     return {name: np.zeros(()) for name in names if rule.momentum}
 
 
+_SIZES = (
+    *("label_flip", "keep", "input_noise", "update_noise", "momentum_rate"),
+    *("evaluation_scale", "bias_learning_rate"),
+)
 _OVERLAPS = ("momentum_overlap", "momentum_square", "momentum_cross")

@@ -227,16 +227,17 @@ class Study(Table):
         """Learning rate of the output weights: its own value if given, otherwise the first layer's;
         0 for a fixed second layer.
         """
-        if not self.network.train_second_layer:
-            return 0.0
-        given = self.training.second_layer_learning_rate
-        return self.training.learning_rate if given is None else given
+        return self.size("second_layer_learning_rate")
 
     @property
     def second_layer_weight_decay(self) -> float:
         """0 for a fixed second layer."""
-        trained = self.network.train_second_layer
-        return self.training.second_layer_weight_decay if trained else 0.0
+        return self.size("second_layer_weight_decay")
+
+    def size(self, key: str) -> float:
+        """Return a number of [training] as it acts: 0 for output weights that are not trained."""
+        fixed = key.startswith("second_layer") and not self.network.train_second_layer
+        return 0.0 if fixed else self.training.size(key)
 
     @cached_property
     def rule_keys(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from symderiv.formula import evaluate_scalar
 from symderiv.foundation.errors import InputError
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.study import Study
 
 
@@ -63,8 +64,7 @@ def study_at(study: Study, alpha: float) -> Study:
     if study.training.schedule is not None:
         rate = _rate(study, alpha)
         factor = evaluate_scalar(rate, {"alpha": alpha}) if isinstance(rate, str) else rate
-        rates = ("learning_rate", "second_layer_learning_rate", "bias_learning_rate")
-        given = {f"training.{name}": getattr(study.training, name) for name in rates}
+        given = {f"training.{name}": getattr(study.training, name) for name in LEARNING_RATES}
         changes = {key: factor * each for key, each in given.items() if each is not None}
         changes["training.schedule"] = None
     if study.task:

@@ -156,12 +156,6 @@ def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         return variables, _attributes(file)
 
 
-def read_attributes(path: str | Path) -> dict[str, Any]:
-    """Return the attributes of ``RUN.nc`` or ``SIM.nc``; as :func:`read_run`, and much faster."""
-    with _opened(path) as file:
-        return _attributes(file)
-
-
 def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
     """Refuse to take the place of a file that holds another run.
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
-__all__ = ["named_state", "numbers_of", "problem_of", "stated_in"]
+__all__ = ["divided", "numbers_of", "problem_of", "shown_covariance", "stated_in"]
+
+_AS_NUMBERS = ("keep", "label_flip", "evaluation_scale", "momentum_rate", "batch_ratio")
 
 AnySystem = TypeVar("AnySystem", bound=StatedSystem)
 
@@ -54,7 +56,9 @@ def _law_of(study: Study) -> _Law:
     if data is None:
         state = initial(study).state
         model = Spectrum(state.eigenvalue.tolist(), weights=state.weight.tolist())
-        hidden = not np.allclose(_shown(state), state.teacher_covariance, rtol=1e-9, atol=1e-12)
+        hidden = not np.allclose(
+            shown_covariance(state), state.teacher_covariance, rtol=1e-9, atol=1e-12
+        )
         return _Law(model, hidden, float(state.weight @ state.eigenvalue))
     if data.latent is not None and data.latent.no_equations:
         raise NotClosed(data.latent.no_equations, average="E[f(w·ξ/√N)]", statement="inputs")
@@ -62,10 +66,16 @@ def _law_of(study: Study) -> _Law:
     return _Law(study.data, data.has_latent_teacher, float(mean.weight @ mean.eigenvalue))
 
 
-def _shown(state: State) -> np.ndarray:
+def divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Return quotients, 0 where both are 0."""
+    found: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
+    return found
+
+
+def shown_covariance(state: State) -> np.ndarray:
     """Return the covariance of teachers that inputs show, shape (M, M)."""
     rho = state.eigenvalue[:, None, None]
-    found: np.ndarray = np.einsum("k,kij->ij", state.weight, _divided(state.teacher_overlap, rho))
+    found: np.ndarray = np.einsum("k,kij->ij", state.weight, divided(state.teacher_overlap, rho))
     return found
 
 
@@ -83,40 +93,6 @@ def stated_in(P: AnySystem, study: Study) -> AnySystem:
     numbers = replace(numbers_of(study, P), hidden=law.hidden, input_variance=law.variance)
     state_rule(P, problem_of(study), numbers, law.model)
     return P
-
-
-def named_state(study: Study, state: State, P: StatedSystem) -> dict[str, Any]:
-    """Return a state of a problem by the names of its statement.
-
-    Velocities are at rest, and averaged students ``A`` where the students are.
-
-    A state has r_k = ρ_k J·B and t_k = ρ_k² B·B per eigenvalue, and the covariance T of teachers,
-    of which vectors ``H`` have what the inputs do not show.
-    """
-    layout, rho = P.solver.layout, state.eigenvalue[:, None, None]
-    found: dict[str, Any] = {
-        "J.J": state.student_overlap,
-        "J.B": _divided(state.cross_overlap, rho),
-        "B.B": _divided(state.teacher_overlap, rho**2),
-    }
-    if "H" in layout.families:
-        found["H.H"] = state.teacher_covariance - _shown(state)
-    if "A" in layout.families:
-        found |= {"J.A": found["J.J"], "A.A": found["J.J"]}
-        found["B.A"] = np.swapaxes(found["J.B"], -1, -2)
-    for name in layout.names:
-        if "." in name:
-            found.setdefault(name, np.zeros(layout.shape(name)))
-    for name in layout.scalars:
-        at_rest = name.endswith("_velocity")
-        begin = study.student_biases if name == "b" else state.student_weights
-        found[name] = np.zeros(state.K) if at_rest else begin
-    return found
-
-
-def _divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
-    return found
 
 
 def problem_of(study: Study) -> LearningProblem:
@@ -152,17 +128,14 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
     memory = 1 / (1 - exact(training.momentum))
     examples = exact(training.batch_ratio or training.batch or 1)
     times = memory * schedule_of(study, P, examples)
-    eta, eta_b = rate("learning_rate", training.learning_rate), training.bias_learning_rate
-    eta_v = rate("second_layer_learning_rate", study.second_layer_learning_rate)
-    own = eta if eta_b is None else rate("bias_learning_rate", eta_b)
+    eta, eta_v = (rate(name, study.size(name)) for name in LEARNING_RATES[:2])
+    apart = training.bias_learning_rate is not None
+    eta_b = rate("bias_learning_rate", training.size("bias_learning_rate")) if apart else eta
     tasks = StatedTasks(study, P, examples) if study.task else None
     taught = weights("c", study.teacher_weights) if tasks is None else tasks.teacher_weights
     student = None if network.train_second_layer else weights("v", study.student_weights)
-    scale = training.evaluation_scale
     stated = [name for key, others in STATED_KEYS.items() for name in (key, *others)]
-    rates = dict(zip(LEARNING_RATES, (eta * times, eta_v * times, own * times), strict=True))
-    decay = rate("second_layer_weight_decay", study.second_layer_weight_decay)
-    written = ("keep", "label_flip", "momentum_rate", "batch_ratio")
+    decays = "weight_decay", "second_layer_weight_decay"
     return RuleNumbers(
         K=study.K,
         M=study.M,
@@ -171,16 +144,14 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
         student_weights=student,
         student_biases=None if network.train_biases else study.student_biases,
         sizes={
-            **rates,
-            **{name: getattr(training, name) for name in written},
             **{
-                name: rate(name, getattr(training, name) or 0.0)
-                for name in ("weight_decay", "input_noise", *stated)
+                name: times * each
+                for name, each in zip(LEARNING_RATES, (eta, eta_v, eta_b), strict=True)
             },
-            "second_layer_weight_decay": decay,
+            **{name: rate(name, study.size(name)) for name in (*decays, "input_noise", *stated)},
+            **{name: training.size(name) for name in _AS_NUMBERS},
             "label_noise": size("label_noise", training.label_noise),
             "update_noise": rate("update_noise", training.update_noise) * memory,
-            "evaluation_scale": training.keep if scale is None or training.keep == 1 else scale,
         },
         batch=training.batch or 1,
         heads=(sp.S.One,) if tasks is None else tasks.heads,

@@ -126,7 +126,7 @@ class RuleMeasures(_Measures):
         study, training = self.steps.study, self.steps.study.training
         g = activation_function(study.student_activation)
         loss = loss_function(training.loss)
-        scale = training.keep if training.evaluation_scale is None else training.evaluation_scale
+        scale = training.size("evaluation_scale")
         teaching = Teaching(
             activation_function(study.teacher_activation),
             study.teacher_biases,

@@ -139,15 +139,8 @@ class StudySteps:
     @cached_property
     def values(self) -> dict[str, float]:
         """The values of its parameters."""
-        study, training, state = self.study, self.study.training, self.start.state
-        eta_b = training.bias_learning_rate
-        found = {name: float(getattr(training, name) or 0.0) for name in SIZES[:-1]}
-        found |= {
-            SECOND_LAYER_DECAY: study.second_layer_weight_decay,
-            LEARNING_RATES[0]: training.learning_rate,
-            LEARNING_RATES[1]: study.second_layer_learning_rate,
-            LEARNING_RATES[2]: training.learning_rate if eta_b is None else eta_b,
-        }
+        study, state = self.study, self.start.state
+        found = {name: study.size(name) for name in (*SIZES, *LEARNING_RATES)}
         for name, numbers in (
             ("c", state.teacher_weights),
             ("v", state.student_weights),

@@ -73,7 +73,7 @@ def kept_program(
     return Program(**_fields_of(student, teacher, rule, tolerance), extension=GAUSSIAN)
 
 
-_ROOMS = ("formula", "gaussian", "numerics", "statement", "learning", "lowering")
+_ROOMS = ("formula", "gaussian", "keys", "numerics", "statement", "learning", "lowering")
 
 
 def tangent_program(

@@ -8,12 +8,15 @@ and four are one such product for every node of the fourth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flint import arb, arb_mat
 
+from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.component import FactorComponent, Polynomial
 
-__all__ = ["inverse_covariance", "mean_exp", "weighted_sum"]
+__all__ = ["inverse_covariance", "mean_exp", "rule_sum", "weighted_sum"]
 
 
 def inverse_covariance(component: FactorComponent, bits: int) -> tuple[arb_mat, arb]:
@@ -57,6 +60,34 @@ def weighted_sum(polynomial: Polynomial, places: _Rows, weights: _Rows, precisio
             part = _contracted(raised, kernels)
         total = total + coefficient * part
     return total
+
+
+def rule_sum(
+    component: FactorComponent, row: Callable[[int, arb], tuple[list[arb], list[arb]]], bits: int
+) -> arb:
+    """Return the value of a product of one-dimensional rules, its error not included.
+
+    Args:
+        component: What is averaged.
+        row: For the number of a variable and its mean: the nodes less the mean, and weights times
+            values of the factor; called with the working precision.
+        bits: The working precision.
+
+    Raises:
+        ToleranceError: A factor could not be evaluated at a node.
+    """
+    with working_bits(bits):
+        means = component.means(bits)
+        precision, determinant = inverse_covariance(component, bits)
+        places, weights = [], []
+        for i, mean in enumerate(means):
+            xs, ws = row(i, mean)
+            if not all(arb(w).is_finite() for w in ws):
+                raise ToleranceError("a factor could not be evaluated at a node")
+            places.append(xs)
+            weights.append(ws)
+        total = weighted_sum(component.in_variables(bits), places, weights, precision)
+        return total / ((2 * arb.pi()) ** component.dimension * determinant).sqrt()
 
 
 def _kernel(places: _Rows, precision: arb_mat, i: int, j: int) -> _Rows:

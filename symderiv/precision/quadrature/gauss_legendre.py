@@ -35,7 +35,7 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import Ball, bits_below, working_bits
 from symderiv.precision.quadrature.component import FactorComponent
-from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
+from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, rule_sum
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
 from symderiv.precision.quadrature.pieces import Piece, pieces
@@ -279,31 +279,17 @@ def _nodes(panels: list[_Panel]) -> int:
 
 
 def panel_sum(component: FactorComponent, plan: PanelPlan, bits: int) -> arb:
-    """Return the rule's value, its error not included.
+    """Return the rule's value; see :func:`rule_sum`."""
 
-    Raises:
-        ToleranceError: A factor could not be evaluated at a node.
-    """
-    d = component.dimension
-    with working_bits(bits):
-        means = component.means(bits)
-        precision, determinant = inverse_covariance(component, bits)
-        places: list[list[arb]] = []
-        weights: list[list[arb]] = []
-        for i, row in enumerate(plan.panels):
-            xs, ws = [], []
-            for panel in row:
-                value = panel.function.on_real(bits)
-                half, centre = (panel.high - panel.low) / 2, (panel.high + panel.low) / 2
-                for u, w in legendre_balls(panel.nodes, bits):
-                    z = centre + half * u
-                    x = z - means[i]
-                    weight = half * w * value(z)
-                    if not weight.is_finite():
-                        raise ToleranceError("a factor could not be evaluated at a node")
-                    xs.append(x)
-                    ws.append(weight)
-            places.append(xs)
-            weights.append(ws)
-        total = weighted_sum(component.in_variables(bits), places, weights, precision)
-        return total / ((2 * arb.pi()) ** d * determinant).sqrt()
+    def row(i: int, mean: arb) -> tuple[list[arb], list[arb]]:
+        xs, ws = [], []
+        for panel in plan.panels[i]:
+            value = panel.function.on_real(bits)
+            half, centre = (panel.high - panel.low) / 2, (panel.high + panel.low) / 2
+            for u, w in legendre_balls(panel.nodes, bits):
+                z = centre + half * u
+                xs.append(z - mean)
+                ws.append(half * w * value(z))
+        return xs, ws
+
+    return rule_sum(component, row, bits)

@@ -25,7 +25,7 @@ from flint import arb
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import FactorComponent
-from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, weighted_sum
+from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, rule_sum
 from symderiv.precision.quadrature.strip import Strip, strips_for
 
 __all__ = ["LatticePlan", "lattice_plan", "lattice_sum"]
@@ -172,29 +172,15 @@ class _LatticePlanner:
 
 
 def lattice_sum(component: FactorComponent, plan: LatticePlan, bits: int) -> arb:
-    """Return the rule's value, its error not included.
+    """Return the rule's value; see :func:`rule_sum`."""
 
-    Raises:
-        ToleranceError: A factor could not be evaluated at a node.
-    """
-    d = component.dimension
-    with working_bits(bits):
-        means = component.means(bits)
-        precision, determinant = inverse_covariance(component, bits)
-        places, weights = [], []
-        for i, factor in enumerate(component.factors):
-            value = factor.function.on_real(bits)
-            step = arb(plan.steps[i])
-            n = plan.nodes[i]
-            # opposite nodes contribute alike
-            half = component.reflects and i == d - 1
-            xs = [k * step for k in range(0 if half else -n, n + 1)]
-            ws = [step * value(means[i] + x) for x in xs]
-            if half:
-                ws = [ws[0], *(2 * w for w in ws[1:])]
-            if not all(arb(w).is_finite() for w in ws):
-                raise ToleranceError("a factor could not be evaluated at a node")
-            places.append(xs)
-            weights.append(ws)
-        total = weighted_sum(component.in_variables(bits), places, weights, precision)
-        return total / ((2 * arb.pi()) ** d * determinant).sqrt()
+    def row(i: int, mean: arb) -> tuple[list[arb], list[arb]]:
+        value = component.factors[i].function.on_real(bits)
+        step, n = arb(plan.steps[i]), plan.nodes[i]
+        # opposite nodes contribute alike
+        half = component.reflects and i == component.dimension - 1
+        xs = [k * step for k in range(0 if half else -n, n + 1)]
+        ws = [step * value(mean + x) for x in xs]
+        return xs, [ws[0], *(2 * w for w in ws[1:])] if half else ws
+
+    return rule_sum(component, row, bits)

@@ -50,8 +50,8 @@ def learning_derivation(
 
 
 @derived_once(
-    *("formula", "gaussian", "statement", "learning", "numerics", "lowering", "precision"),
-    *("analysis", "show", "foundation/documents"),
+    *("formula", "gaussian", "keys", "statement", "learning", "numerics", "lowering"),
+    *("precision", "analysis", "show", "foundation/documents"),
 )
 def _derived(
     student: Activation,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from support.problem_states import named_state
 from unit.system.statements import gram
 
 import symderiv as sd
 from symderiv.api.arguments.starts import start_of
-from symderiv.system.study_system import named_state
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)

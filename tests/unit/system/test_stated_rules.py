@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.problem_states import named_state
 
 import symderiv as sd
 from symderiv.checking.recipes import solver_text
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.initial import initial
-from symderiv.system.study_system import named_state
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)
