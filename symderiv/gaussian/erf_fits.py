@@ -20,7 +20,7 @@ from flint import arb, arb_mat
 
 from symderiv.foundation.files import write_whole
 
-__all__ = ["MOST_TERMS", "RANGE", "Fit", "fits", "made"]
+__all__ = ["MOST_TERMS", "RANGE", "ErfFit", "fits", "made"]
 
 MOST_TERMS = 14
 RANGE = 16  # sech² is below 1e-13 from here on
@@ -29,7 +29,7 @@ _BITS = 200
 _FILE = Path(__file__).with_suffix(".json")
 
 
-class Fit(NamedTuple):
+class ErfFit(NamedTuple):
     """A sum of error functions near tanh.
 
     Attributes:
@@ -53,12 +53,12 @@ def fits(tolerance: float) -> Iterator[list[tuple[float, float]]]:
 
 
 @cache
-def _shipped() -> list[Fit]:
+def _shipped() -> list[ErfFit]:
     found = json.loads(_FILE.read_text(encoding="utf-8"))
-    return [Fit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in found]
+    return [ErfFit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in found]
 
 
-def made(terms: int) -> Fit:
+def made(terms: int) -> ErfFit:
     """Return the fit with so many terms."""
     with flint.ctx.workprec(_BITS):
         times = [((arb(RANGE) * j / _SAMPLES) ** 2).mid() for j in range(_SAMPLES + 1)]
@@ -68,7 +68,7 @@ def made(terms: int) -> Fit:
         for log, factor in zip(logs, factors, strict=True):
             scale = (log / 2).exp()
             fit.append((float(scale.mid()), float((factor * arb.pi().sqrt() / scale / 2).mid())))
-        return Fit(largest, fit)
+        return ErfFit(largest, fit)
 
 
 def _start(terms: int) -> list[Any]:

@@ -43,7 +43,7 @@ from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.ir.walk import array_name, calls_of, range_symbol, subexpressions
-from symderiv_codegen.passes.tangent import BEHIND, Rates, straight
+from symderiv_codegen.passes.tangent import BEHIND, ExpressionRates, straight
 
 WEIGHT = "_weight"
 """Behind the names of numbers stand the names of their weights."""
@@ -141,7 +141,7 @@ class Backwards:
         self._weights, self._inputs = {**weights, **given}, tuple(weights)
         self._given, self._mirrored = given, dict[sp.Indexed, sp.Indexed]()
         self._moving = set(weights)
-        self._rates = Rates(self._moving, extension)
+        self._rates = ExpressionRates(self._moving, extension)
         self._elements: set[str] = set()
 
     def both(

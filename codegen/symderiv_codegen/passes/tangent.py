@@ -99,7 +99,7 @@ def _rate_of(array: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Rates:
+class ExpressionRates:
     """Rates of expressions in which some names change.
 
     Args:
@@ -214,7 +214,7 @@ def straight(
 ) -> tuple[tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]:
     """Return definitions with their rates, and the rate of the value."""
     changing = {str(symbol) for symbol in arguments}
-    rates, found = Rates(changing, extension), []
+    rates, found = ExpressionRates(changing, extension), []
     for symbol, expression in given.definitions:
         found.append((symbol, expression))
         rate = rates.of(expression)
@@ -295,11 +295,11 @@ class _Derived:
             if isinstance(step, Call):
                 yield from self._calls(step, procedure, changing)
                 continue
-            value = Rates(changing, self._program.extension).of(step.value)
+            value = ExpressionRates(changing, self._program.extension).of(step.value)
             yield step
             if value != 0 or step.name in outputs or step.name in changing:
                 changing.add(step.name)
-                target = Rates({step.name}, self._program.extension).of(step.target)
+                target = ExpressionRates({step.name}, self._program.extension).of(step.target)
                 yield replace(step, target=target, value=value, comment="")
 
     def _calls(self, step: Call, procedure: Procedure, changing: set[str]) -> Iterable[Call]:

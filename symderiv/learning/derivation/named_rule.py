@@ -195,33 +195,16 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
         loss=SimpleNamespace(expression=NamedLoss(0, 0, OUTPUT, TARGET)),
         rule=rule,
     )
-    third = sp.Rational(1, 3)  # stands for any probability
-    present = (
-        *(s.eta, s.eta_v),
-        *((s.eta_b,) if rule.trained_biases else ()),
-        *(("batch_ratio",) if rule.batches else (s.kappa, s.kappa_v)),
-        s.sigma,
-        *((s.input_noise,) if rule.input_noise else ()),
-        *((s.update_noise,) if rule.update_noise else ()),
-        *((s.evaluation_scale,) if rule.dropout else ()),
-        *((s.gamma,) if rule.momentum else ()),
-        *rule.stated,
-    )
     weights = array("teacher", s.v_teacher, M)
     teacher_biases = array("teacher_bias", s.teacher_bias, M, rule.biases)
     student_biases = None if rule.trained_biases else array("bias", s.bias, K, rule.biases)
-    named = {str(name): P.parameter(str(name), 1) for name in present}
     numbers = RuleNumbers(
         K=K,
         M=M,
         teacher_weights=weights,
         teacher_biases=teacher_biases,
         student_biases=student_biases,
-        sizes={
-            **named,
-            **({"label_flip": third} if rule.flips else {}),
-            **({"keep": third} if rule.dropout else {}),
-        },
+        sizes=_sizes(P, rule),
         input_variance=P.parameter("input_variance", 1) if rule.normalise == "gradient" else 1,
     )
     state_rule(P, problem, numbers, AnySpectrum())
@@ -235,6 +218,27 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
         elif str(symbol).startswith("kept"):
             entries[symbol] = s.mask[int(str(symbol)[4:]) - 1]
     return NamedRule(rule, statement, entries, sizes)
+
+
+def _sizes(P: Language, rule: LearningRule) -> dict[str, sp.Expr]:
+    """Declare the numbers of a rule as parameters."""
+    third = sp.Rational(1, 3)  # stands for any probability
+    present = (
+        *(s.eta, s.eta_v),
+        *((s.eta_b,) if rule.trained_biases else ()),
+        *(("batch_ratio",) if rule.batches else (s.kappa, s.kappa_v)),
+        s.sigma,
+        *((s.input_noise,) if rule.input_noise else ()),
+        *((s.update_noise,) if rule.update_noise else ()),
+        *((s.evaluation_scale,) if rule.dropout else ()),
+        *((s.gamma,) if rule.momentum else ()),
+        *rule.stated,
+    )
+    return {
+        **{str(name): P.parameter(str(name), 1) for name in present},
+        **({"label_flip": third} if rule.flips else {}),
+        **({"keep": third} if rule.dropout else {}),
+    }
 
 
 def judged_and_taught(error: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
