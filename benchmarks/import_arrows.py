@@ -62,7 +62,7 @@ INNER = {
     "experiment": {"steps": 0, "studies": 1},
     "system": {"means": 0, "": 1},
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},
-    "equilibrium": {"": 0, "weak_learning": 0, "optimal": 1},
+    "equilibrium": {"": 0, "weak_learning": 0, "optimal": 1, "risk": 2},
     "analysis": {"": 0, "fixed_points": 1, "plateau": 2, "late": 2, "linear": 3},
     "show": {"plots": 0, "pages": 1},
     "api": {"arguments": 0, "questions": 1, "results": 2, "": 3},

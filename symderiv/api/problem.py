@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.protocols import OptimalControl
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.rates import Rates
+    from symderiv.api.results.risk_minima import RiskMinima
     from symderiv.api.results.shown_equations import Equations
     from symderiv.api.results.statics import Equilibrium
     from symderiv.api.results.stationary import FixedPoints
@@ -1074,13 +1075,14 @@ class Problem(Shown):
         self,
         *,
         alpha: Iterable[float],
-        kind: Literal["annealed", "bayes-optimal"] = "annealed",
+        kind: Literal["annealed", "bayes-optimal", "erm"] = "annealed",
         constraint: str = "sphere",
         T: Array | None = None,
         prior: Literal["gaussian", "rademacher"] = "gaussian",
         output: str | None = None,
+        ridge: float | None = None,
         progress: Progress = None,
-    ) -> Equilibrium | BayesOptimal:
+    ) -> Equilibrium | BayesOptimal | RiskMinima:
         """Return what students that see α N examples learn in equilibrium, or what is possible.
 
         "annealed": the extrema of α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) are followed in α from 0 on,
@@ -1088,24 +1090,28 @@ class Problem(Shown):
         temperature, which is high. With K students each of N weights, others count examples per
         adjustable parameter, α/K. ε_g is E[(student - teacher)²]/2 with the output weights of the
         problem. "bayes-optimal": the state evolution of the best estimate of the teacher's weights
-        from α N examples, with its informed and uninformed states; students do not matter.
+        from α N examples, with its informed and uninformed states; students do not matter. "erm":
+        the minimum of the problem's loss over α N examples, with a ridge, for one linear student.
 
         Args:
             alpha: ascending values at which states are wanted; branches are followed to the last.
-            kind: "annealed", the limit of high temperature, or "bayes-optimal".
+            kind: "annealed", the limit of high temperature, "bayes-optimal", or "erm", the minimum
+                of the empirical risk Σ ℓ(s, y) + λ|w|²/2 with s = w·ξ/√N.
             constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
             T: covariance of the teachers' fields, shape (M, M), positive definite; the identity
-                when left out, and if ``kind`` is "bayes-optimal".
+                when left out, and for other kinds than "annealed".
             prior: law of the teachers' weights for "bayes-optimal".
-            output: what examples show, for "bayes-optimal": a formula in the teachers' fields z1,
-                …, zM, and ``noise``, as in :func:`symderiv.thresholds`. The teacher's output with
-                the problem's ``target``, ``label_noise`` and ``label_flip`` when left out.
+            output: what examples show, for "bayes-optimal" and "erm": a formula in the teachers'
+                fields z1, …, zM, and ``noise``, as in :func:`symderiv.thresholds`. The teacher's
+                output with the problem's ``target``, ``label_noise`` and ``label_flip`` when left
+                out.
+            ridge: λ > 0, for "erm"; the one with the smallest error at each α when left out.
             progress: see :meth:`solve`.
 
         Returns:
-            Branches and transitions; or overlaps, errors, free entropies and transitions. α of
-            annealed transitions has 8 digits at least, for means without closed form as well; that
-            no branch is missing is not proved.
+            Branches and transitions; or order parameters and errors of minima; or overlaps, errors,
+            free entropies and transitions. α of annealed transitions has 8 digits at least, for
+            means without closed form as well; that no branch is missing is not proved.
 
         Raises:
             InputError: an argument is not acceptable.
@@ -1120,6 +1126,7 @@ class Problem(Shown):
             [('continuous', 12.188148)]
         """
         from symderiv.api.results.possible import bayes_optimal_of
+        from symderiv.api.results.risk_minima import risk_minima_of
         from symderiv.api.results.statics import equilibrium_of
 
         with naming_arguments(), progress_bar(progress) as update:
@@ -1129,9 +1136,11 @@ class Problem(Shown):
 
             if kind == "bayes-optimal":
                 return bayes_optimal_of(self._study, alpha, prior, output, tell)
+            if kind == "erm":
+                return risk_minima_of(self._study, alpha, ridge, output, tell)
             if kind != "annealed":
                 raise InputError(
-                    f"{kind!r} is not one of 'annealed', 'bayes-optimal'", argument="kind"
+                    f"{kind!r} is not one of 'annealed', 'bayes-optimal', 'erm'", argument="kind"
                 )
             return equilibrium_of(self._study, alpha, constraint, T, tell)
 

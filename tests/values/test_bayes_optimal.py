@@ -239,6 +239,7 @@ def test_states_are_shown_and_drawn() -> None:
     assert "rademacher" in found.to_text()
     for quantity in ("error", "overlap", "free_entropy"):
         assert len(found.plot(quantity).get_lines()) == 2
+        found.plot(quantity, ax=found.plot(quantity))
     with pytest.raises(sd.InputError, match="quantity: 'R' is not one of"):
         found.plot("R")
     assert np.shape(found.overlap) == (2, 1, 1)

@@ -47,7 +47,7 @@ def plateau_of(
     if not moments:
         if isinstance(data, PowerLaw):
             teacher = {"distinct_eigenvalues": data.distinct_eigenvalues, "exponent": data.exponent}
-        elif _spectrum(study)[0].tolist() == [1.0]:
+        elif spectrum_of(study)[0].tolist() == [1.0]:
             teacher = {"T1": 1, "D1": 0, "T2": 1, "D2": 0}
         else:
             raise InputError(
@@ -76,7 +76,7 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
         if law and isinstance(data, PowerLaw):
             component = power_law(L, data.exponent).single()
             return component.eigenvalue, component.weight
-        return _spectrum(study)
+        return spectrum_of(study)
 
     setting = LateSetting(
         study.K,
@@ -91,7 +91,7 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
     return late_learning(
         setting,
         spectrum,
-        int(_spectrum(study)[0].size),
+        int(spectrum_of(study)[0].size),
         data.exponent if law and isinstance(data, PowerLaw) else None,
         student_std=study.initial.student_std,
         alpha=alpha,
@@ -116,7 +116,8 @@ def _exact_square(weight: float) -> Fraction:
     return exact_decimal(weight) ** 2
 
 
-def _spectrum(study: Study) -> tuple[np.ndarray, np.ndarray]:
+def spectrum_of(study: Study) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and weights of Gaussian inputs of one component."""
     data = study.data_model
     if data is None or data.latent is not None or len(data.components) != 1:
         raise InputError(
@@ -154,4 +155,4 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
     for name in ("label_noise", "weight_decay"):
         if getattr(training, name) and not (noisy and name == "label_noise"):
             raise InputError("must be 0 here", argument=name)
-    _spectrum(study)
+    spectrum_of(study)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
     from symderiv.problem.study import Study
 
-__all__ = ["BayesOptimal", "bayes_optimal_of"]
+__all__ = ["BayesOptimal", "bayes_optimal_of", "output_of"]
 
 _MOST_TEACHERS = 3
 
@@ -103,7 +103,7 @@ def bayes_optimal_of(
     if prior not in ("gaussian", "rademacher"):
         raise InputError(f"{prior!r} is not one of 'gaussian', 'rademacher'", argument="prior")
     _check(study)
-    target, noise, flip = _output(study, output)
+    target, noise, flip = output_of(study, output)
     law = GaussianPrior() if prior == "gaussian" else RademacherPrior()
     evolution = StateEvolution(_channel(target, noise, flip), law)
     curves = OptimalCurves(evolution, values, progress)
@@ -155,7 +155,7 @@ def _check(study: Study) -> None:
         )
 
 
-def _output(study: Study, output: str | None) -> tuple[FewFieldTarget, float, float]:
+def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, float]:
     """Return y as a target, and the noise and the flips that the study adds."""
     import sympy as sp
 

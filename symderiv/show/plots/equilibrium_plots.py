@@ -13,7 +13,7 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes", "possible_axes"]
+__all__ = ["branch_axes", "possible_axes", "risk_axes"]
 
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
@@ -58,10 +58,10 @@ def possible_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = No
     """
     axis = new_axes(ax)
     alpha = np.array(record["alpha"])
-    for name, states, style in (
-        ("uninformed", record, "-"),
-        ("informed", record["informed"], "--"),
-    ):
+    kinds = [("uninformed", record, "-"), ("informed", record["informed"], "--")]
+    if np.allclose(record["overlap"], record["informed"]["overlap"], atol=1e-6):
+        kinds = [("Bayes-optimal", record, "-")]
+    for name, states, style in kinds:
         values = np.array(states[quantity], dtype=float)
         if quantity == "overlap":
             values = values[:, *np.triu_indices(values.shape[1])]
@@ -73,10 +73,34 @@ def possible_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = No
         for n, column in enumerate(columns.T):
             label = name if n == 0 else None
             own = colour(n, columns.shape[1])
-            axis.plot(np.array([*alpha, *ends])[order], column, style, color=own, label=label)
+            place = np.array([*alpha, *ends])[order]
+            axis.plot(
+                place,
+                column,
+                style,
+                color=colour(1, 3) if ax and len(kinds) == 1 else own,
+                label=label,
+            )
     for each in record["transitions"]:
         axis.axvline(each["alpha"], color="0.6", lw=0.8, ls=":")
     axis.set_xlabel("α")
     axis.set_ylabel({"free_entropy": "free entropy"}.get(quantity, quantity))
+    axis.legend(frameon=False)
+    return axis
+
+
+def risk_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) -> Axes:
+    """Return axes with a quantity of minima of the risk over α.
+
+    Args:
+        record: the record of minima.
+        quantity: the key of an array.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    own = colour(0 if ax is None else 2, 3)
+    axis.plot(record["alpha"], record[quantity], color=own, label=f"{record['loss']} loss")
+    axis.set_xlabel("α")
+    axis.set_ylabel(quantity.replace("_", " "))
     axis.legend(frameon=False)
     return axis

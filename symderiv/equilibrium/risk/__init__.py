@@ -1,0 +1,1 @@
+"""Minima of empirical risks: convex losses of one linear unit with a ridge."""
