@@ -45,8 +45,8 @@ class LabelledRisk:
     Attributes:
         channel: The law of labels given the teacher's field.
         proximal: The proximal operator of the loss.
-        eigenvalues, weights: Those of the inputs, shape (L,); Σ weights = 1, and Σ weights·eigenvalues is
-            the variance of the teacher's field.
+        eigenvalues, weights: Those of the inputs, shape (L,); Σ weights = 1, and
+            Σ weights·eigenvalues is the variance of the teacher's field.
     """
 
     channel: SignChannel
