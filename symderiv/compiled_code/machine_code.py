@@ -63,6 +63,7 @@ UNUSED: Final = frozenset(
 FIRST_ERROR: Final = -10
 
 _numbers = itertools.count()
+_NUMBERS: Final[Mapping[str, type]] = {"double": float, "int64": int}
 _buffer: Final[Any] = ctypes.c_char.from_buffer
 _UNREAD = ctypes.c_int64()
 _UNREAD_ADDRESS = ctypes.addressof(_UNREAD)
@@ -136,6 +137,9 @@ class _Argument:
         if isinstance(kind, list):
             self._parts = [_Argument(each) for each in kind]
             self.types = [each for part in self._parts for each in part.types]
+            # the number that all parts are, if they are alike: means take many thousand such tuples
+            alike = {each if isinstance(each, str) else "" for each in kind}
+            self._number = _NUMBERS.get(alike.pop()) if len(alike) == 1 else None
             return
         word, _, axes = kind.partition(" ")
         self._axes = int(axes or 0)
@@ -149,6 +153,8 @@ class _Argument:
         if self._dtype is not None and isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(self._kind, list):
+            if self._number is not None and len(value) == len(self._parts):
+                return tuple(map(self._number, value))
             pairs = zip(self._parts, value, strict=True)
             return tuple(word for part, each in pairs for word in part.flat(each))
         if self._kind == "double":
