@@ -59,6 +59,8 @@ def root_near(rates: Function, slopes: Function, start: Floats) -> Floats | None
     with np.errstate(all="ignore"):
         if not np.all(np.isfinite(rates(start))):
             return None
-        reached = root(rates, start, jac=slopes, options={"xtol": 1e-13, "maxfev": 200}).x
+        # differences of first order lead near enough for steps that are exact
+        most = 200 * (start.size + 1)
+        reached = root(rates, start, options={"xtol": 1e-13, "maxfev": most}).x
         polished = newton(lambda x: (rates(x), slopes(x)), reached, 2, smallest=1e-10)
     return None if polished is None else polished[0]

@@ -64,11 +64,11 @@ def spectral_module(student: str, teacher: str | None = None) -> SimpleNamespace
         NotYetError: A mean has no closed form.
     """
     from symderiv.learning.rule.learning_rule import PLAIN
-    from symderiv.lowering.programs.exported import kept_program
-    from symderiv.lowering.programs.precise_module import precise_module
+    from symderiv.lowering.programs.exported import precise_text
+    from symderiv.lowering.programs.precise_module import of_text
 
     try:
-        return precise_module(kept_program(student, teacher or student, PLAIN))
+        return of_text(precise_text(student, teacher or student, PLAIN), "exported")
     except PrinterError as error:
         raise NotYetError(
             f"the rates cannot be computed with more than 15 digits: {error}"

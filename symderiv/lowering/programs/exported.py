@@ -11,6 +11,7 @@ from symderiv_codegen import (
     Program,
     ProgramError,
     print_fast,
+    print_mpmath,
     print_numba,
     print_reverse,
     tangent,
@@ -121,6 +122,19 @@ def tangent_module_text(
 ) -> str:
     """Return the fast module of :func:`tangent_program` as it was kept, to be compiled."""
     return print_fast(tangent_program(student, teacher, rule, tolerance, moving))
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
+    """Return the text of :func:`kept_program` for numbers of any precision.
+
+    Args:
+        student, teacher, rule: As those of a problem.
+
+    Raises:
+        PrinterError: A mean is a sum over tables of doubles, or an integral.
+    """
+    return print_mpmath(kept_program(student, teacher, rule))
 
 
 @derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))

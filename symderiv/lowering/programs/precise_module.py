@@ -7,7 +7,7 @@ from typing import Any
 
 from symderiv_codegen import Program, print_mpmath
 
-__all__ = ["precise_module"]
+__all__ = ["of_text", "precise_module"]
 
 
 def precise_module(program: Program) -> SimpleNamespace:
@@ -19,7 +19,12 @@ def precise_module(program: Program) -> SimpleNamespace:
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.
     """
-    names: dict[str, Any] = {"__name__": program.name}
+    return of_text(print_mpmath(program), program.name)
+
+
+def of_text(text: str, name: str) -> SimpleNamespace:
+    """Return the functions of a text that was printed for mpmath."""
+    names: dict[str, Any] = {"__name__": name}
     # the text comes from our own printer; formulas were read by the allow-list before
-    exec(compile(print_mpmath(program), f"<{program.name}>", "exec"), names)
+    exec(compile(text, f"<{name}>", "exec"), names)
     return SimpleNamespace(**names)
