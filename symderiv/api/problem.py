@@ -6,6 +6,7 @@ import inspect
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
@@ -1098,13 +1099,12 @@ class Problem(Shown):
             kind: "annealed", the limit of high temperature, "bayes-optimal", or "erm", the minimum
                 of the empirical risk Σ ℓ(s, y) + λ|w|²/2 with s = w·ξ/√N.
             constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
-            T: covariance of the teachers' fields, shape (M, M), positive definite; the identity
-                when left out, and for other kinds than "annealed".
+            T: covariance of the teachers' fields for "annealed", shape (M, M), positive definite;
+                the identity when left out.
             prior: law of the teachers' weights for "bayes-optimal".
             output: what examples show, for "bayes-optimal" and "erm": a formula in the teachers'
-                fields z1, …, zM, and ``noise``, as in :func:`symderiv.thresholds`. The teacher's
-                output with the problem's ``target``, ``label_noise`` and ``label_flip`` when left
-                out.
+                fields z1, …, zM, and ``noise``, as in :func:`symderiv.thresholds`; the teacher's
+                output with its ``target``, ``label_noise`` and ``label_flip`` when left out.
             ridge: λ > 0, for "erm"; the one with the smallest error at each α when left out.
             progress: see :meth:`solve`.
 
@@ -1114,7 +1114,7 @@ class Problem(Shown):
             means without closed form as well; that no branch is missing is not proved.
 
         Raises:
-            InputError: an argument is not acceptable.
+            InputError: an argument is not acceptable, or belongs to another kind.
             NotYetError: the equilibrium of this problem is not known yet: other learning rules,
                 inputs that are not isotropic, kinks without closed means, other outputs.
 
@@ -1125,24 +1125,15 @@ class Problem(Shown):
             >>> [(each["kind"], round(each["alpha"], 6)) for each in found.transitions]
             [('continuous', 12.188148)]
         """
-        from symderiv.api.results.possible import bayes_optimal_of
-        from symderiv.api.results.risk_minima import risk_minima_of
-        from symderiv.api.results.statics import equilibrium_of
+        from symderiv.api.results.statics import statics_of
 
+        stated = {"constraint": constraint, "T": T, "prior": prior, "output": output}
         with naming_arguments(), progress_bar(progress) as update:
-
-            def tell(share: float) -> None:
-                update("following branches", share)
-
-            if kind == "bayes-optimal":
-                return bayes_optimal_of(self._study, alpha, prior, output, tell)
-            if kind == "erm":
-                return risk_minima_of(self._study, alpha, ridge, output, tell)
-            if kind != "annealed":
-                raise InputError(
-                    f"{kind!r} is not one of 'annealed', 'bayes-optimal', 'erm'", argument="kind"
-                )
-            return equilibrium_of(self._study, alpha, constraint, T, tell)
+            tell = partial(update, "following branches")
+            found: Equilibrium | BayesOptimal | RiskMinima = statics_of(
+                kind, self._study, alpha, tell, ridge=ridge, **stated
+            )
+            return found
 
     @following("linearising around perfect learning")
     def late(

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import root
 
 __all__ = ["newton", "root_near"]
 
@@ -56,6 +55,9 @@ def newton(
 
 def root_near(rates: Function, slopes: Function, start: Floats) -> Floats | None:
     """Return where SciPy's root finder and two of these steps lead to, None if they cannot."""
+    # half a second, which nobody waits for who needs no search
+    from scipy.optimize import root
+
     with np.errstate(all="ignore"):
         if not np.all(np.isfinite(rates(start))):
             return None

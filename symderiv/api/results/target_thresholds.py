@@ -15,7 +15,8 @@ from symderiv.foundation.showing import Summary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symderiv.equilibrium.weak_learning.recovery import Recovery
+    from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
+    from symderiv.equilibrium.weak_learning.recovery import Exponent, Recovery
 
 __all__ = ["Thresholds", "thresholds"]
 
@@ -133,8 +134,7 @@ def thresholds(target: Any) -> Thresholds:
 
     read = read_target(target)
     tensors = HermiteTensors(read, _DEGREE)
-    leaps, directions = tensors.leaps
-    way = "symbols" if tensors.exact else "numbers"
+    _, directions = tensors.leaps
     warnings = []
     recovery: Recovery | None = None
     exponent = Exponent(None, False)
@@ -147,31 +147,47 @@ def thresholds(target: Any) -> Thresholds:
         warnings.append(
             f"{len(read.fields) - directions} directions have no coefficient up to degree {_DEGREE}"
         )
-    curve = None if recovery is None else recovery.curve
     record = {
         "target": str(target),
         "fields": len(read.fields),
+        **_degrees(tensors, exponent),
+        **_recovered(recovery),
+        "warnings": warnings,
+    }
+    return Thresholds(record)
+
+
+def _degrees(tensors: HermiteTensors, exponent: Exponent) -> dict[str, Any]:
+    """Return exponents and leaps, what they say of SGD, and what decided them."""
+    leaps, directions = tensors.leaps
+    way = "symbols" if tensors.exact else "numbers"
+    return {
         "degree": _DEGREE,
         "information_exponent": tensors.information_exponent,
         "generative_exponent": exponent.value,
         "leap": leaps,
         "directions": directions,
         "examples": _examples(leaps),
-        "weak_recovery": None if recovery is None else recovery.alpha,
-        "closed_form": None
-        if recovery is None or recovery.closed is None
-        else str(recovery.closed),
-        "error": None if recovery is None else recovery.error,
         "decided": {
             "information_exponent": way,
             "generative_exponent": "symbols" if exponent.by_symbols else "numbers",
             "leap": way,
         },
-        "y": [] if curve is None else curve[0].tolist(),
-        "moments": [] if curve is None else curve[1].tolist(),
-        "warnings": warnings,
     }
-    return Thresholds(record)
+
+
+def _recovered(recovery: Recovery | None) -> dict[str, Any]:
+    """Return the threshold of weak recovery and what it comes from, as far as it is known."""
+    if recovery is None:
+        return {"weak_recovery": None, "closed_form": None, "error": None, "y": [], "moments": []}
+    y, moments = ([], []) if recovery.curve is None else (each.tolist() for each in recovery.curve)
+    return {
+        "weak_recovery": recovery.alpha,
+        "closed_form": None if recovery.closed is None else str(recovery.closed),
+        "error": recovery.error,
+        "y": y,
+        "moments": moments,
+    }
 
 
 def _examples(leaps: list[int]) -> str | None:
