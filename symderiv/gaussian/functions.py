@@ -339,15 +339,20 @@ def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmat
 
 
 def _along_angles(h: mpmath.mpf, k: mpmath.mpf, rho: mpmath.mpf, prec: int) -> mpmath.mpf:
-    """Return the integral over 0 < a < asin(rho) of exp(-(h² + k² - 2 h k sin a) / (2 cos² a))."""
+    """Return the integral over 0 < a < asin(rho) of exp(-(h² + k² - 2 h k sin a) / (2 cos² a)).
+
+    As one over c = π/2 - a, without the differences of nearly equal numbers for rho near 1.
+    """
+    if rho < 0:
+        return -_along_angles(h, -k, -rho, prec)
     with flint.ctx.workprec(prec + 40):
-        first, second, end = _arb(h), _arb(k), _arb(rho).asin()
-        squares, product = first**2 + second**2, 2 * first * second
+        apart, product = (_arb(h) - _arb(k)) ** 2 / 2, _arb(h) * _arb(k) / 2
 
         def density(angle: flint.acb, _: bool) -> flint.acb:
-            return ((product * angle.sin() - squares) / (2 * angle.cos() ** 2)).exp()
+            return (-apart / angle.sin() ** 2 - product / (angle / 2).cos() ** 2).exp()
 
-        found = flint.acb.integral(density, 0, end, abs_tol=flint.arb((1, -prec - 20)))
+        begin, end = _arb(rho).acos(), flint.arb.pi() / 2
+        found = flint.acb.integral(density, begin, end, abs_tol=flint.arb((1, -prec - 20)))
         return _midpoint(found.real)
 
 
