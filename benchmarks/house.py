@@ -335,11 +335,12 @@ def evaluates(tree: ast.Module) -> bool:
     beside |= {id(node.value) for node in attributes}
     names = {node.attr for node in attributes if id(node) not in beside}
     names |= {repr(node.value) for node in nodes if isinstance(node, ast.Constant)}
+    if not any(all(names & head for head in heads) for heads in HEADS):
+        return False
     used = {ast.unparse(node.value) for node in attributes if node.attr != "nstr"}
     used |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     stated = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    apart = any(all(names & head for head in heads) for heads in HEADS)
-    return apart and bool(used & ARITHMETICS) and "meaning" not in stated
+    return bool(used & ARITHMETICS) and "meaning" not in stated
 
 
 def rows_of_mathematics() -> Iterator[Row]:

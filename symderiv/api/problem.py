@@ -1125,7 +1125,7 @@ class Problem(Shown):
             >>> [(each["kind"], round(each["alpha"], 6)) for each in found.transitions]
             [('continuous', 12.188148)]
         """
-        from symderiv.api.results.statics import statics_of
+        from symderiv.api.results.kinds_of_statics import statics_of
 
         stated = {"constraint": constraint, "T": T, "prior": prior, "output": output}
         with naming_arguments(), progress_bar(progress) as update:

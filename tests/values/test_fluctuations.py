@@ -183,6 +183,7 @@ def test_late_fluctuations_of_a_linear_unit_solve_lyapunovs_equation() -> None:
     assert run.error < 0.02
 
 
+@pytest.mark.turns(2)
 def test_the_covariance_follows_its_equation_in_order_parameters() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=1, learning_rate=0.5, label_noise=0.2, student_std=0.4

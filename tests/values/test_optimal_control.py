@@ -39,6 +39,7 @@ def final() -> Any:
     return linear().optimise(bounds=(0.0, 1.9), end=END, pieces=6)
 
 
+@pytest.mark.turns(2)
 def test_a_linear_unit_has_the_control_of_its_closed_solution(final: Any) -> None:
     begin = 2.0 * final.errors[0]
     best = minimize(

@@ -27,6 +27,7 @@ def expressions(mp: Any, x: Any, y: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.turns(2)
 def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
     recorder, random = Recorder(), np.random.default_rng(4)
     recording = recorder.recording(expressions(recorder, recorder.input(), recorder.input()))

@@ -53,6 +53,7 @@ def test_multiprecision_functions_work_on_arrays_of_objects() -> None:
     assert R.astype(float) == pytest.approx(rk @ weight, rel=1e-12)
 
 
+@pytest.mark.turns(2)
 def test_the_form_for_known_sizes_is_made_once_and_has_a_largest() -> None:
     assert fast_erf.specialised(3, 2) is fast_erf.specialised(3, 2)
     with pytest.raises(ValueError, match="do not fit"):

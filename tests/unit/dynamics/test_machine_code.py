@@ -132,6 +132,7 @@ def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, 
     assert shipped_code.shipped(path, digest) is None
 
 
+@pytest.mark.turns(2)
 def test_what_was_changed_or_could_have_been_is_not_run(kept, tmp_path):
     content = kept.read_bytes()
     path = tmp_path / kept.name

@@ -65,6 +65,7 @@ print(json.dumps({"success": bool(found.success), "end": found.y[:, -1].tolist()
 """
 
 
+@pytest.mark.turns(2)
 def test_the_readable_module_alone_is_integrated_by_scipy(tmp_path: Path) -> None:
     from symderiv_kernels.fast import erf
 

@@ -138,6 +138,7 @@ def _updates(rule: LearningRule) -> dict[str, sp.Expr]:
     return {str(each.weight.base.label): each.value for each in found}
 
 
+@pytest.mark.turns(2)
 def test_what_is_shown_of_an_averaged_teacher_is_its_update() -> None:
     found = _updates(LearningRule(stated=EVERYTHING[1:], trained_biases=True, biases=True))
     gamma = sp.Symbol("averaging_rate", real=True)

@@ -142,6 +142,7 @@ def test_a_run_has_these_slopes_at_its_start(stated: sd.Problem, order: dict[str
         np.testing.assert_allclose(slope, found[f"d{name}"], atol=2e-6, err_msg=name)
 
 
+@pytest.mark.turns(2)
 def test_averages_follow_the_weights_by_their_definition() -> None:
     """dA/dα = averaging_rate (J − A), so that A.A and A.B move without any mean."""
     found = problem(**AVERAGED).rates(**{name: ORDER[name] for name in "QRT"}, **AVERAGES)

@@ -22,6 +22,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("which", PROBLEMS)
 def test_scipy_finds_the_run_that_solve_finds(which: str) -> None:
     problem = PROBLEMS[which]

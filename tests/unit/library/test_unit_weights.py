@@ -71,6 +71,7 @@ def test_a_run_with_unit_weights_waits_at_the_height_of_its_plateau() -> None:
     assert run.generalization_error[0] > 2 * wanted
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("order", ["small-learning-rate", "full"])
 def test_late_rates_are_eigenvalues_of_the_flow_at_perfect_learning(order: str) -> None:
     # a little before perfect learning, where central differences stay in the cone

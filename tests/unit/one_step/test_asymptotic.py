@@ -101,6 +101,7 @@ def given_the_first_layer(law: Profile, k: int, m: int, constant: float, seed: i
     return float(y.weight @ errors)
 
 
+@pytest.mark.turns(2)
 def test_drawn_first_layers_come_close_to_the_average() -> None:
     gaps = []
     for size, draws in ((16, 24), (64, 12)):

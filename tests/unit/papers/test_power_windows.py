@@ -22,6 +22,7 @@ def test_exponents_are_logarithmic_slopes() -> None:
         assert abs(exponent_in_time(law)() - slope) < 1e-20
 
 
+@pytest.mark.turns(3)
 def test_windows_are_where_exponents_are_near() -> None:
     """At β = 1, L = 256 a window of about z = 2.5 ... 2200, by another search."""
     with numbers(16, "mpmath") as n:

@@ -50,6 +50,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str, float
     return found
 
 
+@pytest.mark.turns(2)
 def test_a_study_says_at_once_what_it_is_going_to_do(told) -> None:
     line, page, _ = told[0]
     assert "2 cases, η = 0.3 to η = 0.6: the equations to α = 20, then 2 SGD runs of each" in line

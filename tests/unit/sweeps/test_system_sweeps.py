@@ -34,6 +34,7 @@ def committee() -> sd.System:
     return P
 
 
+@pytest.mark.turns(2)
 def test_a_store_holds_single_runs_and_the_statement(committee: Any, tmp_path: Path) -> None:
     over = {"eta": [0.1, 0.8], "initial.v": [[0.4, 1.0], [1.0, 1.0]]}
     sweep = committee.sweep(over, initial=START, output=tmp_path / "s.zarr", **TIMES)
