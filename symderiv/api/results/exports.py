@@ -21,8 +21,9 @@ from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
-    from symderiv_codegen import Example, Program, Vector
+    from symderiv_codegen import Example, Vector
 
+    from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
@@ -103,6 +104,8 @@ def export_of(
     language = LANGUAGES[to]
     from symderiv_codegen import PrinterError
 
+    from symderiv.lowering.programs.exported import kept_vectors, source_text
+
     target = None if output is None else Output(output, language.ending, inputs=inputs, force=force)
     if to == "latex":
         from symderiv.api.results.latex_fragments import latex_fragment
@@ -118,10 +121,11 @@ def export_of(
 
         return written_source(to, coq_source(study), target)
     with naming_arguments():
-        program = _program(study, tolerance)
-        example = example_of(study, program.vectors)
+        stated = _stated(study)
+        example = example_of(study, kept_vectors(*stated, tolerance))
+    numbers = (*(tuple(each.items()) for each in (example.sizes, example.values)), example.end)
     try:
-        source = language.source(program, example)
+        source = source_text(*stated, tolerance, language, (*numbers, example.steps))
     except PrinterError as error:
         raise NotYetError(f"cannot be exported: {error}", argument="to") from error
     return written_source(to, source, target)
@@ -141,18 +145,17 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
     return Export(record, text, source)
 
 
-def _program(study: Study, tolerance: float | None) -> Program:
+def _stated(study: Study) -> tuple[str, str, LearningRule]:
+    """Return the activations and the rule that a program is derived from."""
     from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.keys.study_tables import keys_acting
-    from symderiv.lowering.programs.exported import kept_program
 
     for key in ("task", *keys_acting("time")):
         if key in study.rule_keys:
             raise NotYetError(
                 "cannot be exported, because it changes in time; leave it out", argument=key
             )
-    rule = rule_of_study(study)
-    return kept_program(study.student_activation, study.teacher_activation, rule, tolerance)
+    return study.student_activation, study.teacher_activation, rule_of_study(study)
 
 
 def example_of(study: Study, vectors: Sequence[Vector]) -> Example:

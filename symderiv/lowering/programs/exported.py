@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from symderiv_codegen import (
+    Example,
     PrinterError,
     Program,
     ProgramError,
+    Vector,
     print_fast,
     print_mpmath,
     print_numba,
@@ -20,6 +22,7 @@ from symderiv_codegen import (
 
 from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.languages import ExportLanguage
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
@@ -75,6 +78,38 @@ def kept_program(
 
 
 _ROOMS = ("formula", "gaussian", "keys", "numerics", "statement", "learning", "lowering")
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def kept_vectors(
+    student: str, teacher: str, rule: LearningRule, tolerance: float | None
+) -> tuple[Vector, ...]:
+    """Return the vectors of :func:`kept_program` without its expressions, which take longer."""
+    return kept_program(student, teacher, rule, tolerance).vectors
+
+
+@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+def source_text(
+    student: str,
+    teacher: str,
+    rule: LearningRule,
+    tolerance: float | None,
+    language: ExportLanguage,
+    numbers: tuple[Any, ...],
+) -> str:
+    """Return :func:`kept_program` as source in a language.
+
+    Args:
+        student, teacher, rule, tolerance: As those of a problem.
+        language: What it is written in.
+        numbers: Sizes and values by name, end and steps of the example at the end of the source.
+
+    Raises:
+        PrinterError: The language lacks a function.
+    """
+    sizes, values, end, steps = numbers
+    program = kept_program(student, teacher, rule, tolerance)
+    return language.source(program, Example(dict(sizes), dict(values), end, steps))
 
 
 def tangent_program(
