@@ -1096,8 +1096,7 @@ class Problem(Shown):
 
         Args:
             alpha: ascending values at which states are wanted; branches are followed to the last.
-            kind: "annealed", the limit of high temperature, "bayes-optimal", or "erm", the minimum
-                of the empirical risk Σ ℓ(s, y) + λ|w|²/2 with s = w·ξ/√N.
+            kind: "annealed", "bayes-optimal" or "erm", of Σ ℓ(s, y) + λ|w|²/2 with s = w·ξ/√N.
             constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
             T: covariance of the teachers' fields for "annealed", shape (M, M), positive definite;
                 the identity when left out.
@@ -1109,9 +1108,8 @@ class Problem(Shown):
             progress: see :meth:`solve`.
 
         Returns:
-            Branches and transitions; or order parameters and errors of minima; or overlaps, errors,
-            free entropies and transitions. α of annealed transitions has 8 digits at least, for
-            means without closed form as well; that no branch is missing is not proved.
+            Branches and transitions, α of which has 8 digits at least; that no branch is missing is
+            not proved. Or overlaps, errors and transitions. Or order parameters of minima.
 
         Raises:
             InputError: an argument is not acceptable, or belongs to another kind.
