@@ -29,14 +29,13 @@ def _checked(V: np.ndarray) -> float:
     return v
 
 
-class FieldChannel:
-    """y = f(z) without noise: given y, z is one of the points of a level set, or in an interval."""
+class OneFieldMeans:
+    """Means of y = f(z) + noise that depend on f alone."""
 
-    K, sharp, limit = 1, True, math.inf
+    K = 1
 
     def __init__(self, target: FewFieldTarget) -> None:
-        self.levels = FieldLevels(target, 0)
-        self.target = target
+        self.target, self.levels = target, FieldLevels(target, 0)
 
     @property
     def second_moment(self) -> float:
@@ -45,8 +44,18 @@ class FieldChannel:
         return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
 
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[y | ω]²]."""
-        return _mean_square(self.target, self.levels, q, _checked(V))
+        """Return E[E[f(z) | ω]²] over ω of variance q, where z has the variance V given ω."""
+        v = _checked(V)
+        omega, weights = lattice(q, V)
+        z, shares = self.levels.nodes(min(1.0, 2.0 * v**0.5))
+        mean = _density(omega[0][:, None] - z, v) @ (shares * self.target.values(z[None]))
+        return float(mean**2 @ weights)
+
+
+class FieldChannel(OneFieldMeans):
+    """y = f(z) without noise: given y, z is one of the points of a level set, or in an interval."""
+
+    sharp, limit = True, math.inf
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
         """Return E ∫ Z ln Z dy and E[(∂ ln Z)²] over ω of variance q."""
@@ -76,14 +85,14 @@ class FieldChannel:
         return total, np.array([[square]])
 
 
-class NoisyFieldChannel:
-    """y = g(z) + noise."""
+class NoisyFieldChannel(OneFieldMeans):
+    """y = f(z) + noise."""
 
-    K, sharp, limit = 1, False, math.nan
+    sharp, limit = False, math.nan
 
     def __init__(self, target: FewFieldTarget, noise: float) -> None:
-        self.noise, self.target = noise, target
-        self.levels = FieldLevels(target, 0)
+        super().__init__(target)
+        self.noise = noise
         values = self.levels.f(np.linspace(-8.0, 8.0, 2001))
         step = 0.4 * noise
         self.y = np.arange(values.min() - 8 * noise, values.max() + 8 * noise, step)
@@ -109,24 +118,6 @@ class NoisyFieldChannel:
         total = float(weights @ (Z * np.log(Z)).sum(axis=1)) * self.step
         square = float(weights @ (slope**2 / Z).sum(axis=1)) * self.step
         return total, np.array([[square]])
-
-    @property
-    def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
-        z, weights = self.levels.nodes(0.5)
-        return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
-
-    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[g(z) | ω]²]."""
-        return _mean_square(self.target, self.levels, q, _checked(V))
-
-
-def _mean_square(target: FewFieldTarget, levels: FieldLevels, q: np.ndarray, v: float) -> float:
-    omega, weights = lattice(q, np.array([[v]]))
-    width = min(1.0, 2.0 * v**0.5)
-    z, shares = levels.nodes(width)
-    mean = _density(omega[0][:, None] - z, v) @ (shares * target.values(z[None]))
-    return float(mean**2 @ weights)
 
 
 def _density(x: np.ndarray, variance: float) -> np.ndarray:
