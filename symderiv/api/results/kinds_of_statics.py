@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.results.answer import Answer
 from symderiv.api.results.possible import bayes_optimal_of
 from symderiv.api.results.risk_minima import risk_minima_of
 from symderiv.api.results.statics import equilibrium_of
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["statics_of"]
 
-_OF_KIND: dict[str, dict[str, Any]] = {
-    "annealed": {"constraint": "sphere", "T": None},
-    "bayes-optimal": {"prior": "gaussian", "output": None},
-    "erm": {"ridge": None, "output": None},
+_KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "annealed": (equilibrium_of, {"constraint": "sphere", "T": None}),
+    "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),
+    "erm": (risk_minima_of, {"ridge": None, "output": None}),
 }
-"""What each kind of equilibrium is stated by, and what it is where it is left out."""
+"""What computes each kind, and its own arguments with what they are where they are left out."""
 
 
 def statics_of(
@@ -34,20 +33,17 @@ def statics_of(
     """Return the equilibrium of a kind; see :meth:`symderiv.Problem.equilibrium`.
 
     Raises:
-        InputError: There is no such kind, or it is not stated by one of these arguments.
+        InputError: There is no such kind, or an argument belongs to another one.
     """
-    if kind not in _OF_KIND:
-        raise InputError(f"{kind!r} is not one of {', '.join(_OF_KIND)}", argument="kind")
-    defaults = {name: value for each in _OF_KIND.values() for name, value in each.items()}
-    for name, value in stated.items():
-        left_out = value is None or (isinstance(value, str) and value == defaults[name])
-        if name not in _OF_KIND[kind] and not left_out:
-            kinds = " and ".join(other for other, names in _OF_KIND.items() if name in names)
-            raise InputError(f"belongs to {kinds}, not to {kind}; leave it out", argument=name)
-    of: dict[str, Callable[..., Answer]] = {
-        "annealed": equilibrium_of,
-        "bayes-optimal": bayes_optimal_of,
-        "erm": risk_minima_of,
-    }
-    own = {name: stated[name] for name in _OF_KIND[kind]}
-    return of[kind](study, alpha, progress=progress, **own)
+    if kind not in _KINDS:
+        raise InputError(f"{kind!r} is not one of {', '.join(_KINDS)}", argument="kind")
+    compute, own = _KINDS[kind]
+    for name in (each for each in stated if each not in own):
+        kinds = {other: names for other, (_, names) in _KINDS.items() if name in names}
+        value, default = stated[name], next(iter(kinds.values()))[name]
+        if value is None or (isinstance(value, str) and value == default):
+            continue
+        raise InputError(
+            f"belongs to {' and '.join(kinds)}, not to {kind}; leave it out", argument=name
+        )
+    return compute(study, alpha, progress=progress, **{name: stated[name] for name in own})
