@@ -633,6 +633,7 @@ class Problem(Shown):
         check: Literal["auto", "never"] = "never",
         progress: Progress = None,
         notice: Any = None,
+        over: Mapping[str, Sequence[Any]] | None = None,
         **lists: Sequence[Any],
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
@@ -653,7 +654,8 @@ class Problem(Shown):
             check: "auto" measures the error of each run from a second one with a larger tolerance
                 and a start that differs by more than rounding, for up to twice the time.
             progress, notice: see :meth:`solve`.
-            lists: values of arguments as for :meth:`replace`, each a dimension of the result.
+            over, lists: values of arguments as for :meth:`replace`, each a dimension of the result;
+                ``over`` takes them as a dictionary, with names such as "training.learning_rate".
 
         Returns:
             An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
@@ -682,7 +684,8 @@ class Problem(Shown):
         from symderiv.api.results.ensembles import ensemble_of
 
         with naming_arguments(), progress_bar(progress) as update:
-            runs = ensemble_of(study, lists, threads, max_steps, check, update, notice)
+            every = _lists_of(over, lists)
+            runs = ensemble_of(study, every, threads, max_steps, check, update, notice)
         warn_caller(runs.symderiv.failure())
         return runs
 
@@ -1229,11 +1232,14 @@ def _lists_of(
     Raises:
         InputError: a key has no list, or is given twice.
     """
+    if over is not None and not isinstance(over, Mapping):
+        raise InputError("must be a dictionary of lists; give over={key: […]}", argument="over")
     lists = {**(over or {})}
     for name, values in named.items():
+        key = key_of(name)
         if not hasattr(values, "__iter__") or isinstance(values, Mapping):
             raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
-        if key_of(name) in {key_of(key) for key in lists}:
+        if key in {key_of(key) for key in lists}:
             raise InputError("is given twice, once in over; remove one", argument=name)
         lists[name] = values
     return lists

@@ -17,7 +17,7 @@ from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.integrate.flows.trajectory import ESTIMATED
-from symderiv.problem.key_names import by_key
+from symderiv.problem.key_names import by_key, study_key
 from symderiv.problem.study import Study
 from symderiv.storage.run_files import NUMBERS, TIME, axes_of, labels_of
 
@@ -89,6 +89,7 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
             )
         if name in _AXES:
             raise InputError("is the name of another dimension of the result", argument=name)
+        study_key(name)
         if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
             raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
         values = list(given)

@@ -167,10 +167,11 @@ REVERSED = {
     "tanh, whose means are sums over tables": ("tanh(x)", "tanh(x)", PLAIN),
     "biases": ("erf(x/sqrt(2))", "erf(x/sqrt(2))", LearningRule(biases=True, trained_biases=True)),
     "dropout": ("erf(x/sqrt(2))", "erf(x/sqrt(2))", LearningRule(dropout=True)),
+    "momentum": RULES["momentum"],
 }
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("which", REVERSED)
 def test_weighted_derivatives_are_those_along_directions(which: str) -> None:
     """wᵀ(J d) = (wᵀJ) d: on the left the derivative along d in many digits (tables: in doubles),

@@ -213,8 +213,7 @@ def test_an_interrupt_ends_all_runs_where_they_are(problem) -> None:
 def test_an_ensemble_has_a_dimension_per_list(problem, chunk) -> None:
     told: list[float] = []
     found = problem.ensemble(
-        learning_rate=[0.1, 0.7, 3.0],
-        seed=range(2),
+        over={"learning_rate": [0.1, 0.7, 3.0], "seed": range(2)},
         students=[1, 2],
         end=800.0,
         points=6,

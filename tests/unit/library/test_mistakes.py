@@ -31,6 +31,8 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("another library's name of the seed", lambda: problem(random_state=1), "seed"),
     ("an activation that is none", lambda: S.Problem("errf", students=2, teachers=2), "erf"),
     ("an activation of NumPy", lambda: S.Problem(np.tanh, students=2, teachers=2), "'tanh'"),
+    ("lists without keys", lambda: problem().sweep(over=[0.1, 0.2]), "over={key: […]}"),
+    ("a slip in a list", lambda: problem().ensemble(over={"learning_rat": [1.0]}), "learning_rate"),
     ("a grid of a number", lambda: problem().grid(learning_rate=0.1), "learning_rate=[…]"),
     ("units by place", lambda: S.Problem("erf", 2, 2), "students="),
     ("no teachers", lambda: S.Problem("erf", students=2), "teachers="),
