@@ -10,7 +10,7 @@ from timeit import repeat
 import numpy as np
 
 import symderiv as sd
-from symderiv.api.results.protocols import controlled
+from symderiv.api.results.runs.protocols import controlled
 from symderiv.integrate.control.objectives import FinalError
 from symderiv.integrate.control.searches import ControlSearch
 

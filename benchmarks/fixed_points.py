@@ -15,7 +15,7 @@ from timeit import repeat
 import numpy as np
 
 import symderiv as sd
-from symderiv.api.results.jacobian import products_of
+from symderiv.api.results.flows.jacobian import products_of
 
 _PROGRAM = """
 import json, sys, symderiv as sd

@@ -48,7 +48,7 @@ LEVELS = {
 INNER = {
     "foundation": {"": 0, "documents": 1, "terminal": 2, "showing": 3, "progress": 3, "keeping": 4},
     "gaussian": {"terms": 0, "forms": 1, "": 2},
-    "numerics": {"digits": 0, "": 1},
+    "numerics": {"digits": 0, "": 1, "signs": 2, "quadratures": 3, "extension": 4},
     "learning": {"rule": 0, "derivation": 1, "narration": 2},
     "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
     "integrate": {
@@ -64,8 +64,11 @@ INNER = {
     "precision": {"balls": 0, "quadrature": 1, "moments": 1},
     "equilibrium": {"": 0, "weak_learning": 0, "optimal": 1, "risk": 2},
     "analysis": {"": 0, "fixed_points": 1, "plateau": 2, "late": 2, "linear": 3},
+    "sweeps": {"": 0, "files": 1, "widening": 2, "sweep_result": 2, "sweep": 3},
     "show": {"plots": 0, "pages": 1},
+    "show/plots": {"": 0, "analysis_plots": 1},
     "api": {"arguments": 0, "questions": 1, "results": 2, "": 3},
+    "api/results": {"": 0, "equations": 1, "flows": 1, "runs": 2, "equilibria": 3},
     "symderiv_ledger": {"claims": 0, "formulas": 1, "rules": 2, "papers": 3},
     "symderiv_models": {"localisation": 0, "one_step": 0, "": 1},
 }
@@ -158,7 +161,7 @@ def upward_inside(room: str) -> list[str]:
     """
     folder, dotted = BESIDE.get(room, f"symderiv/{room}"), room
     if room not in BESIDE:
-        dotted = f"symderiv.{room}"
+        dotted = f"symderiv.{room}".replace("/", ".")
     levels, found = INNER[room], []
 
     def inner_of(name: str) -> str:

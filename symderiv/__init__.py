@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from symderiv.api.questions import integral as integral
     from symderiv.api.questions import mean as expect  # noqa: F401
     from symderiv.api.questions import mean as mean
-    from symderiv.api.results.derived import LearningDerivation as LearningDerivation
-    from symderiv.api.results.impact import impact as impact
-    from symderiv.api.results.late import LateLearning as LateLearning
-    from symderiv.api.results.late import late as asymptotics  # noqa: F401
-    from symderiv.api.results.late import late as late
-    from symderiv.api.results.linear import LinearCurve as LinearCurve
-    from symderiv.api.results.linear import linear as linear
-    from symderiv.api.results.localise import Localisation as Localisation
-    from symderiv.api.results.localise import localise as localise
-    from symderiv.api.results.one_step import OneStep as OneStep
-    from symderiv.api.results.plateau import Plateau as Plateau
-    from symderiv.api.results.plateau import plateau as plateau
-    from symderiv.api.results.rates import Rates as Rates
-    from symderiv.api.results.run_comparison import compare as compare
-    from symderiv.api.results.shown_equations import Equations as Equations
-    from symderiv.api.results.target_thresholds import thresholds as thresholds
-    from symderiv.api.results.verified import Verdicts as Verdicts
-    from symderiv.api.results.verified import verify as verify
+    from symderiv.api.results.equations.derived import LearningDerivation as LearningDerivation
+    from symderiv.api.results.equations.rates import Rates as Rates
+    from symderiv.api.results.equations.shown_equations import Equations as Equations
+    from symderiv.api.results.equations.verified import Verdicts as Verdicts
+    from symderiv.api.results.equations.verified import verify as verify
+    from symderiv.api.results.equilibria.target_thresholds import thresholds as thresholds
+    from symderiv.api.results.flows.late import LateLearning as LateLearning
+    from symderiv.api.results.flows.late import late as asymptotics  # noqa: F401
+    from symderiv.api.results.flows.late import late as late
+    from symderiv.api.results.flows.linear import LinearCurve as LinearCurve
+    from symderiv.api.results.flows.linear import linear as linear
+    from symderiv.api.results.flows.plateau import Plateau as Plateau
+    from symderiv.api.results.flows.plateau import plateau as plateau
+    from symderiv.api.results.runs.impact import impact as impact
+    from symderiv.api.results.runs.localise import Localisation as Localisation
+    from symderiv.api.results.runs.localise import localise as localise
+    from symderiv.api.results.runs.one_step import OneStep as OneStep
+    from symderiv.api.results.runs.run_comparison import compare as compare
     from symderiv.api.stated import System as System
     from symderiv.experiment.studies.simulation import Simulation as Simulation
     from symderiv.formula import Activation as Activation
@@ -97,28 +97,28 @@ _PUBLIC = {
     "norm2": "symderiv.statement.vector_expressions",
     "SymderivError": "symderiv.foundation.errors",
     "ToleranceError": "symderiv.foundation.errors",
-    "compare": "symderiv.api.results.run_comparison",
-    "LearningDerivation": "symderiv.api.results.derived",
+    "compare": "symderiv.api.results.runs.run_comparison",
+    "LearningDerivation": "symderiv.api.results.equations.derived",
     "derive": "symderiv.api.deriving",
     "generate": "symderiv.api.deriving",
-    "Equations": "symderiv.api.results.shown_equations",
-    "impact": "symderiv.api.results.impact",
-    "LateLearning": "symderiv.api.results.late",
-    "late": "symderiv.api.results.late",
-    "LinearCurve": "symderiv.api.results.linear",
-    "linear": "symderiv.api.results.linear",
-    "OneStep": "symderiv.api.results.one_step",
-    "Localisation": "symderiv.api.results.localise",
-    "localise": "symderiv.api.results.localise",
+    "Equations": "symderiv.api.results.equations.shown_equations",
+    "impact": "symderiv.api.results.runs.impact",
+    "LateLearning": "symderiv.api.results.flows.late",
+    "late": "symderiv.api.results.flows.late",
+    "LinearCurve": "symderiv.api.results.flows.linear",
+    "linear": "symderiv.api.results.flows.linear",
+    "OneStep": "symderiv.api.results.runs.one_step",
+    "Localisation": "symderiv.api.results.runs.localise",
+    "localise": "symderiv.api.results.runs.localise",
     "NLGP": "symderiv.problem.input_models",
     "SinglePulse": "symderiv.problem.input_models",
-    "Plateau": "symderiv.api.results.plateau",
-    "plateau": "symderiv.api.results.plateau",
+    "Plateau": "symderiv.api.results.flows.plateau",
+    "plateau": "symderiv.api.results.flows.plateau",
     "Problem": "symderiv.api.problem",
-    "Rates": "symderiv.api.results.rates",
-    "thresholds": "symderiv.api.results.target_thresholds",
-    "Verdicts": "symderiv.api.results.verified",
-    "verify": "symderiv.api.results.verified",
+    "Rates": "symderiv.api.results.equations.rates",
+    "thresholds": "symderiv.api.results.equilibria.target_thresholds",
+    "Verdicts": "symderiv.api.results.equations.verified",
+    "verify": "symderiv.api.results.equations.verified",
     "Expectation": "symderiv.api.questions",
     "FormulaCheck": "symderiv.api.questions",
     "check": "symderiv.api.questions",

@@ -15,12 +15,12 @@ LANGUAGE = Addition(
         ),
     ),
     made={
-        "codegen/symderiv_codegen/printers/cpp.py": '''"""Programs as C++."""
+        "codegen/symderiv_codegen/printers/languages/cpp.py": '''"""Programs as C++."""
 
 from __future__ import annotations
 
 from symderiv_codegen.ir.program import Program
-from symderiv_codegen.printers.c import CModule
+from symderiv_codegen.printers.languages.c import CModule
 from symderiv_codegen.printers.formulas import Example
 
 

@@ -47,22 +47,22 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
-from symderiv_codegen.passes.tangent import tangent, tangent_procedure
-from symderiv_codegen.printers.array_python import print_array_python
+from symderiv_codegen.passes.derivatives.tangent import tangent, tangent_procedure
 from symderiv_codegen.printers.backwards import print_reverse
-from symderiv_codegen.printers.c import print_c
 from symderiv_codegen.printers.fast import print_fast
 from symderiv_codegen.printers.flat import print_layout
 from symderiv_codegen.printers.formulas import Example
 from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
-from symderiv_codegen.printers.julia import print_julia
 from symderiv_codegen.printers.lanes import print_lanes
-from symderiv_codegen.printers.latex import print_latex
-from symderiv_codegen.printers.mathematica import print_mathematica
+from symderiv_codegen.printers.languages.array_python import print_array_python
+from symderiv_codegen.printers.languages.c import print_c
+from symderiv_codegen.printers.languages.julia import print_julia
+from symderiv_codegen.printers.languages.latex import print_latex
+from symderiv_codegen.printers.languages.mathematica import print_mathematica
+from symderiv_codegen.printers.languages.usage import with_example
 from symderiv_codegen.printers.mpmath import print_mpmath
 from symderiv_codegen.printers.numba import print_numba
 from symderiv_codegen.printers.readable import print_readable
-from symderiv_codegen.printers.usage import with_example
 
 __all__ = [
     "Array",

@@ -30,7 +30,7 @@ def field_axes(found: Any, ax: Axes | None = None) -> Axes:
     """Return fields of all runs and units, each turned so that its centre is in the middle.
 
     Args:
-        found: a :class:`~symderiv.api.results.localise.Localisation`.
+        found: a :class:`~symderiv.api.results.runs.localise.Localisation`.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)

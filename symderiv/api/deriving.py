@@ -13,8 +13,8 @@ from symderiv.foundation.progress import following
 from symderiv.problem.input_models import Isotropic
 
 if TYPE_CHECKING:
-    from symderiv.api.results.derived import CheckedIn, LearningDerivation, Module
-    from symderiv.api.results.exports import Export
+    from symderiv.api.results.equations.derived import CheckedIn, LearningDerivation, Module
+    from symderiv.api.results.equations.exports import Export
 
 __all__ = ["checked_in", "derive", "export", "generate"]
 
@@ -122,7 +122,7 @@ def checked_in(*, check: bool = False) -> CheckedIn:
     """
     import symderiv_kernels
 
-    from symderiv.api.results.derived import CheckedIn
+    from symderiv.api.results.equations.derived import CheckedIn
     from symderiv.api.taken_stub import write_stub
     from symderiv.checking.recipes import RECIPES, write_checked_in
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.problem import Problem
-from symderiv.api.results.verified import Verdicts
+from symderiv.api.results.equations.verified import Verdicts
 from symderiv.experiment.studies.simulation import Simulation
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
-from symderiv.api.results.grids import MapMade, SweepMade
-from symderiv.api.results.run_asked import RunAsked
+from symderiv.api.results.runs.grids import MapMade, SweepMade
+from symderiv.api.results.runs.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
         SimulateKeys,
         SolveKeys,
     )
-    from symderiv.api.results.best_constants import BestConstant
-    from symderiv.api.results.biased_plateau import BiasedPlateau
-    from symderiv.api.results.citations import Citation
-    from symderiv.api.results.derived import LearningDerivation, Module
-    from symderiv.api.results.explained import Explanation
-    from symderiv.api.results.exports import Export
-    from symderiv.api.results.fits import Fit
-    from symderiv.api.results.fluctuations import Fluctuations
-    from symderiv.api.results.jacobian import Jacobian, Linearisation
-    from symderiv.api.results.late import LateLearning
-    from symderiv.api.results.mapped import Quantity
-    from symderiv.api.results.plateau import Plateau
-    from symderiv.api.results.possible import BayesOptimal
-    from symderiv.api.results.protocols import OptimalControl
+    from symderiv.api.results.equations.citations import Citation
+    from symderiv.api.results.equations.derived import LearningDerivation, Module
+    from symderiv.api.results.equations.explained import Explanation
+    from symderiv.api.results.equations.exports import Export
+    from symderiv.api.results.equations.rates import Rates
+    from symderiv.api.results.equations.shown_equations import Equations
+    from symderiv.api.results.equilibria.possible import BayesOptimal
+    from symderiv.api.results.equilibria.risk_minima import RiskMinima
+    from symderiv.api.results.equilibria.statics import Equilibrium
+    from symderiv.api.results.flows.best_constants import BestConstant
+    from symderiv.api.results.flows.biased_plateau import BiasedPlateau
+    from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
+    from symderiv.api.results.flows.late import LateLearning
+    from symderiv.api.results.flows.plateau import Plateau
+    from symderiv.api.results.flows.stationary import FixedPoints
     from symderiv.api.results.rate_function import RateFunction
-    from symderiv.api.results.rates import Rates
-    from symderiv.api.results.risk_minima import RiskMinima
-    from symderiv.api.results.shown_equations import Equations
-    from symderiv.api.results.statics import Equilibrium
-    from symderiv.api.results.stationary import FixedPoints
+    from symderiv.api.results.runs.fits import Fit
+    from symderiv.api.results.runs.fluctuations import Fluctuations
+    from symderiv.api.results.runs.mapped import Quantity
+    from symderiv.api.results.runs.protocols import OptimalControl
     from symderiv.api.stated import System
     from symderiv.experiment.studies.simulation import Simulation
     from symderiv.integrate.flows.trajectory import Trajectory
@@ -268,7 +268,7 @@ class Problem(Shown):
         Deriving them takes a fraction of a second. They are typeset in a notebook, and text in a
         terminal.
         """
-        from symderiv.api.results.shown_equations import equations_of
+        from symderiv.api.results.equations.shown_equations import equations_of
 
         return equations_of(self._study)
 
@@ -328,7 +328,7 @@ class Problem(Shown):
         array([[1.]])
         """
         from symderiv.api.arguments.starts import start_of
-        from symderiv.api.results.rates import rates_at
+        from symderiv.api.results.equations.rates import rates_at
         from symderiv.problem.timetable import study_at
 
         order = given({"Q": Q, "R": R, "T": T, "v": v, **further})
@@ -366,7 +366,7 @@ class Problem(Shown):
         '2*asin(Q11/(Q11 + 1))/pi'
         """
         from symderiv.api.arguments.starts import start_of
-        from symderiv.api.results.explained import explained
+        from symderiv.api.results.equations.explained import explained
 
         with naming_arguments(initial="state"):
             return explained(self._study, name, start_of(self._study, state))
@@ -432,7 +432,7 @@ class Problem(Shown):
         times: dict[str, Any] = {**keys}
         asked = taken(RunAsked, times)
         study = self._timed(times)
-        from symderiv.api.results.solved import WantedRun, solved
+        from symderiv.api.results.runs.solved import WantedRun, solved
 
         # a file that cannot be written is refused before anything is computed
         target, wanted = asked.target(), WantedRun.of(asked)
@@ -483,7 +483,7 @@ class Problem(Shown):
             (['Q[1,1]', 'R[1,1]', 'generalization_error'], (5, 3, 3))
         """
         study = self._timed(keys).with_end()
-        from symderiv.api.results.fluctuations import fluctuations_at
+        from symderiv.api.results.runs.fluctuations import fluctuations_at
 
         with naming_arguments():
             found = fluctuations_at(study, initial, dimension, independent_starts, events)
@@ -545,7 +545,7 @@ class Problem(Shown):
             >>> round(found.parameters["learning_rate"], 6)
             0.8
         """
-        from symderiv.api.results.fits import fitted
+        from symderiv.api.results.runs.fits import fitted
 
         with naming_arguments(), progress_bar(progress, "fitting") as update:
             return fitted(self._study, curves, parameters, initial, update)
@@ -603,7 +603,7 @@ class Problem(Shown):
             True
         """
         study = self._timed({"end": end})
-        from symderiv.api.results.protocols import optimised
+        from symderiv.api.results.runs.protocols import optimised
 
         with naming_arguments(), progress_bar(progress, "optimising") as update:
             return optimised(study, control, objective, bounds, pieces, initial, update)
@@ -681,7 +681,7 @@ class Problem(Shown):
         """
         times = {name: lists.pop(name) for name in map(argument_of, _ACCURATELY) if name in lists}
         study = self._timed(times).with_end()
-        from symderiv.api.results.ensembles import ensemble_of
+        from symderiv.api.results.runs.ensembles import ensemble_of
 
         with naming_arguments(), progress_bar(progress) as update:
             every = _lists_of(over, lists)
@@ -852,7 +852,7 @@ class Problem(Shown):
     @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
         """Return the derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
-        from symderiv.api.results.derived import derivation_of
+        from symderiv.api.results.equations.derived import derivation_of
 
         return derivation_of(self._study, tolerance)
 
@@ -866,7 +866,7 @@ class Problem(Shown):
         force: bool = False,
     ) -> Module:
         """Write the standalone solver module NAME.py; see :func:`symderiv.generate`."""
-        from symderiv.api.results.derived import module_of
+        from symderiv.api.results.equations.derived import module_of
 
         return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
 
@@ -899,7 +899,7 @@ class Problem(Shown):
             InputError: the language is not known, or the file must not be replaced.
             NotYetError: the equations cannot be exported; with the name of the key.
         """
-        from symderiv.api.results.exports import export_of
+        from symderiv.api.results.equations.exports import export_of
 
         return export_of(
             self._study,
@@ -913,7 +913,7 @@ class Problem(Shown):
 
     def cite(self) -> Citation:
         """Return the sources of the results; ``to_bibtex()`` gives them as BibTeX."""
-        from symderiv.api.results.citations import citation_of
+        from symderiv.api.results.equations.citations import citation_of
 
         return citation_of(self._study)
 
@@ -941,7 +941,7 @@ class Problem(Shown):
         Raises:
             InputError: the problem has no such plateau; ``argument`` says why.
         """
-        from symderiv.api.results.homogeneous import plateau_of
+        from symderiv.api.results.flows.homogeneous import plateau_of
 
         return plateau_of(self._study, digits, full, moments)
 
@@ -971,7 +971,7 @@ class Problem(Shown):
             >>> found.parameters["learning_rate"].shape
             (3,)
         """
-        from symderiv.api.results.jacobian import jacobian_of
+        from symderiv.api.results.flows.jacobian import jacobian_of
 
         with naming_arguments():
             return jacobian_of(self._study, state, digits)
@@ -987,7 +987,7 @@ class Problem(Shown):
             InputError: as :meth:`jacobian`.
             NotYetError: as :meth:`jacobian`.
         """
-        from symderiv.api.results.jacobian import linearised
+        from symderiv.api.results.flows.jacobian import linearised
 
         with naming_arguments():
             return linearised(self._study, state)
@@ -1030,7 +1030,7 @@ class Problem(Shown):
             ToleranceError: the digits were not reached at a point.
             NotYetError: ``complete`` is asked for where nothing can be proved.
         """
-        from symderiv.api.results.stationary import fixed_points_of
+        from symderiv.api.results.flows.stationary import fixed_points_of
 
         with naming_arguments():
             return fixed_points_of(
@@ -1070,7 +1070,7 @@ class Problem(Shown):
             InputError: an argument is not acceptable.
             ToleranceError: the point is stable everywhere.
         """
-        from symderiv.api.results.best_constants import best_constant
+        from symderiv.api.results.flows.best_constants import best_constant
 
         with naming_arguments():
             return best_constant(self, name, between, goal, end, point)
@@ -1126,7 +1126,7 @@ class Problem(Shown):
             >>> [(each["kind"], round(each["alpha"], 6)) for each in found.transitions]
             [('continuous', 12.188148)]
         """
-        from symderiv.api.results.kinds_of_statics import statics_of
+        from symderiv.api.results.equilibria.kinds_of_statics import statics_of
 
         stated = {"constraint": constraint, "T": T, "prior": prior, "output": output}
         with naming_arguments(), progress_bar(progress) as update:
@@ -1153,7 +1153,7 @@ class Problem(Shown):
         Raises:
             InputError: the problem cannot be linearised so; ``argument`` says why.
         """
-        from symderiv.api.results.homogeneous import late_of
+        from symderiv.api.results.flows.homogeneous import late_of
 
         return late_of(self._study, alpha, T1, D1)
 

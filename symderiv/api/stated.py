@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.results.grids import MapMade, SweepMade
+from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import following
@@ -15,9 +15,9 @@ from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
 if TYPE_CHECKING:
-    from symderiv.api.results.jacobian import Jacobian, Linearisation
-    from symderiv.api.results.mapped import Quantity
-    from symderiv.api.results.system_points import SystemFixedPoints
+    from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
+    from symderiv.api.results.flows.system_points import SystemFixedPoints
+    from symderiv.api.results.runs.mapped import Quantity
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
@@ -40,7 +40,7 @@ class System(stated_system.StatedSystem):
             parameters: Values that differ from the defaults.
 
         Returns:
-            See :class:`symderiv.api.results.jacobian.Jacobian`; entries are named as
+            See :class:`symderiv.api.results.flows.jacobian.Jacobian`; entries are named as
             in states, ``w.B[1,2]``, with the eigenvalue class first where there are several, and
             parameters as in the solver module.
 
@@ -49,7 +49,7 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.jacobian import system_jacobian
+        from symderiv.api.results.flows.jacobian import system_jacobian
 
         return system_jacobian(self.solver, state, parameters, digits)
 
@@ -65,7 +65,7 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.jacobian import system_linearised
+        from symderiv.api.results.flows.jacobian import system_linearised
 
         return system_linearised(self.solver, state, parameters)
 
@@ -87,14 +87,14 @@ class System(stated_system.StatedSystem):
             parameters: Values that differ from the defaults.
 
         Returns:
-            See :class:`symderiv.api.results.system_points.SystemFixedPoints`; in doubles.
+            See :class:`symderiv.api.results.flows.system_points.SystemFixedPoints`; in doubles.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown.
             NotYetError: Time occurs in the equations, or they have too many symmetries.
         """
-        from symderiv.api.results.system_points import system_fixed_points
+        from symderiv.api.results.flows.system_points import system_fixed_points
 
         return system_fixed_points(self.solver, initial, starts, parameters)
 

@@ -16,7 +16,7 @@ from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from symderiv.api.problem import Problem
-from symderiv.api.results.localise import localise
+from symderiv.api.results.runs.localise import localise
 from symderiv.foundation.files import replace_file
 
 __all__ = ["STUB", "stub_text", "write_stub"]

@@ -18,7 +18,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 
 
-@calling("api/results/plateau:plateau")
+@calling("api/results/flows/plateau:plateau")
 @grouped
 def plateau(*, drawn: Drawn, **asked: Any) -> None:
     """Compute the symmetric plateau of M students and M teachers: height, linearisation, escape.
@@ -31,7 +31,7 @@ def plateau(*, drawn: Drawn, **asked: Any) -> None:
     drawn.answer("Deriving the plateau", lambda: symderiv.plateau(**asked))
 
 
-@calling("api/results/late:late")
+@calling("api/results/flows/late:late")
 @grouped
 def asymptotics(*, drawn: Drawn, **asked: Any) -> None:
     """Analyse late learning of M students and teachers: rates, error, exponent, largest stable η.
@@ -43,7 +43,7 @@ def asymptotics(*, drawn: Drawn, **asked: Any) -> None:
     drawn.answer("Linearising around perfect learning", lambda: symderiv.late(**asked))
 
 
-@calling("api/results/linear:linear")
+@calling("api/results/flows/linear:linear")
 @grouped
 def linear(*, drawn: Drawn, **asked: Any) -> None:
     """Compute the exact error of a linear network, a mean over teacher and initial weights.
@@ -66,7 +66,7 @@ def _lengths(text: str) -> list[Any]:
 
 def _two_numbers(text: str) -> tuple[float, float]:
     """Read two numbers."""
-    from symderiv.api.results.protocols import bounds_of
+    from symderiv.api.results.runs.protocols import bounds_of
 
     return bounds_of(text)
 
@@ -80,8 +80,8 @@ def _length(text: str) -> Any:
 
 
 @calling(
-    "api/results/localise:localise",
-    "api/results/localise:FieldLearning",
+    "api/results/runs/localise:localise",
+    "api/results/runs/localise:FieldLearning",
     but=("initial_std", "sample", "convention"),
     read={"lengths": _lengths},
 )
@@ -132,7 +132,7 @@ def fixed_points(
     """
 
     def points() -> Any:
-        from symderiv.api.results.mapped import ends_of
+        from symderiv.api.results.runs.mapped import ends_of
 
         follow = ends_of([continue_]) if continue_ else None
         return stated_problem(study, set_, timed=False).fixed_points(**asked, follow=follow)

@@ -71,7 +71,7 @@ def calling(
     learning rule as ``**rule``, each of them is an option as well.
 
     Args:
-        call: module and name, such as "api/results/plateau:plateau".
+        call: module and name, such as "api/results/flows/plateau:plateau".
         others: calls to which its docstring refers, and which take its remaining keywords.
         but: arguments that are no options.
         read: functions from the texts of options to arguments, where the annotation does not say

@@ -17,7 +17,7 @@ from symderiv.foundation.languages import LANGUAGES
     "api/deriving:export",
     "api/deriving:derive",
     "api/problem:Problem.export",
-    "api/results/latex_fragments:latex_fragment",
+    "api/results/equations/latex_fragments:latex_fragment",
     read={"equations": lambda text: text.split(",")},
 )
 def export(

@@ -16,7 +16,7 @@ from symderiv.foundation.outputs import Output, check_apart
 
 @calling(
     "api/problem:Problem.map",
-    "api/results/grids:MapMade",
+    "api/results/runs/grids:MapMade",
     but=("kinds",),
     placeholders={"resolution": "N", "coarse": "N", "change": "X", "check": "N"},
 )
@@ -56,7 +56,7 @@ def map(
     training.label_noise=0:1
     """
     from symderiv.api.problem import Problem
-    from symderiv.api.results.mapped import ends_of
+    from symderiv.api.results.runs.mapped import ends_of
 
     problem = Problem.from_toml(study, timed=True)
     figure = plot_output(plot, inputs=problem.files, force=run.force)

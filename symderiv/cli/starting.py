@@ -83,7 +83,7 @@ def cite(
 
     Example:  symderiv cite study.toml -o run.bib
     """
-    from symderiv.api.results.citations import cited
+    from symderiv.api.results.equations.citations import cited
 
     file = text_output(output, "bib", force=force, inputs=[study])
     citation = cited(study, equation)

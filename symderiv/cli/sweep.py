@@ -12,7 +12,7 @@ from symderiv.cli.resumable import resumable, tell
 @calling(
     "api/swept:swept",
     "api/problem:Problem.sweep",
-    "api/results/grids:SweepMade",
+    "api/results/runs/grids:SweepMade",
     placeholders={
         "over": "KEY=V1,V2,…",
         "output": "STORE",

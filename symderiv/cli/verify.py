@@ -43,7 +43,7 @@ class WholeLedger:
 
 
 @calling(
-    "api/results/verified:verify",
+    "api/results/equations/verified:verify",
     placeholders={"equation": "N", "verdict": "V", "processes": "P"},
 )
 @grouped
@@ -101,7 +101,7 @@ def verify(
 
 
 def _write_ledger(folder: Path, json_: bool, **how: Any) -> None:
-    from symderiv.api.results.verified import write_ledger
+    from symderiv.api.results.equations.verified import write_ledger
 
     written = write_ledger(folder, **how, progress=bars(json_))
     shown(written, json_)

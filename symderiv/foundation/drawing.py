@@ -10,4 +10,6 @@ __all__ = ["drawing"]
 
 def drawing(module: str) -> Any:
     """Return a module that draws, such as ``"axes"``, or, named in full, one beside the engine."""
-    return import_module(module if "." in module else f"symderiv.show.plots.{module}")
+    return import_module(
+        module if module.startswith("symderiv") else f"symderiv.show.plots.{module}"
+    )

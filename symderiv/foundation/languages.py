@@ -45,7 +45,7 @@ class ExportLanguage:
                 that the language lacks.
         """
         module, _, name = self.printer.partition(".")
-        found = import_module(f"symderiv_codegen.printers.{module}")
+        found = import_module(f"symderiv_codegen.printers.languages.{module}")
         printer: Callable[..., Any] = getattr(found, name)
         return str(printer(program, *self.flavour, example))
 

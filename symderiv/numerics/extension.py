@@ -10,29 +10,7 @@ import sympy as sp
 from symderiv_codegen import Extension, Library, Many
 from sympy.core.sorting import default_sort_key
 
-from symderiv.numerics import (
-    all_forces,
-    fields,
-    force_mean,
-    joint_mean,
-    kinked_mean,
-    lane_signs,
-    lattice_mean,
-    nodes,
-    noise_mean,
-    owens_t,
-    plain,
-    plane_mean,
-    polar_mean,
-    shifted_signs,
-    sign_covariances,
-    sign_mean4,
-    smooth_mean,
-    smoothed,
-    templates,
-    tensor_mean,
-    waves,
-)
+from symderiv.numerics import nodes, templates
 from symderiv.numerics.conditionals import FUNCTIONS_OF_VECTORS, through_vectors
 from symderiv.numerics.digits import (
     owens_t_mpmath,
@@ -41,6 +19,29 @@ from symderiv.numerics.digits import (
     waves_mpmath,
 )
 from symderiv.numerics.portable import portable
+from symderiv.numerics.quadratures import (
+    all_forces,
+    force_mean,
+    joint_mean,
+    kinked_mean,
+    lattice_mean,
+    noise_mean,
+    plane_mean,
+    polar_mean,
+    smooth_mean,
+    smoothed,
+    tensor_mean,
+)
+from symderiv.numerics.signs import (
+    fields,
+    lane_signs,
+    owens_t,
+    plain,
+    shifted_signs,
+    sign_covariances,
+    sign_mean4,
+    waves,
+)
 from symderiv.numerics.special_slopes import DERIVATIVES
 
 DOUBLES: Final = (

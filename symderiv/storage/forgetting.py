@@ -83,7 +83,7 @@ class Forgetting(Kept):
         Raises:
             InputError: there is no such number.
         """
-        axes: Axes = drawing("forgetting_plots").bar_axes(self, names, label, ax)
+        axes: Axes = drawing("analysis_plots.forgetting_plots").bar_axes(self, names, label, ax)
         return axes
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,12 +17,12 @@ from symderiv.foundation.outputs import OutputFolder, resolved
 from symderiv.foundation.progress import DetailedTask, Progress, Tell, progress_bar
 from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
+from symderiv.sweeps.files.manifest import DamagedError, is_store, read_manifest
+from symderiv.sweeps.files.store import Store
+from symderiv.sweeps.files.store_lock import sole_writer
 from symderiv.sweeps.layout import Box, layout_of
-from symderiv.sweeps.manifest import DamagedError, is_store, read_manifest
 from symderiv.sweeps.run_grid import RunGrid, Swept
 from symderiv.sweeps.scheduling import Job, Workplace
-from symderiv.sweeps.store import Store
-from symderiv.sweeps.store_lock import sole_writer
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.sweep_result import Sweep
 from symderiv.sweeps.widening import recovered, widened, with_values_of

@@ -12,8 +12,8 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.sweeps.box_results import NOT_YET
+from symderiv.sweeps.files.store import Store
 from symderiv.sweeps.many_runs import ManyRuns
-from symderiv.sweeps.store import Store
 
 if TYPE_CHECKING:
     import xarray

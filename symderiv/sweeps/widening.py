@@ -15,10 +15,10 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
+from symderiv.sweeps.files.manifest import DamagedError, Manifest
+from symderiv.sweeps.files.store import Store
 from symderiv.sweeps.layout import Box, SweepLayout
-from symderiv.sweeps.manifest import DamagedError, Manifest
 from symderiv.sweeps.run_grid import RunGrid, Swept, tables_of
-from symderiv.sweeps.store import Store
 
 __all__ = ["recovered", "widened", "with_values_of"]
 

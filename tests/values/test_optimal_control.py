@@ -11,7 +11,7 @@ from scipy.integrate import simpson
 from scipy.optimize import brentq, minimize
 
 import symderiv as sd
-from symderiv.api.results.protocols import controlled
+from symderiv.api.results.runs.protocols import controlled
 from symderiv.integrate.control.objectives import FinalError, IntegratedError, TimeToError
 from symderiv.integrate.control.searches import ControlSearch
 

@@ -16,7 +16,7 @@ from symderiv.checking.recipes import generate
 from symderiv.gaussian.functions import OwenT, SignMean2
 from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.numerics.digits.waves_mpmath import _tilted_signs_mpmath
-from symderiv.numerics.waves import _tilted_signs
+from symderiv.numerics.signs.waves import _tilted_signs
 
 pytestmark = pytest.mark.turns(18)
 

@@ -11,10 +11,10 @@ from symderiv_codegen.ir.loops import Node
 from symderiv_codegen.ir.procedures import Assignment, Call
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.walk import calls_of
+from symderiv_codegen.passes.derivatives.reverse import WEIGHT, Backwards, with_slopes
+from symderiv_codegen.passes.derivatives.writing_out import with_sums_written_out
 from symderiv_codegen.passes.inline import with_inner_locals
 from symderiv_codegen.passes.lower import Body, reversed_nests
-from symderiv_codegen.passes.reverse import WEIGHT, Backwards, with_slopes
-from symderiv_codegen.passes.writing_out import with_sums_written_out
 from symderiv_codegen.printers.fast import FastModule, Form, views
 
 _GIVEN = "_given"

@@ -30,9 +30,9 @@ from symderiv_codegen.ir.tables import TableSum
 from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.ir.walk import array_name, free_names
 from symderiv_codegen.passes.assigned_once import Frame, check_names
+from symderiv_codegen.passes.derivatives.writing_out import with_sums_written_out
 from symderiv_codegen.passes.lower import Body, loop_nests
 from symderiv_codegen.passes.scalars import StraightLine, straight_line
-from symderiv_codegen.passes.writing_out import with_sums_written_out
 from symderiv_codegen.printers.docstrings import docstring, documentation
 from symderiv_codegen.printers.expressions import HELPERS, ExpressionPrinter
 from symderiv_codegen.printers.lines import INDENT, WIDTH, Bracket, Piece, Text, filled, statement

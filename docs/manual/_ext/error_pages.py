@@ -42,7 +42,7 @@ TOPICS: Final = {
 
 _ELSEWHERE: Final = (
     "symderiv.checking.checked_module",
-    "symderiv.sweeps.manifest",
+    "symderiv.sweeps.files.manifest",
     "symderiv_ledger.papers.verify",
     "symderiv_ledger.rules.values",
 )

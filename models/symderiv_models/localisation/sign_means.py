@@ -23,7 +23,7 @@ from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
 from symderiv.inputs.ring_inputs import NonlinearProcess
 from symderiv.numerics.nodes import gauss_hermite
-from symderiv.numerics.sign_mean4 import sign_mean4
+from symderiv.numerics.signs.sign_mean4 import sign_mean4
 
 __all__ = ["SampledSignMeans", "one_site_flow", "one_site_means", "orthants", "sign_means"]
 

@@ -151,8 +151,8 @@ class SolveKeys(TypedDict, total=False):
     certify: bool | str | PathLike[str] | Output | None
     """also prove the run: ``enclosures["R"]`` and those of the other arrays are balls that contain
     the exact order parameters and errors at all times, and the times of events are enclosed; see
-    :attr:`Trajectory.enclosures` and :class:`symderiv.api.results.certified.Enclosure`. A file
-    instead of True: also write the proof there, see :meth:`Trajectory.certificate`."""
+    :attr:`Trajectory.enclosures` and :class:`symderiv.api.results.equations.certified.Enclosure`. A
+    file instead of True: also write the proof there, see :meth:`Trajectory.certificate`."""
     radius: float | None
     """the largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out."""
     digits: int | None

@@ -88,7 +88,7 @@ class DrawnAnswer(Answer):
         Raises:
             InputError: there is no curve to draw.
         """
-        axes: Axes = drawing("linear_plots").linear_axes(*self._curves(), ax)
+        axes: Axes = drawing("analysis_plots.linear_plots").linear_axes(*self._curves(), ax)
         return axes
 
     def __getstate__(self) -> dict[str, Any]:

@@ -75,7 +75,8 @@ class Trajectory(Curves):
         compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
             overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
         enclosure: the proved balls of a run that was certified, see
-            :class:`symderiv.api.results.certified.Enclosure`; files of runs do not keep them.
+            :class:`symderiv.api.results.equations.certified.Enclosure`; files of runs do
+            not keep them.
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
@@ -197,7 +198,7 @@ class Trajectory(Curves):
         Raises:
             InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.
         """
-        found: Trajectory = drawing("symderiv.api.results.extended").extended(
+        found: Trajectory = drawing("symderiv.api.results.runs.extended").extended(
             self, end, points, progress
         )
         return found

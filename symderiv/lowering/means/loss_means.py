@@ -1,8 +1,8 @@
 r"""Means of the forces of any loss, by quadrature over the fields, as parts of a module.
 
-What ``symderiv.numerics.force_mean`` computes with is chosen here: which fields are left after
-exact reductions, whether there are kinks, and the coarsest rule whose error, the largest that a
-search over covariances finds, is below the tolerance (``docs/notes/losses.md``).
+What ``symderiv.numerics.quadratures.force_mean`` computes with is chosen here: which fields are
+left after exact reductions, whether there are kinks, and the coarsest rule whose error, the largest
+that a search over covariances finds, is below the tolerance (``docs/notes/losses.md``).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ LOSSES = Procedure(
 
 @dataclass(frozen=True)
 class ForceRule:
-    """The numbers of a rule; see ``symderiv.numerics.force_mean``."""
+    """The numbers of a rule; see ``symderiv.numerics.quadratures.force_mean``."""
 
     steps: tuple[float, ...]
     panels: tuple[float, ...]
@@ -109,7 +109,7 @@ LATTICE_DIMENSIONS = 6
 
 @lru_cache(maxsize=1)
 def lattice() -> tuple[float, ...]:
-    """Return the numbers of the lattice; see ``symderiv.numerics.lattice_mean``.
+    """Return the numbers of the lattice; see ``symderiv.numerics.quadratures.lattice_mean``.
 
     Its generator is the best of many by the worst error of functions whose Fourier coefficients
     fall like the inverse square, the later variables of less weight.

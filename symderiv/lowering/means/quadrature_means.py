@@ -1,9 +1,9 @@
 r"""Means without closed forms by quadrature, with the largest error that a search finds.
 
-The functions of ``symderiv.numerics.smooth_mean`` and ``kinked_mean`` compute E[∏ f_a(z_a)],
-whatever the covariance: with equal steps for analytic functions, in panels that grow out of the
-kinks of nearly aligned fields for others. Their error is searched for when a module is made (see
-``quadrature_error``), and the coarsest rule that keeps the tolerance is taken.
+The functions of ``symderiv.numerics.quadratures.smooth_mean`` and ``kinked_mean`` compute E[∏
+f_a(z_a)], whatever the covariance: with equal steps for analytic functions, in panels that grow out
+of the kinks of nearly aligned fields for others. Their error is searched for when a module is made
+(see ``quadrature_error``), and the coarsest rule that keeps the tolerance is taken.
 """
 
 from __future__ import annotations

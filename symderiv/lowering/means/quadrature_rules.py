@@ -1,6 +1,6 @@
 """The rules of quadrature that a module can have, from coarse to fine.
 
-What the numbers mean is said in ``symderiv.numerics.smooth_mean``, ``kinked_mean`` and
+What the numbers mean is said in ``symderiv.numerics.quadratures.smooth_mean``, ``kinked_mean`` and
 ``plane_mean``.
 """
 

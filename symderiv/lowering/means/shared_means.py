@@ -1,8 +1,8 @@
 """Means that a module computes together: those of four factors in the noise of a rule.
 
-They share the points of quadrature of a pair of students (``symderiv.numerics.noise_mean``, and
-``plane_mean`` for factors with kinks), so
-they are no calls of functions but elements of arrays that one procedure fills.
+They share the points of quadrature of a pair of students
+(``symderiv.numerics.quadratures.noise_mean``, and ``plane_mean`` for factors with kinks), so they
+are no calls of functions but elements of arrays that one procedure fills.
 """
 
 from __future__ import annotations

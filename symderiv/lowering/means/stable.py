@@ -7,7 +7,7 @@ Three rules, term by term:
 - e^E erfi(y) = (2/√π) e^{E + y²} D(y) with Dawson's integral D: E + y² is minus half of a
   conditional variance;
 - e^E E[sgn(x + i h₁) sgn(y + i h₂)] becomes one function of E, h₁, h₂ and the correlation
-  (``symderiv/numerics/waves.py``), in which nothing overflows;
+  (``symderiv/numerics/signs/waves.py``), in which nothing overflows;
 - c e^p - c e^q, which cancels where a covariance is small, becomes c (e^p - e^q) by expm1.
 """
 

@@ -22,8 +22,8 @@ from symderiv.show.pages.page import (
     svg_bytes,
     version_line,
 )
+from symderiv.show.plots.analysis_plots.system_plots import curves_figure
 from symderiv.show.plots.claims import number
-from symderiv.show.plots.system_plots import curves_figure
 from symderiv.system.system_sgd import SystemSimulation
 from symderiv.system.system_trajectory import SystemRun
 

@@ -30,7 +30,7 @@ from symderiv_codegen import (
     print_julia,
     print_mathematica,
 )
-from symderiv_codegen.printers import mathematica
+from symderiv_codegen.printers.languages import mathematica
 
 import symderiv as sd
 

@@ -19,10 +19,10 @@ from symderiv_codegen.printers.masked_text import (
 from symderiv_codegen.printers.pasting import pasted
 
 from symderiv.numerics.extension import GAUSSIAN
-from symderiv.numerics.fields import _vectors4
-from symderiv.numerics.owens_t import _owen_t
-from symderiv.numerics.shifted_signs import _shifted_signs, _sign_covariance
-from symderiv.numerics.sign_mean4 import _mean_of_signs
+from symderiv.numerics.signs.fields import _vectors4
+from symderiv.numerics.signs.owens_t import _owen_t
+from symderiv.numerics.signs.shifted_signs import _shifted_signs, _sign_covariance
+from symderiv.numerics.signs.sign_mean4 import _mean_of_signs
 
 WIDTH = lanes.WIDTH
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 from symderiv_codegen import ScalarFunction
-from symderiv_codegen.passes.writing_out import MOST_OPERATIONS, written_out
+from symderiv_codegen.passes.derivatives.writing_out import MOST_OPERATIONS, written_out
 
 x, y, h = sp.symbols("x y h")
 SHORT = ScalarFunction("f", (x, y), ((h, 1 + x),), h * y, "")

@@ -14,7 +14,7 @@ import sympy as sp
 from mpmath import mp
 from symderiv_codegen.printers.pasting import pasted
 
-import symderiv.numerics.sign_mean4 as runtime
+import symderiv.numerics.signs.sign_mean4 as runtime
 from symderiv.gaussian.functions import OwenT, SignMean2, SignMean4
 from symderiv.numerics import GAUSSIAN
 

@@ -29,7 +29,8 @@ from symderiv.lowering.means.quadrature_rules import (
     kinked_rule,
     smooth_rule,
 )
-from symderiv.numerics import GAUSSIAN, smooth_mean
+from symderiv.numerics import GAUSSIAN
+from symderiv.numerics.quadratures import smooth_mean
 
 
 def finer_steps(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

@@ -21,7 +21,7 @@ from symderiv.learning.derivation.moment_hierarchy import spectral_moment
 from symderiv.learning.narration import narrator
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.numerics.shifted_signs import _shifted_signs
+from symderiv.numerics.signs.shifted_signs import _shifted_signs
 from symderiv.storage import run_files
 
 P = sp.Rational(2, 7)

@@ -10,7 +10,7 @@ import pytest
 from symderiv_ledger.papers.known_papers import names
 
 import symderiv as sd
-from symderiv.api.results.citations import _data, _entries, cited
+from symderiv.api.results.equations.citations import _data, _entries, cited
 from symderiv.keys.study_tables import RULE_KEYS, STATED_KEYS
 
 PLAIN = sd.Problem("erf", students=2, teachers=2, learning_rate=0.1)

@@ -11,7 +11,7 @@ from support.commands import symderiv
 import symderiv as sd
 from symderiv import cli
 from symderiv.api.deriving import checked_in
-from symderiv.api.results import verified
+from symderiv.api.results.equations import verified
 from symderiv.api.starting import study_from_template
 from symderiv.foundation.showing import plain
 

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.api.results.explained import Explanation
+from symderiv.api.results.equations.explained import Explanation
 
 STATE = {
     "Q": [[0.5, 0.1], [0.1, 0.8]],

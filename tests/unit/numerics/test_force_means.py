@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from scipy.special import erf, ndtr
 
-from symderiv.numerics import all_forces, force_mean, lattice_mean
+from symderiv.numerics.quadratures import all_forces, force_mean, lattice_mean
 
 EDGES = np.linspace(-8.5, 8.5, 23)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)

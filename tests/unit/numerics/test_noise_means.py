@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-import symderiv.numerics.noise_mean as noise
-import symderiv.numerics.smooth_mean as smooth
+import symderiv.numerics.quadratures.noise_mean as noise
+import symderiv.numerics.quadratures.smooth_mean as smooth
 
 RULE = np.array([1.2, 1.0, 6.0, 7.0, 1e-9])
 FREQUENCIES = {0: 0.5, 1: 0.8, 3: 0.7}

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import owens_t
 
 from symderiv.numerics.digits.owens_t_mpmath import _owen_t_mpmath
-from symderiv.numerics.owens_t import _owen_t
+from symderiv.numerics.signs.owens_t import _owen_t
 
 
 @pytest.mark.parametrize("a", [0.0, 0.3, 1.0, 1.0000001, 1.7, 12.0, 1e6, math.inf])

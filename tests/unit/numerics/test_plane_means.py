@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-import symderiv.numerics.plane_mean as plane
-import symderiv.numerics.polar_mean as polar
-import symderiv.numerics.smoothed as smoothed
+import symderiv.numerics.quadratures.plane_mean as plane
+import symderiv.numerics.quadratures.polar_mean as polar
+import symderiv.numerics.quadratures.smoothed as smoothed
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0])
 FACTORS = {

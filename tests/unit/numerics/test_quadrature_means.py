@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-import symderiv.numerics.kinked_mean as kinked
-import symderiv.numerics.smooth_mean as smooth
-import symderiv.numerics.tensor_mean as tensor
-from symderiv.numerics.shifted_signs import _mean_sign, _shifted_signs
+import symderiv.numerics.quadratures.kinked_mean as kinked
+import symderiv.numerics.quadratures.smooth_mean as smooth
+import symderiv.numerics.quadratures.tensor_mean as tensor
+from symderiv.numerics.signs.shifted_signs import _mean_sign, _shifted_signs
 from symderiv.numerics.templates import templates
 
 FREQUENCIES = (0.5, 1.0, 0.7, 0.8, 0.6)

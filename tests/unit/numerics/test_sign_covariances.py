@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 from symderiv.gaussian.functions import ShiftedSigns
-from symderiv.numerics.shifted_signs import _mean_sign, _shifted_signs
-from symderiv.numerics.sign_covariances import _mean_signs, _sign_covariances
+from symderiv.numerics.signs.shifted_signs import _mean_sign, _shifted_signs
+from symderiv.numerics.signs.sign_covariances import _mean_signs, _sign_covariances
 
 ALLOWED = 1e-15
 

@@ -13,7 +13,7 @@ from symderiv_codegen import print_mpmath, print_numba
 from unit.codegen.support import as_multiprecision, as_plain_python, one_function
 
 from symderiv.numerics import GAUSSIAN
-from symderiv.numerics.sign_mean4 import _mean_of_signs
+from symderiv.numerics.signs.sign_mean4 import _mean_of_signs
 
 
 def test_four_signs_are_pasted_and_agree_between_the_dialects() -> None:

@@ -12,7 +12,7 @@ from symderiv.numerics.digits.waves_mpmath import (
     _exp_difference_mpmath,
     _tilted_signs_mpmath,
 )
-from symderiv.numerics.waves import _dawson, _exp_difference, _tilted_signs
+from symderiv.numerics.signs.waves import _dawson, _exp_difference, _tilted_signs
 
 mp = mpmath.mp
 

@@ -11,7 +11,8 @@ from support.studies import toml
 
 from symderiv.integrate.ensemble import Chunk
 from symderiv.problem.study import Study, parse_study
-from symderiv.sweeps import layout, manifest, sealed_files, store, study_grid
+from symderiv.sweeps import layout, study_grid
+from symderiv.sweeps.files import manifest, sealed_files, store
 
 STUDY = toml(
     network={"activation": "erf", "students": 2, "teachers": 1},

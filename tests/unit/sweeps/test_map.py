@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.quick_integrations import integrated
 
-from symderiv.api.results.mapped import ends_of, mapped
+from symderiv.api.results.runs.mapped import ends_of, mapped
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study import Study
 from symderiv.show.plots.map_plots import map_axes

@@ -14,7 +14,7 @@ from symderiv_ledger.papers.ledger import differences, read_ledger
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.verify import verify_claim
 
-from symderiv.api.results.verified import write_ledger
+from symderiv.api.results.equations.verified import write_ledger
 from symderiv.foundation.errors import InputError
 
 PAPER = """

@@ -1,0 +1,1 @@
+"""Passes that map a program to its derivative, forwards and in reverse."""

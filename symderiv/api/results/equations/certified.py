@@ -1,0 +1,478 @@
+"""Proved enclosures of runs: balls for every order parameter at every time, and for events."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.equations.balls_shown import ball_arrays
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.outputs import Output
+from symderiv.integrate.flows.located_events import LocatedEvent, LocatedEvents
+from symderiv.integrate.flows.trajectory import PROVED
+
+if TYPE_CHECKING:
+    import sympy as sp
+    from flint import arb
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.crossings import Crossing
+    from symderiv.enclosures.proved_run import EnclosedRun, Progress
+    from symderiv.enclosures.proved_step import StateSet
+    from symderiv.enclosures.traced_flow import TracedFlow
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.integrate.flows.trajectory import Trajectory
+    from symderiv.problem.study import Study
+
+__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "radius_of"]
+
+_LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
+# One right-hand side takes so many derivatives at each step.
+_MOST_ORDER_PARAMETERS = 60
+# Times at which a run in doubles tells what errors grow to.
+_LOOKED_AT = 200
+_MOST_BITS_SHOWN = 120
+# A run that ends at an event is proved a little further, at most by this factor.
+_BEYOND, _FURTHER = 1e-9, 1.01
+
+
+class Enclosure(Answer):
+    """Balls that contain the exact solution of the exact problem, by proof.
+
+    The exact problem has the shortest decimals of the numbers in the study, output weights that are
+    not trained by their formulas, and the shortest decimals of the order parameters of the start.
+    Times are doubles.
+
+    Attributes:
+        alpha: times, shape (P,).
+        names: the names of the order parameters: ``Q[1,1]``, …, ``R[1,1]``, …,
+            ``generalization_error``.
+        middles: decimals of the middles of the balls by name, each a list of P texts.
+        radii: their radii by name, each a list of P numbers.
+        events: for each condition ``event``, ``verdict`` ("proved", "never",
+            "undecided"), and ``begin`` and ``end``, decimals between which the first time lies at
+            which it holds.
+        radius: the largest radius of an overlap.
+        difference: the largest distance of a value of the run in doubles from the middle of its
+            ball, with the radius: a proved bound on the error of that run at these times.
+        relative_difference: the same for Q, R and v, relative to max Q, sqrt(max Q max T) and max v
+            at each time; this is the ``tolerance_reached`` of the run.
+        limit: the state that the exact solution tends to, if it is proved that it tends to one:
+            ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
+            of α. None if that is not proved, as on a plateau.
+        steps, bits: how many steps were proved, and with how many bits.
+    """
+
+    _title = "Enclosure of a run"
+
+    def __init__(self, record: dict[str, Any], proof: dict[str, Any]) -> None:
+        super().__init__(record)
+        self._proof = proof
+
+    def lower(self, name: str) -> np.ndarray:
+        """Return doubles below the exact values, shape (P,).
+
+        Args:
+            name: one of :attr:`names`.
+
+        Raises:
+            InputError: there is no such order parameter.
+        """
+        return self._bound(name, -1)
+
+    def upper(self, name: str) -> np.ndarray:
+        """Return doubles above the exact values, shape (P,).
+
+        Args:
+            name: one of :attr:`names`.
+
+        Raises:
+            InputError: there is no such order parameter.
+        """
+        return self._bound(name, 1)
+
+    def _bound(self, name: str, side: int) -> np.ndarray:
+        from flint import arb
+
+        if name not in self._record["middles"]:
+            raise InputError(
+                f"{name!r} is not enclosed; there are {', '.join(self._record['names'])}",
+                argument="name",
+            )
+        pairs = zip(self._record["middles"][name], self._record["radii"][name], strict=True)
+        ends = [arb(middle) + side * arb(radius) for middle, radius in pairs]
+        return np.array([np.nextafter(float(end), side * np.inf) for end in ends])
+
+    @property
+    def balls(self) -> dict[str, np.ndarray]:
+        """Balls in arrays over time: ``balls["R"]`` (P, K, M), ``["Q"]`` (P, K, K), ``["v"]``
+        (P, K) where it is trained and ``["generalization_error"]`` (P,), each a
+        :class:`symderiv.api.results.equations.balls_shown.Ball`.
+        """
+        record = self._record
+        return ball_arrays(record["names"], record["middles"], record["radii"])
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the proof as a JSON object of rational numbers.
+
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone.
+        """
+        return self._proof
+
+    def save(self, path: str | PathLike[str] | Output, *, force: bool = False) -> Enclosure:
+        """Write the proof, see :meth:`certificate`, as JSON.
+
+        Raises:
+            InputError: the file exists and ``force`` is not given, or cannot be written.
+        """
+        target = path if isinstance(path, Output) else Output(path, "json", force=force)
+        target.write_text(json.dumps(self._proof))
+        return self
+
+    def _document(self) -> Node:
+        record = self._record
+        rows = [
+            [name, record["middles"][name][-1], f"{record['radii'][name][-1]:.1e}"]
+            for name in record["names"]
+        ]
+        end = f"at alpha = {record['alpha'][-1]:g}"
+        found: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
+        if record["events"]:
+            lines = [
+                [each["event"], each["verdict"], each["begin"] or "", each["end"] or ""]
+                for each in record["events"]
+            ]
+            found.append(Tabular(("event", "", "not before", "not after"), lines))
+        return Part("", found)
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows: list[tuple[str, object]] = [
+            ("largest radius", f"{record['radius']:.1e}"),
+            ("error of the run in doubles", f"at most {record['difference']:.1e}"),
+            ("tends to", _tends(record["limit"])),
+            ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
+        ]
+        return Summary(self._title, rows)
+
+
+def _tends(limit: dict[str, Any] | None) -> str:
+    if limit is None:
+        return "not proved"
+    error = float(limit["middles"]["generalization_error"])
+    return f"a fixed point with generalization_error {error:.6g}, proved"
+
+
+def radius_of(radius: float | None, digits: int | None) -> float:
+    """Return the radius that balls must have.
+
+    Raises:
+        InputError: Radius and digits are both given, or the radius is not between 1e-200 and 1e-3.
+    """
+    if digits is None:
+        size, argument = 1e-12 if radius is None else radius, "radius"
+    elif radius is not None:
+        raise InputError("is given together with radius; remove one", argument="digits")
+    else:
+        size, argument = 10.0**-digits, "digits"
+    if not _LEAST_RADIUS <= size <= _MOST_RADIUS:
+        given = size if digits is None else f"{digits}, a radius of {size:g},"
+        raise InputError(
+            f"{given} is not between {_LEAST_RADIUS} and {_MOST_RADIUS}", argument=argument
+        )
+    return size
+
+
+def enclosed_trajectory(
+    run: Trajectory,
+    study: Study,
+    initial: Start | None,
+    radius: float,
+    progress: Progress | None,
+) -> Trajectory:
+    """Return a run with its proved enclosure at its times; see :meth:`symderiv.Problem.solve`.
+
+    Raises:
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+        ToleranceError: The radius was not reached.
+    """
+    from symderiv.enclosures.proof_record import record_of
+    from symderiv.enclosures.proved_run import enclosed
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    flow = flow_at(study, start_of(study, initial))
+    traced = TracedFlow.of(flow, _formulas(study, flow))
+    if len(traced.names) > _MOST_ORDER_PARAMETERS:
+        raise NotYetError(
+            f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
+            "take fewer eigenvalues",
+            argument="certify",
+        )
+    gaps = [(each, traced.gap(_gap(each.condition, traced))) for each in run.events]
+    times = [float(time) for time in run.alpha]
+    if times[-1] <= 0.0:
+        raise InputError("has no time after 0", argument="alpha")
+    beyond = [each.time + max(_BEYOND * each.time, 10 * each.error_bound) for each in run.events]
+    beyond = [time for time in beyond if times[-1] < time < times[-1] * _FURTHER]
+    proved = enclosed(
+        traced.rates,
+        traced.start,
+        times + beyond[:1],
+        radius,
+        _growth(traced, times[-1]),
+        progress,
+    )
+    record = _record(run, traced, proved, gaps)
+    enclosure = Enclosure(record, record_of(proved, traced.rates, traced.start, traced.names))
+    pairs = zip(run.events, record["events"], strict=True)
+    events = LocatedEvents(_proved(*each) for each in pairs)
+    attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
+    bound = record["relative_difference"]
+    return replace(
+        run,
+        enclosure=enclosure,
+        attributes=attributes,
+        tolerance_reached=bound,
+        tolerance_method=PROVED,
+        tolerance_kept=bound <= run.relative_tolerance,
+    )
+
+
+def coq_source(study: Study) -> str:
+    """Return a Coq file that bounds the rates, Q, R and the error at the start of a study.
+
+    Raises:
+        NotYetError: A mean has no closed form, or one that coq-interval does not bound.
+    """
+    from symderiv.enclosures.coq_text import coq_text
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    flow = flow_at(study, start_of(study, None))
+    try:
+        traced = TracedFlow.of(flow, _formulas(study, flow))
+    except NotYetError as error:
+        raise error.renamed("to") from None
+    observed, names = traced.observables
+    rates = {f"rate_of_{_plain(name)}": n for n, name in enumerate(traced.names)}
+    values = {f"value_of_{_plain(name)}": n for n, name in enumerate(names)}
+    return coq_text(traced.start, [(traced.rates, rates), (observed, values)])
+
+
+def _plain(name: str) -> str:
+    """Return a name of letters and digits: ``Q[1,2]`` is ``Q_1_2``."""
+    return name.replace("[", "_").replace(",", "_").replace("]", "")
+
+
+def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
+    """Return an event with what is proved of its time."""
+    ends = {name: enclosed[name] for name in ("verdict", "begin", "end")}
+    if enclosed["verdict"] == "never":
+        return {**event, **ends, "alpha": None, "error_bound": None, "derivatives": {}}
+    if enclosed["begin"] is None:
+        return {**event, **ends}
+    begin, end = float(enclosed["begin"]), float(enclosed["end"])
+    # the middle, if a time in doubles is outside or was not found
+    time = event.time if begin <= event.time <= end else (begin + end) / 2
+    error = float(np.nextafter(max(end - time, time - begin), np.inf)) + np.spacing(time)
+    return {**event, **ends, "alpha": time, "error_bound": error}
+
+
+def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
+    """Return output weights that are formulas in K and M."""
+    from symderiv.formula import parse_formula
+
+    found = {}
+    for field, key, values in (
+        ("v", "student_weights", flow.state.student_weights),
+        ("v_teacher", "teacher_weights", flow.state.teacher_weights),
+    ):
+        given = getattr(study.network, key)
+        if isinstance(given, str) and np.array_equal(values, getattr(study, key)):
+            tree = parse_formula(given, ("K", "M"))
+            numbers = {each: {"K": study.K, "M": study.M}[each.name] for each in tree.free_symbols}
+            found[field] = tree.subs(numbers)
+    return found
+
+
+def _gap(text: str, traced: TracedFlow) -> sp.Expr:
+    """Return what is positive where a condition holds, of the observables by their names."""
+    from symderiv.api.results.followed import Condition
+
+    state = traced.flow.state
+    return Condition(text, state.K, state.M).named_gap()
+
+
+def _growth(traced: TracedFlow, end: float) -> float:
+    """Return by how much errors grow, by a run in doubles."""
+    from flint import arb
+
+    from symderiv.enclosures.proved_run import amplification
+    from symderiv.enclosures.proved_step import gradients
+    from symderiv.integrate.flows.sensitivities import VariedFlow
+    from symderiv.precision.balls.working import working_bits
+
+    times = np.linspace(0.0, end, _LOOKED_AT + 1)
+    rows = [traced.flow.begin, *VariedFlow(traced.flow, {}).run(times[1:])]
+    with working_bits(64):
+        constants, rates = traced.rates.compiled()
+        given = constants()
+        size = len(traced.names)
+        slopes = []
+        for row in rows:
+            state = [arb(x) for x in traced.values(row)]
+            matrix = gradients(lambda y: rates(y, given), state)
+            slopes.append(np.array([float(x) for x in matrix.entries()]).reshape(size, size))
+    return amplification(slopes, times)
+
+
+def _record(
+    run: Trajectory,
+    traced: TracedFlow,
+    found: EnclosedRun,
+    gaps: Sequence[tuple[LocatedEvent, Any]],
+) -> dict[str, Any]:
+    from symderiv.enclosures.crossings import first_crossing
+    from symderiv.precision.balls.working import working_bits
+
+    tape, names = traced.observables
+    places = range(len(run.alpha))
+    with working_bits(found.bits):
+        regions = [found.region(n) for n in places]
+        columns = _observed(tape, regions)
+        crossings = [first_crossing(found, traced.rates, gap) for _, gap in gaps]
+        return {
+            "alpha": [float(time) for time in run.alpha],
+            "names": names,
+            "middles": {name: [_decimal(c[n]) for c in columns] for n, name in enumerate(names)},
+            "radii": {name: [_radius(c[n]) for c in columns] for n, name in enumerate(names)},
+            "events": [
+                {
+                    "event": event.name,
+                    "verdict": crossing.verdict,
+                    "begin": _end(crossing, -1),
+                    "end": _end(crossing, 1),
+                }
+                for (event, _), crossing in zip(gaps, crossings, strict=True)
+            ],
+            "radius": max(float(region.radius) for region in regions),
+            "difference": _difference(run, names, columns),
+            "relative_difference": _relative_difference(run, names, columns),
+            "limit": _limit(traced, found, tape, names),
+            "steps": len(found.steps),
+            "bits": found.bits,
+            "warnings": [],
+        }
+
+
+def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
+    from symderiv.enclosures.proved_run import gradient_form
+
+    constants, values = tape.compiled()
+    given = constants()
+    return [gradient_form(lambda y: values(y, given), region) for region in regions]
+
+
+def _limit(
+    traced: TracedFlow, found: EnclosedRun, tape: Any, names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return what the run tends to, or None where that is not proved."""
+    from symderiv.enclosures.attraction import attraction
+
+    reached = attraction(traced.rates, found.steps[-1].end)
+    if reached is None:
+        return None
+    (values,) = _observed(tape, [reached.point])
+    return {
+        "middles": {name: _decimal(x) for name, x in zip(names, values, strict=True)},
+        "radii": {name: _radius(x) for name, x in zip(names, values, strict=True)},
+        "rate": float(np.nextafter(float(reached.rate), 0.0)),
+    }
+
+
+def _decimal(ball: arb, spare: int = 3) -> str:
+    """Return the middle of a ball, with some digits more than its radius leaves."""
+    size = float(abs(ball.mid()))
+    if size == 0.0:
+        return "0"
+    radius = max(float(ball.rad()), size * 2.0**-_MOST_BITS_SHOWN)
+    digits = max(1, math.ceil(math.log10(size / radius)) + spare)
+    return ball.mid().str(digits, radius=False)
+
+
+def _radius(ball: arb) -> float:
+    """Return a bound on the distance of the exact value from the decimal that is shown."""
+    from flint import arb
+
+    distance = abs(ball - arb(_decimal(ball))).upper()
+    return float(np.nextafter(float(distance), np.inf))
+
+
+def _end(crossing: Crossing, side: int) -> str | None:
+    """Return a decimal not after (-1), or not before (1), a crossing."""
+    from flint import arb
+
+    if crossing.begin is None or crossing.end is None:
+        return None
+    both = crossing.begin.union(crossing.end)
+    width = both.rad() + abs(both).upper() * arb(2) ** -_MOST_BITS_SHOWN
+    for times in itertools.count():
+        shown = _decimal(both + side * times * width)
+        if side * (arb(shown) - both) >= 0:
+            return "0" if arb(shown) < 0 else shown
+    raise AssertionError("decimals come arbitrarily close to every number")
+
+
+def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]) -> float:
+    """Return how far values in doubles are from the exact ones, at most."""
+    pairs = zip(_doubles(run, names), columns, strict=True)
+    return max(_away(own, column) for own, column in pairs)
+
+
+def _relative_difference(
+    run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]
+) -> float:
+    """Return how far Q, R and v in doubles are from the exact ones, at most, on their scales."""
+    from flint import arb
+
+    largest_t = float(np.max(np.abs(run.T)))
+    found = 0.0
+    for own, column in zip(_doubles(run, names), columns, strict=True):
+        places = {
+            letter: [n for n, name in enumerate(names) if name[0] == letter] for letter in "QRv"
+        }
+        sizes = {
+            letter: max((abs(column[n]).lower() for n in each), default=arb(0), key=float)
+            for letter, each in places.items()
+        }
+        scales = {**sizes, "R": (sizes["Q"] * arb(largest_t)).sqrt()}
+        for letter, each in places.items():
+            away = _away([own[n] for n in each], [column[n] for n in each]) if each else 0.0
+            scale = float(scales[letter].lower())
+            found = max(found, away / scale if scale > 0.0 else away)
+    return float(np.nextafter(found, np.inf))
+
+
+def _doubles(run: Trajectory, names: Sequence[str]) -> list[list[float]]:
+    found = []
+    for n, error in enumerate(run.generalization_error):
+        v = [*run.v[n]] if "v[1]" in names else []
+        found.append([*run.Q[n].ravel(), *run.R[n].ravel(), *v, error])
+    return found
+
+
+def _away(values: Sequence[float], balls: Sequence[arb]) -> float:
+    from flint import arb
+
+    apart = (abs(arb(float(x)) - ball).upper() for x, ball in zip(values, balls, strict=True))
+    return float(np.nextafter(max(map(float, apart)), np.inf))

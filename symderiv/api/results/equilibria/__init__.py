@@ -1,0 +1,1 @@
+"""Answers about what can be learned: free energies, thresholds, least errors."""

@@ -1,0 +1,49 @@
+"""The kinds of an equilibrium: what each is stated by, and what computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from symderiv.api.results.equilibria.possible import bayes_optimal_of
+from symderiv.api.results.equilibria.risk_minima import risk_minima_of
+from symderiv.api.results.equilibria.statics import equilibrium_of
+from symderiv.foundation.errors import InputError
+
+if TYPE_CHECKING:
+    from symderiv.problem.study import Study
+
+__all__ = ["statics_of"]
+
+_KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "annealed": (equilibrium_of, {"constraint": "sphere", "T": None}),
+    "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),
+    "erm": (risk_minima_of, {"ridge": None, "output": None}),
+}
+"""What computes each kind, and its own arguments with what they are where they are left out."""
+
+
+def statics_of(
+    kind: str,
+    study: Study,
+    alpha: Iterable[float],
+    progress: Callable[[float], None],
+    **stated: Any,
+) -> Any:
+    """Return the equilibrium of a kind; see :meth:`symderiv.Problem.equilibrium`.
+
+    Raises:
+        InputError: There is no such kind, or an argument belongs to another one.
+    """
+    if kind not in _KINDS:
+        raise InputError(f"{kind!r} is not one of {', '.join(_KINDS)}", argument="kind")
+    compute, own = _KINDS[kind]
+    for name in (each for each in stated if each not in own):
+        kinds = {other: names for other, (_, names) in _KINDS.items() if name in names}
+        value, default = stated[name], next(iter(kinds.values()))[name]
+        if value is None or (isinstance(value, str) and value == default):
+            continue
+        raise InputError(
+            f"belongs to {' and '.join(kinds)}, not to {kind}; leave it out", argument=name
+        )
+    return compute(study, alpha, progress=progress, **{name: stated[name] for name in own})

@@ -1,0 +1,210 @@
+"""Bayes-optimal learning from α N examples: overlaps, errors and transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.equilibria.statics import alpha_values
+from symderiv.foundation.documents.document import Node, Part, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.showing import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.equilibrium.optimal.state_evolution import Channel, OptimalState
+    from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
+    from symderiv.problem.study import Study
+
+__all__ = ["BayesOptimal", "bayes_optimal_of", "output_of"]
+
+_MOST_TEACHERS = 3
+
+
+class BayesOptimal(Answer):
+    """Overlaps and errors of the best estimate from α N examples.
+
+    Attributes:
+        alpha: the values that were asked for, shape (P,).
+        overlap: E[estimate · teacher]/N of the state that is reached without knowledge, shape
+            (P, M, M); this is what message passing finds.
+        error: E[(y - its mean given the examples)²]/2 for a fresh input there, without the noise
+            that is added to y, shape (P,).
+        free_entropy: the free entropy per input dimension, shape (P,).
+        informed: a dictionary with the same three, for the state that is reached from full
+            knowledge; free entropies that are infinite are None in JSON.
+        optimal: the overlap of the state with the larger free entropy, shape (P, M, M).
+        transitions: dictionaries by ascending ``alpha`` with ``kind`` and ``branch``:
+            "continuous" (another direction begins to be found), "first-order" (the informed state
+            becomes the optimal one) or "spinodal" (the branch ends; of "uninformed", message
+            passing jumps there).
+        output, prior: what the examples show, and the law of weights.
+        warnings: what limits the result.
+    """
+
+    _title = "Bayes-optimal learning"
+
+    def plot(self, quantity: str = "error", ax: Axes | None = None) -> Axes:
+        """Draw the error or the overlaps over α, informed states dashed.
+
+        Args:
+            quantity: "error", "overlap" or "free_entropy".
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: there is no such quantity.
+        """
+        if quantity not in ("error", "overlap", "free_entropy"):
+            raise InputError(
+                f"{quantity!r} is not one of error, overlap, free_entropy", argument="quantity"
+            )
+        axes: Axes = drawing("analysis_plots.equilibrium_plots").possible_axes(
+            self._record, quantity, ax
+        )
+        return axes
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows = [(name, record[name]) for name in ("output", "teachers", "prior")]
+        rows.append(("alpha", f"{record['alpha'][0]:g} to {record['alpha'][-1]:g}"))
+        rows.append(("error at its end", f"{record['error'][-1]:.6g}"))
+        return Summary(self._title, rows, record["warnings"])
+
+    def _document(self) -> Node:
+        record = self._record
+        nodes: list[Node] = [self._summary()]
+        changes = [
+            [each["kind"], f"{each['alpha']:.8g}", each["branch"]] for each in record["transitions"]
+        ]
+        if changes:
+            nodes.append(Tabular(("transition", "alpha", "branch"), changes, sides="lrl"))
+        return Part("", nodes)
+
+
+def bayes_optimal_of(
+    study: Study,
+    alpha: Iterable[float],
+    prior: str,
+    output: str | None,
+    progress: Callable[[float], None],
+) -> BayesOptimal:
+    """Return what is possible for a study; see :meth:`symderiv.Problem.equilibrium`."""
+    from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
+    from symderiv.equilibrium.optimal.state_evolution import StateEvolution
+    from symderiv.equilibrium.optimal.thresholds_found import OptimalCurves
+
+    values = alpha_values(alpha)
+    if prior not in ("gaussian", "rademacher"):
+        raise InputError(f"{prior!r} is not one of 'gaussian', 'rademacher'", argument="prior")
+    _check(study)
+    target, noise, flip = output_of(study, output)
+    law = GaussianPrior() if prior == "gaussian" else RademacherPrior()
+    evolution = StateEvolution(_channel(target, noise, flip), law)
+    curves = OptimalCurves(evolution, values, progress)
+    known = [_states(evolution, each) for each in (curves.uninformed, curves.informed)]
+    best = [
+        one.q if one.entropy >= other.entropy else other.q
+        for one, other in zip(curves.uninformed, curves.informed, strict=True)
+    ]
+    return BayesOptimal(
+        {
+            "alpha": values,
+            "output": str(target.expression) + (f" + {noise:g} noise" if noise else ""),
+            "teachers": study.M,
+            "prior": prior,
+            **known[0],
+            "informed": known[1],
+            "optimal": [each.tolist() for each in best],
+            "transitions": [
+                {"kind": each.kind, "alpha": float(each.alpha), "branch": each.branch}
+                for each in curves.transitions()
+            ],
+            "warnings": ["that no other state is optimal is not proved"],
+        }
+    )
+
+
+def _states(evolution: Any, states: list[OptimalState]) -> dict[str, Any]:
+    return {
+        "overlap": [each.q.tolist() for each in states],
+        "error": [evolution.error(each) for each in states],
+        "free_entropy": [each.entropy for each in states],
+    }
+
+
+def _check(study: Study) -> None:
+    allowed = {"training.target", "training.label_flip", "training.loss"}
+    for key in sorted(set(study.rule_keys) - allowed):
+        raise NotYetError(f"what is possible with {key} is not known yet", argument="kind")
+    if study.data is not None and study.data.model != "isotropic":
+        raise NotYetError(
+            f"what is possible with {study.data.model} inputs is not known yet; take "
+            "sd.Isotropic()",
+            argument="inputs",
+        )
+    if study.M > _MOST_TEACHERS:
+        raise NotYetError(
+            f"what is possible is known for at most {_MOST_TEACHERS} teachers, not {study.M}",
+            argument="teachers",
+        )
+
+
+def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, float]:
+    """Return y as a target, and the noise and the flips that the study adds."""
+    import sympy as sp
+
+    from symderiv.equilibrium.weak_learning.stated_target import read_target
+    from symderiv.formula import activation
+
+    flip = float(getattr(study.training, "label_flip", 0.0) or 0.0)
+    noise = float(study.training.label_noise or 0.0)
+    if output is None:
+        g = activation(study.teacher_activation).expression
+        (x,) = g.free_symbols
+        formula = sum(
+            sp.nsimplify(float(w), [sp.sqrt(study.M)])
+            * g.subs(x, sp.Symbol(f"z{n + 1}", real=True))
+            for n, w in enumerate(study.teacher_weights)
+        )
+        if str(study.training.target) == "sign":
+            formula = sp.sign(formula * sp.sqrt(study.M))
+        target = read_target(formula)
+    else:
+        try:
+            target = read_target(output)
+        except (InputError, NotYetError) as error:
+            raise error.renamed("output") from None
+    if len(target.fields) != study.M:
+        raise InputError(
+            f"has {len(target.fields)} fields, but the problem has {study.M} teachers",
+            argument="output",
+        )
+    return target, noise, flip
+
+
+def _channel(target: FewFieldTarget, noise: float, flip: float) -> Channel:
+    from dataclasses import replace
+
+    from symderiv.equilibrium.optimal.field_channel import FieldChannel, NoisyFieldChannel
+    from symderiv.equilibrium.optimal.sign_channel import SignChannel
+
+    if target.noisy and target.additive is not None:
+        g, size = target.additive
+        target, noise = replace(target, expression=g, noisy=False), float(np.hypot(size, noise))
+    if target.in_signs is not None:
+        return SignChannel(target, noise, flip)
+    if len(target.fields) > 1 or target.noisy or flip:
+        raise NotYetError(
+            "what is possible is known for functions of signs, and of one field with additive "
+            "noise",
+            argument="output",
+        )
+    return NoisyFieldChannel(target, noise) if noise else FieldChannel(target)

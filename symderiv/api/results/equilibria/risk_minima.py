@@ -1,0 +1,180 @@
+"""Minima of empirical risks over α N examples: order parameters and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.equilibria.possible import output_of
+from symderiv.api.results.equilibria.statics import alpha_values
+from symderiv.api.results.flows.homogeneous import spectrum_of
+from symderiv.equilibrium.risk.minimum import LabelledRisk, RiskMinimum, SquaredRisk
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.showing import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.problem.study import Study
+
+__all__ = ["RiskMinima", "risk_minima_of"]
+
+_LOWEST, _HIGHEST = 1e-5, 1e4
+
+
+class RiskMinima(Answer):
+    """Minima of Σ ℓ(s, y) + λ|w|²/2 over the weights of one linear student s = w·ξ/√N.
+
+    Attributes:
+        alpha: the values that were asked for, shape (P,).
+        ridge: λ, shape (P,); the best one at each α if none was given.
+        overlap, norm, variance: m = w·Σ·B/N, q = w·Σ·w/N and V, the variance of a field whose
+            example is left out; Σ is the covariance of inputs. Shape (P,).
+        error: E[(s - t)²]/2 of the squared loss, with t the teacher's output without noise; else
+            the probability that the sign of s is not that of the teacher's field. Shape (P,).
+        training_loss: mean ℓ of the examples that were learned from, shape (P,).
+        loss, output: ℓ, and what examples show.
+    """
+
+    _title = "Empirical risk"
+
+    def plot(self, quantity: str = "error", ax: Axes | None = None) -> Axes:
+        """Draw a quantity over α.
+
+        Args:
+            quantity: "error", "overlap", "norm", "variance", "ridge" or "training_loss".
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: there is no such quantity.
+        """
+        names = ("error", "overlap", "norm", "variance", "ridge", "training_loss")
+        if quantity not in names:
+            raise InputError(f"{quantity!r} is not one of {', '.join(names)}", argument="quantity")
+        axes: Axes = drawing("analysis_plots.equilibrium_plots").risk_axes(
+            self._record, quantity, ax
+        )
+        return axes
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows = [(name, record[name]) for name in ("output", "loss")]
+        rows.append(("alpha", f"{record['alpha'][0]:g} to {record['alpha'][-1]:g}"))
+        rows.append(("ridge at its end", f"{record['ridge'][-1]:.6g}"))
+        rows.append(("error at its end", f"{record['error'][-1]:.6g}"))
+        return Summary(self._title, rows)
+
+
+def risk_minima_of(
+    study: Study,
+    alpha: Iterable[float],
+    ridge: float | None,
+    output: str | None,
+    progress: Callable[[float], None],
+) -> RiskMinima:
+    """Return minima of the risk of a study; see :meth:`symderiv.Problem.equilibrium`."""
+    values = alpha_values(alpha)
+    if values[0] == 0.0:
+        raise InputError("must be above 0, as there is no example", argument="alpha")
+    if ridge is not None and not 0.0 < ridge < np.inf:
+        raise InputError(
+            f"must be above 0, not {ridge!r}; left out, it is the best one", argument="ridge"
+        )
+    risk, clean, shown = _risk(study, output)
+    found, ridges, errors = [], [], []
+    minimum: RiskMinimum | None = None
+    for n, each in enumerate(values):
+        chosen = ridge if ridge is not None else _best(risk, clean, each)
+        minimum = risk.minimum(each, chosen, minimum)
+        found.append(minimum)
+        ridges.append(chosen)
+        errors.append(_error(risk, clean, minimum))
+        progress((n + 1) / len(values))
+    return RiskMinima(
+        {
+            "alpha": values,
+            "ridge": ridges,
+            "overlap": [each.m for each in found],
+            "norm": [each.q for each in found],
+            "variance": [each.V for each in found],
+            "error": errors,
+            "training_loss": [each.loss for each in found],
+            "loss": study.training.loss,
+            "output": shown,
+        }
+    )
+
+
+def _error(risk: LabelledRisk, clean: float | None, found: RiskMinimum) -> float:
+    """Return the error of a minimum; ``clean`` is E[t²] of the squared loss."""
+    if clean is not None and isinstance(risk, SquaredRisk):
+        return 0.5 * (clean - 2.0 * risk.first * found.m + found.q)
+    size = (found.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
+    return float(np.arccos(np.clip(found.m / size, -1.0, 1.0)) / np.pi)
+
+
+def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:
+    """Return the ridge with the smallest error at an α."""
+    from scipy.optimize import minimize_scalar
+
+    def error(log: float) -> float:
+        return _error(risk, clean, risk.minimum(alpha, float(np.exp(log))))
+
+    ends = (np.log(_LOWEST), np.log(_HIGHEST))
+    found = minimize_scalar(error, bounds=ends, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x))
+
+
+def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None, str]:
+    """Return the risk, E[t²] of the squared loss, and the output as text."""
+    from dataclasses import replace
+
+    from symderiv.equilibrium.optimal.sign_channel import SignChannel
+    from symderiv.equilibrium.risk.proximal import SmoothProximal, proximal_of
+    from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
+    from symderiv.formula import activation
+    from symderiv.learning.rule.loss import loss
+
+    x = activation("linear").expression
+    if study.K != 1 or activation(study.student_activation).expression != x:
+        raise NotYetError(
+            "minima of risks are known for one student with the activation linear",
+            argument="students" if study.K != 1 else "activation",
+        )
+    allowed = {"training.target", "training.label_flip", "training.loss"}
+    for key in sorted(set(study.rule_keys) - allowed):
+        raise NotYetError(f"minima of risks with {key} are not known yet", argument="kind")
+    if study.M != 1:
+        raise NotYetError("minima of risks are known for one teacher", argument="teachers")
+    target, noise, flip = output_of(study, output)
+    eigenvalues, weights = (np.ones(1), np.ones(1)) if study.data is None else spectrum_of(study)
+    asked = loss(study.training.loss)
+    shown = str(target.expression) + (f" + {noise:g} noise" if noise else "")
+    if asked.name == "squared":
+        if abs(float(weights @ eigenvalues) - 1.0) > 1e-12 or flip:
+            raise NotYetError(
+                "minima of the squared loss are known for inputs of variance 1 on average, without "
+                "flips",
+                argument="inputs",
+            )
+        square = HermiteTensors(replace(target, expression=target.expression**2), 1)
+        clean = square.coefficient((0,))[0]
+        first = HermiteTensors(target, 1).coefficient((1,))[0]
+        half = SmoothProximal(asked.expression)
+        # the law of outputs is not needed
+        risk = SquaredRisk(None, half, eigenvalues, weights, first, clean + noise**2)  # type: ignore[arg-type]
+        return risk, clean, shown
+    if target.in_signs is None or noise or set(SignChannel(target).outputs) != {-1.0, 1.0}:
+        raise NotYetError(
+            f"minima of the {asked.name} loss are known for outputs ±1; take target='sign'",
+            argument="loss",
+        )
+    proximal = proximal_of(asked.name, asked.expression)
+    return LabelledRisk(SignChannel(target, 0.0, flip), proximal, eigenvalues, weights), None, shown

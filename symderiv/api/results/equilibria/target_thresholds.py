@@ -1,0 +1,198 @@
+"""Exponents and leaps of a target of a few fields, and the threshold of its recovery."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.named_arguments import public
+from symderiv.foundation.progress import following
+from symderiv.foundation.showing import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
+    from symderiv.equilibrium.weak_learning.recovery import Exponent, Recovery
+
+__all__ = ["Thresholds", "thresholds"]
+
+_DEGREE = 6
+
+
+class Thresholds(Answer):
+    """Exponents and threshold of a target y = f(z1, …, zr, noise).
+
+    Attributes:
+        information_exponent: the smallest n ≥ 1 with E[y He_n(z)] ≠ 0; None if there is none up to
+            ``degree``.
+        generative_exponent: the smallest n ≥ 1 for which E[He_n(z) | y] is not zero.
+        leap: degrees in which directions are found one after the other, each the smallest one given
+            the directions before.
+        directions: how many directions these leaps find, at most r.
+        examples: examples that one-pass SGD of the squared loss needs from a random start: "O(N)",
+            "O(N log N)", "O(N^2)", …
+        weak_recovery: α_c, examples per dimension above which the best first-order method finds
+            something; 0 or infinite as well; None where it is not known.
+        closed_form: α_c as text, where it is exact.
+        error: the difference of α_c between two quadratures, which is no bound; 0 where it is
+            exact.
+        decided: by "symbols" or "numbers", for each of the exponents and the leaps.
+        y, moments: values of y, or of what it is an increasing function of, and
+            E[zzᵀ - 1 | y] there, shape (q, r, r).
+        warnings: what limits the result.
+    """
+
+    _title = "Thresholds"
+    _first = (
+        *("target", "information_exponent", "generative_exponent", "leap", "examples"),
+        *("weak_recovery", "closed_form", "error"),
+    )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what y tells of products of fields, E[z_i z_j - δ_ij | y].
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: the means given y were not computed, as α_c is 0, infinite or not known.
+        """
+        if not self._record["y"]:
+            raise InputError(
+                "means given y are there only where the generative exponent is 2 and α_c is known",
+                argument="target",
+            )
+        axes: Axes = drawing("analysis_plots.threshold_plots").moment_axes(self._record, ax)
+        return axes
+
+    def _summary(self) -> Summary:
+        record = self._record
+        ways = record["decided"]
+        rows: list[tuple[str, object]] = [("target", record["target"])]
+        for name in ("information_exponent", "generative_exponent", "leap"):
+            value = record[name]
+            if isinstance(value, list):
+                value = ", ".join(map(str, value)) or None
+            found = f"none up to {record['degree']}" if value is None else value
+            rows.append((name.replace("_", " "), f"{found} (by {ways[name]})"))
+        rows.append(("online SGD", record["examples"] or "not known"))
+        alpha = record["weak_recovery"]
+        if alpha is None:
+            shown = "not known"
+        elif alpha in (0.0, math.inf):
+            shown = "0" if alpha == 0.0 else "no multiple of N suffices"
+        else:
+            exact = record["closed_form"]
+            shown = f"{alpha:.10g}" + (f" = {exact}" if exact else "")
+        rows.append(("weak recovery", shown))
+        return Summary(self._title, rows, [f"warning: {each}" for each in record["warnings"]])
+
+
+@public
+@following("looking for exponents")
+def thresholds(target: Any) -> Thresholds:
+    """Return how hard a target of a few directions of Gaussian inputs is to find.
+
+    The inputs are standard normal in N dimensions, and z1, …, zr are their projections onto unknown
+    orthonormal directions. Exponents are decided by the Gaussian calculus and by symmetries where
+    y has closed means, else by numbers, and the result says which. α_c comes from means given y,
+    which are derived from the target: closed for functions of signs, else by quadrature over level
+    sets. It is the threshold of Troiani, Dandi, Defilippis, Zdeborová, Loureiro and Krzakala
+    (2024), 1/α_c = sup ‖E[A(y) M A(y)]‖ over M ⪰ 0 of norm 1 with A(y) = E[zzᵀ - 1 | y].
+
+    Args:
+        target: a formula in z1, …, zr with r at most 4 (z is z1), and ``noise``, a standard normal
+            variable of its own; or a SymPy expression in these names.
+
+    Returns:
+        The exponents and α_c, with 8 digits or more where it is not exact.
+
+    Raises:
+        InputError: it is no such formula.
+        NotYetError: it has more than four fields.
+
+    Example:
+        >>> import symderiv as sd
+        >>> found = sd.thresholds("sign(z1*z2)")
+        >>> found.information_exponent, found.generative_exponent, found.closed_form
+        (2, 2, 'pi**2/4')
+    """
+    from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
+    from symderiv.equilibrium.weak_learning.recovery import (
+        Exponent,
+        generative_exponent,
+        weak_recovery,
+    )
+    from symderiv.equilibrium.weak_learning.stated_target import read_target
+
+    read = read_target(target)
+    tensors = HermiteTensors(read, _DEGREE)
+    _, directions = tensors.leaps
+    warnings = []
+    recovery: Recovery | None = None
+    exponent = Exponent(None, False)
+    try:
+        exponent = generative_exponent(read, _DEGREE)
+        recovery = weak_recovery(read, exponent)
+    except NotYetError as error:
+        warnings.append(error.reason)
+    if directions < len(read.fields):
+        warnings.append(
+            f"{len(read.fields) - directions} directions have no coefficient up to degree {_DEGREE}"
+        )
+    record = {
+        "target": str(target),
+        "fields": len(read.fields),
+        **_degrees(tensors, exponent),
+        **_recovered(recovery),
+        "warnings": warnings,
+    }
+    return Thresholds(record)
+
+
+def _degrees(tensors: HermiteTensors, exponent: Exponent) -> dict[str, Any]:
+    """Return exponents and leaps, what they say of SGD, and what decided them."""
+    leaps, directions = tensors.leaps
+    way = "symbols" if tensors.exact else "numbers"
+    return {
+        "degree": _DEGREE,
+        "information_exponent": tensors.information_exponent,
+        "generative_exponent": exponent.value,
+        "leap": leaps,
+        "directions": directions,
+        "examples": _examples(leaps),
+        "decided": {
+            "information_exponent": way,
+            "generative_exponent": "symbols" if exponent.by_symbols else "numbers",
+            "leap": way,
+        },
+    }
+
+
+def _recovered(recovery: Recovery | None) -> dict[str, Any]:
+    """Return the threshold of weak recovery and what it comes from, as far as it is known."""
+    if recovery is None:
+        return {"weak_recovery": None, "closed_form": None, "error": None, "y": [], "moments": []}
+    y, moments = ([], []) if recovery.curve is None else (each.tolist() for each in recovery.curve)
+    return {
+        "weak_recovery": recovery.alpha,
+        "closed_form": None if recovery.closed is None else str(recovery.closed),
+        "error": recovery.error,
+        "y": y,
+        "moments": moments,
+    }
+
+
+def _examples(leaps: list[int]) -> str | None:
+    """Return how many examples one-pass SGD needs for the largest of its leaps."""
+    if not leaps:
+        return None
+    largest = max(leaps)
+    return {1: "O(N)", 2: "O(N log N)"}.get(largest, f"O(N^{largest - 1})")

@@ -1,0 +1,647 @@
+"""The fixed points of a problem: found, proved where equations are closed, and connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from symderiv.analysis.fixed_points.connections import connections
+from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
+from symderiv.analysis.fixed_points.search import Found, found_points
+from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.packing import families_of
+from symderiv.integrate.flows.components import ComponentsFlow
+from symderiv.problem.key_names import study_key
+
+if TYPE_CHECKING:
+    from flint import arb
+    from matplotlib.axes import Axes
+
+    from symderiv.analysis.fixed_points.completeness import ProvedSpace
+    from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = [
+    "FixedPoints",
+    "StationaryFlow",
+    "constants_along",
+    "fixed_points_of",
+    "points_of",
+    "value_of",
+]
+
+_STEP = 4e-3
+_MOST_DIGITS = 1000
+_DOUBLE = 15
+_LARGE_FLOW = 400
+_LARGEST_BOX = 100.0
+_RATE, _LEAST_RATE = "training.learning_rate", 1e-4
+_DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
+
+
+class FixedPoints(Answer):
+    """The fixed points that were found, one for all that symmetries take to each other.
+
+    Attributes:
+        points: a dictionary for each, those that vectors can have first, by index and error:
+            ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
+            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
+            directions are unstable, and ``neutral``, how many cannot be told from neutral;
+            ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
+            exchange in it; ``physical``, whether vectors with these overlaps exist;
+            ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
+            of every order parameter, proved or estimated; ``residual``.
+        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
+            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
+        symmetries: how many exchanges of units leave the flow alone.
+        complete: whether it is proved that there are no others in the whole box that was asked for.
+        proved_spaces: what is proved of symmetric states, dictionaries ``symmetry`` (what all
+            states of the space have), ``dimension``, ``whole`` (whether it is all states),
+            ``largest_Q`` (the box: states of vectors with every Q_ii at most this), ``points``
+            (numbers of all fixed points in it, from 1), ``boxes`` (how many parts were looked at)
+            and ``left`` (of how many parts nothing is proved).
+        branches: where a key was followed, dictionaries ``parameter``, ``generalization_error``,
+            ``index``, ``physical`` (lists along the curve), ``Q``, ``R`` (with the place on the
+            curve first) and ``ends``, why it ends.
+        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
+            ``parameter``, ``generalization_error``, ``frequency`` and the ``branch``, from 1.
+    """
+
+    _title = "Fixed points"
+
+    def _summary(self) -> Summary:
+        record = self._record
+        proved = sum(each["certified"] for each in record["points"])
+        rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
+        rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
+        rows.append(("points", f"{len(record['points'])} found, {proved} of them proved"))
+        return Summary(self._title, rows, record["warnings"])
+
+    def _document(self) -> Part:
+        heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
+        rows = [
+            [
+                str(number),
+                f"{float(each['generalization_error']):.8g}",
+                str(each["index"]) + (f" + {each['neutral']}?" if each["neutral"] else ""),
+                str(each["orbit"]),
+                f"{float(each['eigenvalues'][0][0]):.6g}",
+                ("proved" if each["certified"] else "found")
+                + ("" if each["physical"] else ", no vectors"),
+                each["symmetry"],
+                self._led_to(number),
+            ]
+            for number, each in enumerate(self._record["points"], 1)
+        ]
+        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        if self._record["proved_spaces"]:
+            nodes.append(self._proved())
+        if self._record["branches"]:
+            nodes += self._followed()
+        return Part("", nodes)
+
+    def _proved(self) -> Tabular:
+        """Return the spaces in which no fixed point is missing."""
+        rows = [
+            [
+                ("all states; " if each["whole"] else "") + each["symmetry"],
+                f"Q_ii ≤ {each['largest_Q']:g}",
+                ", ".join(map(str, each["points"])) or "none",
+                str(each["boxes"]),
+                f"not proved: {each['left']} parts are left" if each["left"] else "proved",
+            ]
+            for each in self._record["proved_spaces"]
+        ]
+        heads = ("states with", "box", "fixed points", "parts", "that these are all")
+        return Tabular(heads, rows, "Completeness", "lllrl")
+
+    def _followed(self) -> list[Tabular]:
+        """Return the branches and what happens on them."""
+        branches = [
+            [
+                str(number),
+                f"{each['parameter'][0]:.6g}",
+                f"{each['parameter'][-1]:.6g}",
+                ", ".join(map(str, sorted(set(each["index"])))),
+                " and ".join(each["ends"]),
+            ]
+            for number, each in enumerate(self._record["branches"], 1)
+        ]
+        events = [
+            [
+                str(each["branch"]),
+                each["kind"],
+                f"{each['parameter']:.8g}",
+                f"{each['generalization_error']:.6g}",
+            ]
+            for each in self._record["bifurcations"]
+        ]
+        key = self._record["followed"]
+        return [
+            Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
+            Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
+        ]
+
+    def _led_to(self, number: int) -> str:
+        ends = {
+            "none known" if each["target"] is None else str(each["target"])
+            for each in self._record["connections"]
+            if each["source"] == number
+        }
+        return ", ".join(sorted(ends))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the points by index and error, with arrows to where unstable directions lead, or
+        the branches if a key was followed.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+        """
+        plots, record = drawing("analysis_plots.fixed_point_plots"), self._record
+        axes: Axes = (
+            plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
+            if record["branches"]
+            else plots.saddle_axes(record["points"], record["connections"], ax)
+        )
+        return axes
+
+
+_CAUTION = "points are those that were found; that there are no others is not proved"
+_IN_SPACES = "that there are no other points is proved among the symmetric states of the table only"
+
+
+@dataclass(frozen=True)
+class StationaryFlow:
+    """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
+
+    study: Study
+    start: Start | None
+    own: Flow
+    flow: UnitFlow
+
+    @classmethod
+    def of(cls, study: Study, initial: Start | None) -> StationaryFlow:
+        """Return the flow of a study, from a start that has its teachers and inputs.
+
+        Raises:
+            InputError: the rates depend on more than the state, or on several classes of inputs.
+        """
+        own = flow_at(study, start_of(study, initial))
+        if isinstance(own, ComponentsFlow):
+            raise InputError("must be inputs of one class here", argument="inputs")
+        return cls(study, initial, own, unit_flow_of(own, study.training.learning_rate))
+
+    def jacobian(self, values: np.ndarray) -> np.ndarray:
+        """Return the derivatives of the rates by all coordinates."""
+        return differences(self.flow.slope, values, _STEP)
+
+    def error_at(self, values: np.ndarray, constants: np.ndarray | None = None) -> float:
+        """Return the generalisation error at coordinates."""
+        sizes = self.flow.sizes
+        Q, R = np.empty((sizes["K"], sizes["K"])), np.empty((sizes["K"], sizes["M"]))
+        state = np.ascontiguousarray(self.flow.state(values))
+        module = self.own.kernel.module
+        used = self.flow.constants if constants is None else constants
+        return float(module.flat_observables(state, self.own.sizes, used, Q, R))
+
+    def exact(self) -> ExactFlow:
+        """Return the same flow with its numbers as formulas, for proofs.
+
+        Raises:
+            NotYetError: its equations have no closed form.
+        """
+        from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
+
+        if self.study.rule_keys:
+            raise NotYetError("only plain descent of the squared loss has proofs")
+        study, exact = self.study, {}
+        for which, vector, name, key in (
+            (0, "state", "v", "student_weights"),
+            (1, "parameters", "v_teacher", "teacher_weights"),
+        ):
+            given = getattr(study.network, key)
+            if isinstance(given, str):
+                place = self.flow.packing(which).slices[name]
+                value = partial(_ball_of, given, study.K, study.M)
+                exact[vector] = dict.fromkeys(range(place.start, place.stop), value)
+        module = spectral_module(study.student_activation, study.network.teacher_activation)
+        return ExactFlow(self.flow, module, exact)
+
+
+def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
+    """Return a flow of a study as one whose fixed points are looked for."""
+    right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
+
+    def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        found = np.empty_like(state)
+        right_hand_side(0.0, state, own.sizes, constants, found)
+        return found
+
+    sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
+    layout = own.layout["state"], own.layout["parameters"]
+    return UnitFlow(rates, layout, sizes, own.begin.copy(), own.parameters.copy(), learning_rate)
+
+
+def _ball_of(formula: str, K: int, M: int) -> arb:
+    """Return an output weight that is a formula in K and M, at the working precision."""
+    from flint import ctx
+
+    return _ball_at(formula, K, M, ctx.prec)
+
+
+@lru_cache(maxsize=64)
+def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
+    from symderiv.formula import parse_formula
+    from symderiv.precision.balls.expression_balls import ball_at
+
+    tree = parse_formula(formula, ("K", "M"))
+    values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
+    return ball_at(tree.subs(values), {}, bits)
+
+
+def fixed_points_of(
+    study: Study,
+    initial: Start | None,
+    *,
+    digits: int,
+    starts: int,
+    unconnected: bool,
+    complete: float | None,
+    follow: Mapping[str, Sequence[float]],
+) -> FixedPoints:
+    """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
+    if not 1 <= digits <= _MOST_DIGITS:
+        raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
+    if starts < 1:
+        raise InputError(f"{starts} is not positive", argument="starts")
+    if complete is not None and not 0 < complete < _LARGEST_BOX:
+        raise InputError(
+            f"{complete} is not a largest Q_ii between 0 and {_LARGEST_BOX}", argument="complete"
+        )
+    along = _ends_of(study, follow) if follow else None
+    stated = StationaryFlow.of(study, initial)
+    flow = stated.flow
+    numbered, spaces = points_of(stated, starts, complete)
+    points, order = [each for each, _ in numbered], [n for _, n in numbered]
+    proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
+    real = [each for each in points if flow.physical(each.values)]
+    curves = {} if along is None else _followed(stated, real, *along)
+    edges = connections(flow, stated.jacobian, real) if not unconnected else []
+    return FixedPoints(
+        {
+            "activation": study.student_activation,
+            "students": study.K,
+            "teachers": study.M,
+            "learning_rate": study.training.learning_rate,
+            "order": study.training.order,
+            "symmetries": len(flow.group[0]),
+            "points": _records(stated, points, digits),
+            "connections": [
+                {
+                    "source": each.source + 1,
+                    "target": None if each.target is None else each.target + 1,
+                    "rate": each.rate,
+                    "time": each.time,
+                }
+                for each in edges
+            ],
+            "complete": any(each["whole"] and not each["left"] for each in proved),
+            "proved_spaces": proved,
+            "followed": None,
+            "branches": [],
+            "bifurcations": [],
+            **curves,
+            "warnings": _cautions(proved),
+        }
+    )
+
+
+def _cautions(proved: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what is not proved."""
+    if any(each["whole"] and not each["left"] for each in proved):
+        return []
+    return [_IN_SPACES if proved else _CAUTION]
+
+
+def _space_record(
+    flow: UnitFlow, proved: ProvedSpace, largest: float, order: Sequence[int]
+) -> dict[str, Any]:
+    states, merged = proved.states, proved.states.one_vector
+    *_, students, teachers = flow.group
+    joined = [
+        " = ".join(str(n + 1) for n in units) if units in merged else _exchangeable(units)
+        for units in (*exchanged(students[states.stabiliser]), *merged)
+    ]
+    by_students = list(dict.fromkeys(joined))
+    by_teachers = [_exchangeable(units) for units in exchanged(teachers[states.stabiliser])]
+    return {
+        "symmetry": f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}",
+        "dimension": states.size,
+        "whole": states.size == flow.place.size,
+        "largest_Q": largest,
+        "points": sorted(order.index(n) + 1 for n in proved.points if n in order),
+        "boxes": proved.census.boxes,
+        "left": len(proved.census.left),
+    }
+
+
+def _exchangeable(units: Sequence[int]) -> str:
+    return " ~ ".join(str(n + 1) for n in units)
+
+
+def points_of(
+    stated: StationaryFlow, starts: int, complete: float | None
+) -> tuple[list[tuple[Found, int]], list[ProvedSpace]]:
+    """Return the points that are found, one of each family: physical ones first, by their index;
+    each with its number in the proofs of spaces, which follow.
+    """
+    flow = stated.flow
+    if flow.place.size > _LARGE_FLOW:
+        raise InputError(
+            f"{flow.place.size} order parameters are too many to look for all fixed points; take "
+            "fewer distinct eigenvalues",
+            argument="distinct_eigenvalues",
+        )
+    points = found_points(flow, stated.jacobian, [flow.begin[flow.place]], starts)
+    spaces: list[ProvedSpace] = []
+    if complete is not None:
+        from symderiv.analysis.fixed_points.completeness import proved_spaces
+
+        try:
+            points, spaces = proved_spaces(stated.exact(), stated.jacobian, points, complete)
+        except NotYetError as error:
+            raise error.renamed("complete") from None
+    numbers = {id(each): n for n, each in enumerate(points)}
+    points.sort(
+        key=lambda each: (
+            not flow.physical(each.values),
+            each.index,
+            round(stated.error_at(each.values), 10),
+        )
+    )
+    kept = _one_of_each_family(stated, points)
+    return [(each, numbers[id(each)]) for each in kept], spaces
+
+
+def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:
+    """Return points without those that differ from another along neutral directions only: they
+    have the same error and as many unstable and neutral directions.
+    """
+    kept: dict[tuple[object, ...], Found] = {}
+    for number, each in enumerate(found):
+        physical = stated.flow.physical(each.values)
+        error = round(stated.error_at(each.values), 7)
+        family = (physical, each.index, each.neutral, error)
+        kept.setdefault(family if each.neutral else (number,), each)
+    return list(kept.values())
+
+
+def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> tuple[str, float, float]:
+    """Return the key that is followed, in full, and its ends.
+
+    Raises:
+        InputError: it is not one number of the study between two ends.
+    """
+    if len(follow) != 1:
+        raise InputError("must be one key with its ends", argument="follow")
+    ((name, ends),) = follow.items()
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
+    key = study_key(name)
+    begin = value_of(study, key)
+    if not ends[0] <= begin <= ends[1]:
+        raise InputError(
+            f"{name}: its ends must enclose {begin:g}, the value of the study", argument="follow"
+        )
+    return key, float(ends[0]), float(ends[1])
+
+
+def _followed(
+    stated: StationaryFlow, points: Sequence[Found], key: str, least: float, largest: float
+) -> dict[str, Any]:
+    """Return the branches through points in one key, and their bifurcations."""
+    at = constants_along(stated, key, least, largest)
+    begin = value_of(stated.study, key)
+    # rates per unit of a learning rate have no value where it is zero
+    low = max(least, _LEAST_RATE * largest) if key == _RATE else least
+    branches = followed(stated.flow, at, [each.values for each in points], begin, (low, largest))
+    sides = [
+        (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
+    ]
+    return {
+        "followed": key,
+        "branches": [_branch_record(stated, at, branch) for branch in branches],
+        "bifurcations": [
+            {
+                "kind": each.kind,
+                "parameter": each.parameter,
+                "generalization_error": stated.error_at(each.values, at(each.parameter)[0]),
+                "frequency": each.frequency * at(each.parameter)[1],
+                "branch": number,
+            }
+            for each, number in sides
+        ],
+    }
+
+
+def value_of(study: Study, key: str) -> float:
+    """Return the number that a study has for a key.
+
+    Raises:
+        InputError: it is no number.
+    """
+    table, _, name = key.partition(".")
+    found = study.tables().get(table, {}).get(name)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise InputError(f"{key} = {found!r} is not a number, so it cannot vary", argument="follow")
+    return float(found)
+
+
+def _branch_record(
+    stated: StationaryFlow,
+    at: Callable[[float], tuple[np.ndarray, float]],
+    branch: FixedPointBranch,
+) -> dict[str, Any]:
+    state, flow = stated.own.state, stated.flow
+    views = flow.packing(0).views(np.array([flow.state(values) for values in branch.values]))
+    return {
+        "parameter": branch.parameter.tolist(),
+        "generalization_error": [
+            stated.error_at(values, at(value)[0])
+            for values, value in zip(branch.values, branch.parameter, strict=True)
+        ],
+        "index": branch.index.tolist(),
+        "physical": [
+            flow.physical(values, at(value)[0])
+            for values, value in zip(branch.values, branch.parameter, strict=True)
+        ],
+        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
+        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        "ends": list(branch.ends),
+    }
+
+
+def constants_along(
+    stated: StationaryFlow, key: str, low: float, high: float
+) -> Callable[[float], tuple[np.ndarray, float]]:
+    """Return the constants of a run, and its learning rate, as functions of a key's value.
+
+    They are polynomials through Chebyshev's points between the ends, exact for what is linear.
+
+    Raises:
+        InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
+            other values.
+    """
+    flow = stated.flow
+    still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
+
+    def packed(value: float) -> np.ndarray:
+        there = StationaryFlow.of(stated.study.changed({key: value}), stated.start).flow
+        if there.begin.shape != flow.begin.shape or not np.allclose(
+            there.begin[still], flow.begin[still]
+        ):
+            raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
+        return np.append(there.constants, there.unit)
+
+    middle, half = (low + high) / 2, (high - low) / 2
+    tried = np.array([packed(middle + half * x) for x in _TRIED])
+    for degree in _DEGREES:
+        nodes = chebyshev.chebpts1(degree + 1)
+        given = np.array([packed(middle + half * x) for x in nodes])
+        polynomials = chebyshev.chebfit(nodes, given, degree)
+        apart = np.abs(chebyshev.chebval(_TRIED, polynomials).T - tried)
+        if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
+            break
+    else:
+        raise InputError(
+            f"{key} does not enter the equations smoothly; it cannot be followed",
+            argument="follow",
+        )
+
+    def at(value: float) -> tuple[np.ndarray, float]:
+        whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
+        return whole[:-1].copy(), float(whole[-1])
+
+    return at
+
+
+def _records(stated: StationaryFlow, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
+    try:
+        exact = stated.exact()
+    except NotYetError:
+        exact = None
+        if digits > _DOUBLE:
+            raise
+    return [_record(stated, exact, each, digits) for each in found]
+
+
+def _record(
+    stated: StationaryFlow, exact: ExactFlow | None, point: Found, digits: int
+) -> dict[str, Any]:
+    """Return what is known of a point, proved where it can be."""
+    flow, proof = stated.flow, None
+    if exact is not None and not point.neutral:
+        try:
+            proof = exact.proof(list(point.values), digits)
+        except (ToleranceError, NotYetError):
+            proof = None
+    numbers = _in_doubles(stated, point) if proof is None else _in_balls(proof, digits)
+    views = flow.packing(0).views(flow.state(point.values))
+    others = {name: each.tolist() for name, each in views.items() if not families_of(name)}
+    if proof is None and digits > _DOUBLE:
+        if exact is None or point.neutral:
+            raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
+        numbers |= _polished(exact, stated, point, digits)
+    return {
+        **numbers,
+        **others,
+        "index": point.index if proof is None or proof.index is None else proof.index,
+        "neutral": point.neutral,
+        "orbit": point.orbit,
+        "symmetry": _symmetry(flow, point),
+        "physical": flow.physical(point.values),
+        "certified": proof is not None and proof.index is not None,
+        "residual": point.residual * flow.unit,
+    }
+
+
+def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
+    from symderiv.precision.balls.decimals import Outward
+    from symderiv.precision.balls.working import working_bits
+
+    outward = Outward(digits)
+    with working_bits(4 * digits + 200):
+        number = outward.number
+        eigenvalues = [[number(each.real), number(each.imag)] for each in proof.eigenvalues]
+        return {
+            "Q": [[number(x) for x in row] for row in proof.Q],
+            "R": [[number(x) for x in row] for row in proof.R],
+            "generalization_error": number(proof.generalization_error),
+            "eigenvalues": eigenvalues,
+            "error": float(max(x.rad() for x in proof.values)),
+        }
+
+
+def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
+    flow = stated.flow
+    state = stated.own.state
+    views = flow.packing(0).views(flow.state(point.values))
+    slopes = stated.jacobian(point.values)
+    step = np.linalg.lstsq(slopes, flow.slope(point.values), rcond=1e-12)[0]
+    return {
+        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
+        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        "generalization_error": stated.error_at(point.values),
+        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
+        "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),
+    }
+
+
+def _polished(
+    exact: ExactFlow, stated: StationaryFlow, point: Found, digits: int
+) -> dict[str, Any]:
+    from symderiv.precision.balls.contexts import numbers
+
+    inverse = np.linalg.inv(stated.jacobian(point.values))
+    polished = exact.polished(point.values, inverse, digits)
+    with numbers(digits + 10, "mpmath") as mp:
+        Q, R, error = exact.observables(mp, polished)
+        return {
+            "Q": [[mp.nstr(x, digits) for x in row] for row in Q],
+            "R": [[mp.nstr(x, digits) for x in row] for row in R],
+            "generalization_error": mp.nstr(error, digits),
+        }
+
+
+def _symmetry(flow: UnitFlow, point: Found) -> str:
+    """Return which units the symmetries that keep a point exchange, those of one vector with =."""
+    *_, students, teachers = flow.group
+    Q = flow.packing(0).views(flow.state(point.values))["student_overlap"]
+    scale = 1e-6 * np.max(np.abs(Q))
+
+    def joined(units: list[int]) -> str:
+        alike = np.max(np.abs(Q[np.ix_(units, units)] - Q[units[0], units[0]])) < scale
+        return (" = " if alike else " ~ ").join(str(n + 1) for n in units)
+
+    by_students = [joined(units) for units in exchanged(students[point.stabiliser])]
+    by_teachers = [
+        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.stabiliser])
+    ]
+    return f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}"

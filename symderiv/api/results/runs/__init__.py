@@ -1,0 +1,1 @@
+"""Answers that integrate or simulate: trajectories, ensembles, fits, protocols."""

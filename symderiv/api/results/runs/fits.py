@@ -1,0 +1,227 @@
+"""Numbers of a problem fitted to measured curves, with derivatives from the equations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.followed import direction, entry_of, number_of, with_numbers
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.problem.study import Study
+
+__all__ = ["Fit", "fitted"]
+
+_ERRORS = "_standard_error"
+
+
+class Fit(Answer):
+    """Numbers of a problem that describe measured curves best, in the sense of least squares.
+
+    Attributes:
+        parameters: the numbers, by name.
+        standard_errors: the standard errors of each, from the covariance.
+        covariance: the covariance of the numbers in their order, (J^T J)^-1 of the weighted
+            residuals; multiplied by their mean square where the data came without standard errors.
+        chi_square: the sum of the squares of the residuals, divided by standard errors where there
+            are some.
+        degrees_of_freedom: values less numbers.
+        evaluations: the number of evaluations of the equations with their derivatives, each a whole
+            run.
+        curves: data and fitted values by name, each with ``alpha``, ``data``, ``fit`` and, where
+            given, ``standard_error``.
+    """
+
+    _title = "Fit"
+
+    def _document(self) -> Node:
+        record = self._record
+        rows = [
+            [name, f"{value:.8g}", f"{record['standard_errors'][name]:.2g}"]
+            for name, value in record["parameters"].items()
+        ]
+        return Part("", [self._summary(), Tabular(("number", "value", "standard error"), rows)])
+
+    def _summary(self) -> Summary:
+        record = self._record
+        found: list[tuple[str, object]] = [
+            (name, f"{value:.6g} ± {record['standard_errors'][name]:.2g}")
+            for name, value in record["parameters"].items()
+        ]
+        found.append(("chi square", f"{record['chi_square']:.6g}"))
+        found.append(("degrees of freedom", record["degrees_of_freedom"]))
+        return Summary(self._title, found)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the data as points, with standard errors, and the fitted curves as lines.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+        """
+        axes: Axes = drawing("analysis_plots.fit_plots").fit_axes(self._record["curves"], ax)
+        return axes
+
+
+def fitted(
+    study: Study,
+    curves: Mapping[str, Any],
+    parameters: Sequence[str],
+    initial: Start | None,
+    update: Tell,
+) -> Fit:
+    """Return the fit; see :meth:`symderiv.Problem.fit`."""
+    from scipy.optimize import least_squares
+
+    given = _Data(curves)
+    names = tuple(dict.fromkeys(parameters))
+    if not names:
+        raise InputError("is empty; name at least one number of the problem", argument="parameters")
+    begin = np.array([_number(study, name) for name in names])
+    known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def evaluated(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        key = numbers.tobytes()
+        if key not in known:
+            # how many runs a fit takes is not known before
+            update(f"fitting, run {len(known) + 1}", 1.0 - 0.9 ** len(known))
+            there = with_numbers(study, dict(zip(names, map(float, numbers), strict=True)))
+            known[key] = given.compared(there, names, initial)
+        return known[key]
+
+    found = least_squares(
+        lambda numbers: evaluated(numbers)[0],
+        begin,
+        jac=lambda numbers: evaluated(numbers)[1],
+        # numbers keep their sign
+        bounds=(np.where(begin > 0.0, 0.0, -np.inf), np.where(begin < 0.0, 0.0, np.inf)),
+        x_scale=np.abs(begin) + (begin == 0.0),
+        ftol=1e-14,
+        xtol=1e-12,
+        gtol=1e-14,
+    )
+    return _fit(given, names, found.x, *evaluated(found.x), runs=len(known))
+
+
+def _fit(
+    given: _Data,
+    names: Sequence[str],
+    numbers: np.ndarray,
+    residuals: np.ndarray,
+    slopes: np.ndarray,
+    runs: int,
+) -> Fit:
+    free = residuals.size - len(names)
+    square = float(residuals @ residuals)
+    covariance = np.linalg.pinv(slopes.T @ slopes)
+    if not given.weighted:
+        covariance *= square / max(free, 1)
+    errors = np.sqrt(np.diag(covariance))
+    return Fit(
+        {
+            "parameters": dict(zip(names, map(float, numbers), strict=True)),
+            "standard_errors": dict(zip(names, map(float, errors), strict=True)),
+            "covariance": covariance.tolist(),
+            "chi_square": square,
+            "degrees_of_freedom": free,
+            "evaluations": runs,
+            "curves": given.curves(residuals),
+            "warnings": [],
+        }
+    )
+
+
+def _number(study: Study, name: str) -> float:
+    try:
+        return number_of(study, name)
+    except InputError as error:
+        raise error.renamed("parameters") from None
+
+
+class _Data:
+    """Measured curves, by the names of what they measure.
+
+    Attributes:
+        weighted: Whether there are standard errors.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        try:
+            self._alpha = np.asarray(data["alpha"], dtype=np.float64)
+        except KeyError:
+            raise InputError("has no 'alpha', the times of the data", argument="curves") from None
+        if self._alpha.ndim != 1 or np.any(np.diff(self._alpha) <= 0.0) or self._alpha[0] < 0.0:
+            raise InputError("alpha must be ascending times from 0 on", argument="curves")
+        names = [str(name) for name in data if name != "alpha"]
+        self._names = [name for name in names if not name.endswith(_ERRORS)]
+        if not self._names:
+            raise InputError(
+                "has no curve; add generalization_error, Q[1,1] or another order parameter",
+                argument="curves",
+            )
+        self.weighted = any(name.endswith(_ERRORS) for name in names)
+        self._values = np.array([self._read(data, name) for name in self._names])
+        if self.weighted:
+            self._errors = np.array([self._read(data, name + _ERRORS) for name in self._names])
+            if np.any(self._errors <= 0.0):
+                raise InputError("standard errors must be positive", argument="curves")
+        else:
+            self._errors = np.ones_like(self._values)
+
+    def _read(self, data: Mapping[str, Any], name: str) -> np.ndarray:
+        if name not in data:
+            raise InputError(
+                f"has no {name!r}; give standard errors of all curves, or none", argument="curves"
+            )
+        values = np.asarray(data[name], dtype=np.float64)
+        if values.shape != self._alpha.shape or not np.all(np.isfinite(values)):
+            raise InputError(
+                f"{name!r} must have one finite number for each of the {self._alpha.size} times",
+                argument="curves",
+            )
+        return values
+
+    def compared(
+        self, study: Study, names: Sequence[str], initial: Start | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals of a study, and their derivatives by its numbers."""
+        flow = flow_at(study, start_of(study, initial))
+        varied = VariedFlow(flow, {name: direction(study, initial, name) for name in names})
+        rows = varied.run(self._alpha)
+        entries = [entry_of(name, flow.state.K, flow.state.M) for name in self._names]
+
+        def taken(each: Observed) -> list[float]:
+            return [float(np.asarray(getattr(each, field))[place]) for field, place in entries]
+
+        found = np.array([taken(varied.observed(row)) for row in rows]).T
+        changes = [varied.derivatives(row) for row in rows]
+        slopes = np.array([[taken(each[name]) for each in changes] for name in names])
+        residuals = (found - self._values) / self._errors
+        weighted = np.moveaxis(slopes, 2, 1) / self._errors
+        return residuals.ravel(), weighted.reshape(len(names), -1).T
+
+    def curves(self, residuals: np.ndarray) -> dict[str, dict[str, list[float]]]:
+        """Return data and fitted values by name."""
+        fits = self._values + self._errors * residuals.reshape(self._values.shape)
+        found = {}
+        for n, name in enumerate(self._names):
+            curve = {"alpha": self._alpha, "data": self._values[n], "fit": fits[n]}
+            if self.weighted:
+                curve["standard_error"] = self._errors[n]
+            found[name] = {key: values.tolist() for key, values in curve.items()}
+        return found

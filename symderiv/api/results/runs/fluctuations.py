@@ -1,0 +1,457 @@
+"""Fluctuations of order parameters at finite N, and the law of the times of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.events import Event, events_of
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.followed import Condition, conditions_of
+from symderiv.api.results.runs.fluctuating import StudyFluctuations
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.inputs.blas_threads import one_blas_thread
+from symderiv.integrate.fluctuations.first_times import first_times, normal_points
+from symderiv.integrate.fluctuations.gaussian_run import GaussianRun, gaussian_run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.problem.initial import Initial
+    from symderiv.problem.study import Study
+
+__all__ = ["EventTimes", "Fluctuations", "fluctuations_at"]
+
+_GAUSSIAN, _SMALL = 0.2, 0.1
+"""What the expansion may be: for bands, and where laws begin."""
+_AWAY = 4.0
+"""Standard deviations that an event is away from where its law begins."""
+_POINTS = 512
+_GRID = 201
+_SHOWN = 12
+_ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion", "A", "D", "Sigma"}
+
+
+class Fluctuations(Answer):
+    """The Gaussian law of order parameters at finite N, along a run.
+
+    √N (order parameters - mean) is Gaussian with the covariance, and the mean over runs is
+    mean + shift/N, up to terms of higher order in 1/√N.
+
+    Attributes:
+        alpha: times, shape (P,).
+        names: the names of the n quantities: ``Q[i,j]``, ``R[i,n]``, ``v[i]`` where it is trained,
+            and ``generalization_error``.
+        mean: in the limit of large N, shape (P, n).
+        covariance: Σ, of √N times the quantities, shape (P, n, n); independent of N.
+        shift: N times what finite N adds to the means, shape (P, n).
+        A, D, Sigma: the Jacobian of the rates, the covariance of the steps and the covariance of
+            √N times m order parameters, shape (P, m, m), with Sigma' = A Sigma + Sigma Aᵀ + D.
+        linear_names: the names of these m: ``names`` without the error, or with several eigenvalues
+            the overlaps of each, with the number of the eigenvalue last.
+        dimension: N, of the bands and laws.
+        expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
+            of an order parameter in units of its standard deviation, or, if that is larger, the
+            relative change of the Jacobian within one standard deviation along the direction in
+            which order parameters vary most.
+        error: the error of the covariance, relative to its largest entry: the largest found.
+        events: the laws of the times of events, as dictionaries; see :meth:`law`.
+        warnings: where the Gaussian picture fails.
+    """
+
+    _title = "Fluctuations at finite N"
+
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        return np.array(value) if name in _ARRAYS else value
+
+    def _column(self, name: str) -> int:
+        names = self._record["names"]
+        if name not in names:
+            raise InputError(f"{name!r} is not one of {', '.join(names)}", argument="name")
+        return int(names.index(name))
+
+    def mean_of(self, name: str) -> np.ndarray:
+        """Return the mean over runs at N, to order 1/N, shape (P,).
+
+        Args:
+            name: one of ``names``.
+
+        Raises:
+            InputError: there is no such quantity.
+        """
+        n = self._column(name)
+        return np.asarray(self.mean[:, n] + self.shift[:, n] / self.dimension)
+
+    def deviation_of(self, name: str) -> np.ndarray:
+        """Return the standard deviation over runs at N, shape (P,).
+
+        Args:
+            name: one of ``names``.
+
+        Raises:
+            InputError: there is no such quantity.
+        """
+        n = self._column(name)
+        return np.asarray(np.sqrt(np.maximum(self.covariance[:, n, n], 0.0) / self.dimension))
+
+    def law(self, event: str | Event) -> EventTimes:
+        """Return the law of the time at which a condition first holds.
+
+        Args:
+            event: one of the conditions that were asked for.
+
+        Raises:
+            InputError: it was not asked for.
+        """
+        condition = event if isinstance(event, str) else event.condition
+        for each in self._record["events"]:
+            if each["event"] == condition:
+                return EventTimes(each)
+        asked = ", ".join(repr(each["event"]) for each in self._record["events"]) or "none"
+        raise InputError(
+            f"{condition!r} is not one of the events of this result: {asked}", argument="event"
+        )
+
+    def plot(self, quantity: str = "Q", ax: Axes | None = None) -> Axes:
+        """Draw means with bands of one standard deviation on either side.
+
+        Args:
+            quantity: one of ``names``, or the letter of several: Q, R or v.
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+
+        Raises:
+            InputError: there is no such quantity.
+        """
+        names = [n for n in self._record["names"] if n.partition("[")[0] == quantity]
+        curves = [
+            (name, self.mean_of(name), self.deviation_of(name)) for name in names or [quantity]
+        ]
+        axes: Axes = drawing("analysis_plots.fluctuation_plots").band_axes(self.alpha, curves, ax)
+        return axes
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows: list[tuple[str, object]] = [
+            ("dimension", record["dimension"]),
+            ("times", len(record["alpha"])),
+            ("largest expansion", f"{max(record['expansion']):.2g}"),
+            ("relative error of the covariance", f"{record['error']:.1g}, the largest found"),
+        ]
+        for each in record["events"]:
+            rows.append((each["event"], _law_text(each)))
+        notes = [f"warning: {warning}" for warning in record["warnings"]]
+        return Summary(self._title, rows, notes)
+
+    def _document(self) -> Node:
+        rows = [
+            [name, f"{self.mean_of(name)[-1]:.6g}", f"{self.deviation_of(name)[-1]:.2g}"]
+            for name in self._record["names"][:_SHOWN]
+        ]
+        head = ("at the end", "mean", "standard deviation")
+        return Part("", [self._summary(), Tabular(head, rows, sides="lrr")])
+
+
+class EventTimes(Answer):
+    """The law of the time at which a condition first holds, over runs at finite N.
+
+    Attributes:
+        event: the condition.
+        times: points of the law with equal weights, ascending; infinite where the condition does
+            not hold before the end of the run.
+        dimension: N.
+        matched: the time up to which fluctuations were taken as Gaussian; from there on every point
+            of the law follows the flow without noise.
+        growth_rate: the largest real part of an eigenvalue of the Jacobian at that time.
+        failed: the share of points from which the flow fails, which are left out.
+        warnings: what is wrong with the law.
+    """
+
+    _title = "Time of an event"
+
+    @property
+    def _times(self) -> np.ndarray:
+        return np.array([np.inf if t is None else t for t in self._record["times"]])
+
+    @property
+    def times(self) -> np.ndarray:
+        """Points of the law, ascending, shape (S,)."""
+        return self._times
+
+    def quantile(self, share: float) -> float:
+        """Return the time before which a share of the runs meets the condition.
+
+        Args:
+            share: between 0 and 1.
+
+        Raises:
+            InputError: the share is not between 0 and 1.
+        """
+        if not 0.0 <= share <= 1.0:
+            raise InputError(f"{share} is not between 0 and 1", argument="share")
+        return float(np.quantile(self._times, share, method="inverted_cdf"))
+
+    def distribution(self, alpha: Any) -> np.ndarray:
+        """Return the share of runs that have met the condition by some times.
+
+        Args:
+            alpha: times, of any shape.
+        """
+        times = self._times
+        found = np.searchsorted(times, np.asarray(alpha, dtype=float), side="right")
+        return np.asarray(found / times.size)
+
+    def density(self, alpha: Any) -> np.ndarray:
+        """Return the density of the times per unit of α, smoothed by Gaussian kernels.
+
+        Args:
+            alpha: times, of any shape.
+
+        Raises:
+            InputError: the condition is met by no runs, or by all at one time.
+        """
+        from scipy.stats import gaussian_kde
+
+        times = self._times
+        known = times[np.isfinite(times)]
+        if known.size < 2 or np.ptp(known) == 0.0:
+            raise InputError(
+                "the times have no density, because runs meet the condition at one time or never",
+                argument="event",
+            )
+        asked = np.asarray(alpha, dtype=float)
+        found = gaussian_kde(known)(asked.ravel()) * known.size / times.size
+        return np.asarray(found.reshape(asked.shape))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of runs that have met the condition, over time.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+        """
+        drawn = drawing("analysis_plots.fluctuation_plots").time_axes(
+            self._record["event"], self._times, ax
+        )
+        axes: Axes = drawn
+        return axes
+
+    def _summary(self) -> Summary:
+        record = self._record
+        rows: list[tuple[str, object]] = [
+            ("event", record["event"]),
+            ("dimension", record["dimension"]),
+            ("law", _law_text(record)),
+            ("Gaussian until", f"{record['matched']:.6g}"),
+            ("growth rate there", f"{record['growth_rate']:.6g}"),
+        ]
+        notes = [f"warning: {warning}" for warning in record["warnings"]]
+        return Summary(self._title, rows, notes)
+
+
+def _law_text(record: dict[str, Any]) -> str:
+    law = EventTimes(record)
+    low, middle, high = (law.quantile(share) for share in (0.1, 0.5, 0.9))
+    if not np.isfinite(low):
+        return "not before the end of the run"
+    return f"median {middle:.6g}, 10 % before {low:.6g}, 90 % before {high:.6g}"
+
+
+def fluctuations_at(
+    study: Study,
+    initial: Start | None,
+    dimension: int | None,
+    independent: bool,
+    events: Sequence[str | Event],
+) -> Fluctuations:
+    """Return fluctuations along a run; see :meth:`symderiv.Problem.fluctuations`."""
+    asked = events_of(events)
+    ends = [each.name for each in asked if not each.condition]
+    if ends:
+        raise InputError(
+            f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
+            argument="events",
+        )
+    conditions = conditions_of({each.condition: each for each in asked}.values(), study)
+    with one_blas_thread():  # for many small matrices
+        start = _start(study, initial, independent)
+        return _followed(study, start, dimension, independent, conditions)
+
+
+def _followed(
+    study: Study,
+    start: Initial,
+    dimension: int | None,
+    independent: bool,
+    conditions: Sequence[Condition],
+) -> Fluctuations:
+    N = _dimension(start, dimension)
+    fluctuating = StudyFluctuations(study, start)
+    begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.kept),) * 2)
+    asked = study.alpha
+    grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
+    found = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
+    seen = _SeenFluctuations(fluctuating, found, N)
+    rows = np.searchsorted(found.alpha, asked)
+    laws = [_law(seen, each) for each in conditions]
+    return Fluctuations(
+        {
+            "alpha": asked.tolist(),
+            "names": list(fluctuating.names),
+            **seen.record(rows),
+            "dimension": N,
+            "expansion": seen.expansion[rows].tolist(),
+            "error": found.error,
+            "events": laws,
+            "warnings": seen.warnings(rows) + [w for each in laws for w in each["warnings"]],
+        }
+    )
+
+
+def _dimension(start: Initial, given: int | None) -> int:
+    found = given if given is not None else start.data.dimension if start.data else None
+    if found is None:
+        raise InputError("is missing; say how many coordinates inputs have", argument="dimension")
+    if found < 2:
+        raise InputError(f"{found} is below 2", argument="dimension")
+    return int(found)
+
+
+def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
+    """Return the start of a run; with students drawn anew for every run, their mean."""
+    start = start_of(study, initial)
+    if not independent:
+        return start
+    if initial is not None:
+        raise InputError(
+            "cannot be given with independent_starts, where students are drawn; leave one out",
+            argument="initial",
+        )
+    state = start.state
+    square = study.initial.student_std**2
+    mean = replace(
+        state,
+        student_overlap=np.tile(square * np.eye(state.K), (state.L, 1, 1)),
+        cross_overlap=np.zeros_like(state.cross_overlap),
+    )
+    return replace(start, state=mean, vectors=None)
+
+
+class _SeenFluctuations:
+    """A Gaussian run in the quantities that are shown."""
+
+    def __init__(self, fluctuating: StudyFluctuations, run: GaussianRun, dimension: int) -> None:
+        self.fluctuating, self.run, self.dimension = fluctuating, run, dimension
+        slopes = fluctuating.slopes
+        variance = np.einsum("ai,pij,aj->pa", slopes, run.covariance, slopes)
+        shift = run.shift @ slopes.T
+        known = variance > 1e-9 * variance.max(axis=1, keepdims=True)
+        ratio = np.abs(shift) / np.sqrt(np.where(known, variance, 1.0) * dimension)
+        #: What the Gaussian law needs to be small, at every time.
+        self.expansion = np.maximum(np.where(known, ratio, 0.0).max(axis=1), self._bent())
+
+    def _bent(self) -> np.ndarray:
+        """Return the relative change of the Jacobian within one standard deviation."""
+        motion, found = self.fluctuating.motion, []
+        for state, sigma in zip(self.run.states, self.run.covariance, strict=True):
+            values, axes = np.linalg.eigh(sigma / self.dimension)
+            step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
+            ahead, behind = motion.jacobian(state + step), motion.jacobian(state - step)
+            change = np.linalg.norm(ahead - behind, 2) / np.linalg.norm(ahead + behind, 2)
+            # beyond the overlaps of any vectors there may be no Jacobian
+            found.append(change if np.isfinite(change) else np.inf)
+        return np.array(found)
+
+    def record(self, rows: np.ndarray) -> dict[str, Any]:
+        """Return means, covariances and shifts at some times, the error's behind the others."""
+        run, slopes = self.run, self.fluctuating.slopes
+        mean = self.fluctuating.order_parameters(run.states[rows])
+        found: dict[str, list[Any]] = {
+            name: [] for name in ("mean", "covariance", "shift", "A", "D", "Sigma")
+        }
+        names, turn = self.fluctuating.linear_frame
+        back = np.linalg.inv(turn)
+        for own, row in zip(mean, rows, strict=True):
+            sigma, shift = run.covariance[row], run.shift[row]
+            error, slope, moved = self.fluctuating.error(run.states[row], sigma, shift)
+            whole = np.vstack([slopes, slope])
+            found["mean"].append([*own.tolist(), float(error)])
+            found["covariance"].append((whole @ sigma @ whole.T).tolist())
+            found["shift"].append([*(slopes @ shift).tolist(), moved])
+            found["A"].append((turn @ run.jacobian[row] @ back).tolist())
+            found["D"].append((turn @ run.noise[row] @ turn.T).tolist())
+            found["Sigma"].append((turn @ sigma @ turn.T).tolist())
+        return {**found, "linear_names": list(names)}
+
+    def warnings(self, rows: np.ndarray) -> list[str]:
+        """Return a line where the Gaussian picture fails."""
+        bad = np.flatnonzero(self.expansion[rows] > _GAUSSIAN)
+        if not bad.size:
+            return []
+        return [
+            f"from alpha = {self.run.alpha[rows[bad[0]]]:.6g} on the rates bend within one "
+            f"standard deviation (expansion up to {self.expansion[rows].max():.2g}, more than "
+            f"{_GAUSSIAN}): order parameters at N = {self.dimension} are not Gaussian there, and "
+            "bands are a guess"
+        ]
+
+
+def _law(seen: _SeenFluctuations, condition: Condition) -> dict[str, Any]:
+    """Return the law of the time of an event."""
+    fluctuating, run, N = seen.fluctuating, seen.run, seen.dimension
+    place, warnings = _matched(seen, condition)
+    motion = fluctuating.motion
+    points = normal_points(run.shift[place] / N, run.covariance[place] / N, _POINTS)
+    states = run.states[place] + points @ motion.spread.T
+    begin, end = float(run.alpha[place]), float(run.alpha[-1])
+    times = first_times(
+        states, fluctuating.run, lambda *given: fluctuating.gaps(condition, *given), begin, end
+    )
+    failed = float(np.mean(np.isnan(times)))
+    if failed > 0.0:
+        warnings.append(f"the flow fails from {failed:.1%} of the points of the law")
+    known = np.sort(times[~np.isnan(times)])
+    growth = np.linalg.eigvals(motion.jacobian(run.states[place])).real.max()
+    return {
+        "event": condition.text,
+        "times": [float(t) if np.isfinite(t) else None for t in known],
+        "dimension": N,
+        "matched": begin,
+        "growth_rate": float(growth),
+        "failed": failed,
+        "warnings": warnings,
+    }
+
+
+def _matched(seen: _SeenFluctuations, condition: Condition) -> tuple[int, list[str]]:
+    """Return the last time at which fluctuations are Gaussian and the event still far."""
+    run, N = seen.run, seen.dimension
+    gaps = seen.fluctuating.gaps(condition, run.states, run.alpha)
+    last = 0
+    for place in range(1, run.alpha.size):
+        if seen.expansion[place] > _SMALL or gaps[place] > 0.0:
+            break
+        spread = seen.fluctuating.gap_deviation(
+            condition, run.states[place], run.covariance[place] / N, float(run.alpha[place])
+        )
+        if -gaps[place] < _AWAY * spread:
+            break
+        last = place
+    if last == 0 and gaps[0] <= 0.0:
+        return 0, [
+            f"{condition.text}: fluctuations at N = {N} are never Gaussian before the event, so "
+            "its law is a guess; ask for a larger dimension"
+        ]
+    return last, []

@@ -1,0 +1,102 @@
+"""Arguments that sweeps and maps have, whether of problems or of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from symderiv.foundation.errors import warn_caller
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from symderiv.api.results.runs.mapped import Quantity
+    from symderiv.foundation.progress import Progress
+    from symderiv.problem.study import Study
+    from symderiv.sweeps.study_map import StudyMap
+    from symderiv.sweeps.sweep_result import Sweep
+    from symderiv.sweeps.system_grid import SweptSystem
+
+__all__ = ["MapMade", "SweepMade"]
+
+
+@dataclass(frozen=True)
+class SweepMade:
+    """A way to compute a sweep.
+
+    Args:
+        scheduler: the address of a running Dask cluster.
+        workers: processes of this machine; 0 for this one alone, on all its processors. The
+            default depends on the number of points: one per processor from 50000 points on.
+        force: replace a sweep of another problem.
+        fresh: solve everything again.
+        progress: see :meth:`symderiv.Problem.solve`.
+        notice: called with a line that says where the sweep runs, and with one for each damaged
+            part.
+    """
+
+    scheduler: str | None = None
+    workers: int | None = None
+    force: bool = False
+    fresh: bool = False
+    progress: Progress = None
+    notice: Any = None
+
+    def sweep(self, study: Study | SweptSystem, over: Mapping[str, Any], store: Path) -> Sweep:
+        """Return the sweep that is kept in a store, and warn of runs that failed."""
+        from symderiv.sweeps.sweep import run_sweep
+
+        sweep = run_sweep(
+            study,
+            over,
+            store,
+            where=self.workers if self.scheduler is None else self.scheduler,
+            fresh=self.fresh,
+            force=self.force,
+            progress=self.progress,
+            notice=self.notice,
+        )
+        warn_caller(sweep.failure())
+        return sweep
+
+
+@dataclass(frozen=True)
+class MapMade:
+    """A way to compute a map.
+
+    Args:
+        resolution: cells along a side of which only the ends are given: ``coarse`` times a
+            power of 2, at most 2048.
+        coarse: number of rectangles along each side that are tried first; a region inside one
+            of them may be missed.
+        change: largest change of the quantity that does not count, of its decimal logarithm
+            where it spans decades; a
+            twentieth of its range when left out. Not for kinds.
+        kinds: a function gives kinds, and only whether they are equal counts.
+        check: points of the full grid, drawn at random, that are solved to compare.
+        checkpoint: see :meth:`symderiv.Problem.solve`; for quantities with a name. Runs that it has
+            are not solved again.
+        progress: see :meth:`symderiv.Problem.solve`.
+    """
+
+    resolution: int = 128
+    coarse: int = 8
+    change: float | None = None
+    kinds: bool | None = None
+    check: int = 0
+    checkpoint: Any = None
+    progress: Progress = None
+
+    def map(
+        self,
+        study: Study | SweptSystem,
+        quantity: Quantity,
+        over: Mapping[str, Sequence[Any]],
+        **curve: str,
+    ) -> StudyMap:
+        """Return the map of a quantity, of another curve than the error if one is named."""
+        from symderiv.api.results.runs.mapped import mapped
+
+        options = {name: value for name, value in vars(self).items() if name != "progress"}
+        return mapped(study, quantity, over, self.progress, **options, **curve)

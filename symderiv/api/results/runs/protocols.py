@@ -1,0 +1,310 @@
+"""Numbers of a problem chosen in time: the control, its gains, and conditions of its optimum."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.answer import Answer
+from symderiv.api.results.followed import number_of, with_numbers
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.progress import Tell
+from symderiv.integrate.control.controlled_flow import ControlledFlow
+from symderiv.integrate.control.objectives import (
+    FinalError,
+    IntegratedError,
+    Objective,
+    TimeToError,
+)
+from symderiv.integrate.control.searches import ControlFound, ControlSearch
+from symderiv.keys.study_tables import LEARNING_RATES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.api.results.rate_function import Start
+    from symderiv.problem.study import Study
+
+__all__ = ["OptimalControl", "bounds_of", "controlled", "optimised"]
+
+# what the objective may change by when steps are halved, relative
+_EXACT = 1e-6
+_MOST_HALVES = 256
+_TIME = re.compile(r"time\s*:\s*(\S+)")
+_MOST_PIECES = 100_000
+# places inside bounds at which a control is looked at; three on a line tell whether it is one
+_PLACES = (0.25, 0.5, 0.75)
+
+
+class OptimalControl(Answer):
+    """A number of a problem as a function of time that makes an objective small.
+
+    Attributes:
+        control: the name of the number.
+        edges: times at which it changes, from 0 to the end, shape (P + 1,).
+        values: in each piece, shape (P,).
+        objective: the value reached: the error at the end, its integral over α, or the time to the
+            error asked for.
+        constant: the best constant: ``values``, ``objective``, ``alpha``, ``errors``.
+        greedy: the same of the control that makes the error fall fastest at every time.
+        alpha, errors: ends of the steps of the run, and the generalisation error there.
+        slopes: ∂H/∂u, a mean over each piece, of Pontryagin's Hamiltonian H = λ·f (+ ε_g for the
+            integral), multiplied by the range of the control and by the end, divided by the
+            objective: what moving the control through its range would change, to first order.
+        residual: the largest |∂H/∂u| of those where the control is between its bounds; 0 at an
+            optimum.
+        wrong_signs: the largest ∂H/∂u that points from a bound inwards, of pieces at bounds; 0 at
+            an optimum.
+        arcs: pieces in a row at the lower bound, at the upper bound, between them, or idle (where
+            the control changes nothing any more), each with ``begin`` and ``end``.
+        bang_bang: whether it is at one or the other bound at all times.
+        gradients: how many gradients the search took.
+        scouts: the objectives that short searches from several controls came to, the best first;
+            where they differ there are several local optima.
+        step_error: what halving the steps changes the objective by, relative.
+        schedule: for ``learning_rate`` the times and factors of the problem's argument of that
+            name.
+    """
+
+    _title = "Optimal control"
+
+    def _document(self) -> Node:
+        record = self._record
+        rows = [[each["kind"], f"{each['begin']:.6g}", f"{each['end']:.6g}"] for each in self.arcs]
+        table = Tabular(("arc", "from alpha", "to alpha"), rows)
+        others = [
+            [name, f"{value:.8g}", f"{value / record['objective']:.6g}"]
+            for name, value in (
+                ("optimal", record["objective"]),
+                ("best constant", record["constant"]["objective"]),
+                ("steepest descent", record["greedy"]["objective"]),
+            )
+        ]
+        gains = Tabular(("control", record["asked"], "divided by the optimal one"), others)
+        return Part("", [self._summary(), gains, table])
+
+    def _summary(self) -> Summary:
+        record = self._record
+        values = record["values"]
+        rows: list[tuple[str, object]] = [
+            ("control", f"{record['control']}, {len(values)} pieces up to {record['edges'][-1]:g}"),
+            ("values", f"{min(values):.6g} to {max(values):.6g}"),
+            (record["asked"], f"{record['objective']:.8g}"),
+            ("best constant", f"{record['constant']['objective']:.8g}"),
+            ("steepest descent", f"{record['greedy']['objective']:.8g}"),
+            ("residual of Pontryagin's conditions", f"{record['residual']:.1e}"),
+            ("slopes of wrong sign at bounds", f"{record['wrong_signs']:.1e}"),
+            ("kind", "bang-bang" if record["bang_bang"] else "with interior arcs"),
+        ]
+        return Summary(self._title, rows, [f"warning: {each}" for each in record["warnings"]])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the control over α, with the best constant and the steepest descent.
+
+        The generalisation error has axes of its own above.
+
+        Args:
+            ax: Matplotlib axes for the control alone; None makes new ones for both.
+
+        Returns:
+            The axes of the control.
+        """
+        axes: Axes = drawing("analysis_plots.control_plots").control_axes(self._record, ax)
+        return axes
+
+
+def bounds_of(text: str) -> tuple[float, float]:
+    """Return two bounds, read from ``LOW,HIGH``.
+
+    Raises:
+        InputError: it is something else.
+    """
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise InputError(f"{text!r} is not two numbers such as 0,5", argument="bounds") from None
+    return low, high
+
+
+def optimised(
+    study: Study,
+    control: str,
+    objective: str,
+    bounds: Sequence[float],
+    pieces: int,
+    initial: Start | None,
+    update: Tell,
+) -> OptimalControl:
+    """Return the best control; see :meth:`symderiv.Problem.optimise`."""
+    asked = _objective(objective)
+    if not 1 <= pieces <= _MOST_PIECES:
+        raise InputError(f"{pieces} is not between 1 and {_MOST_PIECES}", argument="pieces")
+    low, high = _bounds(bounds)
+    flow = controlled(study, control, (low, high), initial)
+    edges = np.linspace(0.0, float(study.alpha[-1]), pieces + 1)
+    search = ControlSearch(flow, asked, (low, high), edges, update).fine_enough()
+    starts = search.starts(search.constant(), search.greedy())
+    if not starts:
+        raise InputError(
+            "has no constant in the bounds under which the run stays finite; make them narrower",
+            argument="bounds",
+        )
+    scouts = search.scouted(starts)
+    start = scouts[0].values
+    while True:
+        best = search.best(start)
+        others = search.constant(), search.greedy()
+        simple = min(others, key=lambda each: each.objective)
+        if simple.objective < (1.0 - _EXACT) * best.objective:
+            start = simple.values
+            continue
+        finer = search.finer()
+        error = abs(finer.found(best.values).objective / best.objective - 1.0)
+        if error <= _EXACT or search.halves >= _MOST_HALVES:
+            break
+        search, start = finer, best.values
+    if isinstance(asked, TimeToError) and best.objective > edges[-1]:
+        raise InputError(
+            f"no control in the bounds was found that reaches an error of {asked.error:g} before "
+            f"alpha = {edges[-1]:g}; ask for a larger error or a later end",
+            argument="objective",
+        )
+    # numbers are those of the smaller steps
+    best, constant, greedy = (finer.found(each.values) for each in (best, *others))
+    record = _record(study, control, objective, finer, (best, constant, greedy))
+    record |= {"step_error": error, "scouts": [each.objective for each in scouts]}
+    if error > _EXACT:
+        record["warnings"].append(f"halving the steps changes the objective by {error:.1e}")
+    return OptimalControl(record)
+
+
+def _record(
+    study: Study,
+    control: str,
+    objective: str,
+    search: ControlSearch,
+    found: tuple[ControlFound, ControlFound, ControlFound],
+) -> dict[str, Any]:
+    best, *others = found
+    slopes = search.slopes(best)
+    low, high = search.bounds
+    lower, upper = best.values <= low, best.values >= high
+    wrong = np.concatenate([-slopes[lower], slopes[upper], [0.0]])
+    arcs = search.arcs(best.values, slopes)
+    names = {"final": "final error", "integral": "integral of the error"}
+    record: dict[str, Any] = {
+        "control": control,
+        "asked": names.get(objective, "time to the error"),
+        "edges": search.edges.tolist(),
+        **_listed(best),
+        **{name: _listed(each) for name, each in zip(("constant", "greedy"), others, strict=True)},
+        "slopes": slopes.tolist(),
+        "residual": float(np.max(np.abs(slopes[~(lower | upper)]), initial=0.0)),
+        "wrong_signs": float(np.max(wrong)),
+        "arcs": [asdict(each) for each in arcs],
+        "bang_bang": all(each.kind != "interior" for each in arcs),
+        "gradients": len(search.made),
+        "warnings": [],
+    }
+    rate = study.training.learning_rate
+    if control == "learning_rate" and rate > 0.0:
+        factors = (best.values / rate).tolist()
+        record["schedule"] = {"times": search.edges[:-1].tolist(), "rates": factors}
+    return record
+
+
+def _listed(found: ControlFound) -> dict[str, Any]:
+    return {
+        "values": found.values.tolist(),
+        "objective": found.objective,
+        "alpha": found.alpha.tolist(),
+        "errors": found.errors.tolist(),
+    }
+
+
+def _objective(text: str) -> Objective:
+    if text == "final":
+        return FinalError()
+    if text == "integral":
+        return IntegratedError()
+    found = _TIME.fullmatch(text)
+    try:
+        error = float(found[1]) if found else 0.0
+    except ValueError:
+        error = 0.0
+    if not 0.0 < error < np.inf:
+        raise InputError(
+            f"{text!r} is not final, integral, or a time to an error such as time:1e-3",
+            argument="objective",
+        )
+    return TimeToError(error)
+
+
+def _bounds(bounds: Sequence[float]) -> tuple[float, float]:
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{bounds!r} is not two numbers such as (0, 5)", argument="bounds"
+        ) from None
+    if not -np.inf < low < high < np.inf:
+        raise InputError(
+            f"{low:g} and {high:g} are not finite numbers in ascending order", argument="bounds"
+        )
+    return low, high
+
+
+def controlled(
+    study: Study, control: str, bounds: tuple[float, float], initial: Start | None
+) -> ControlledFlow:
+    """Return the flow of a study with one of its numbers as the control.
+
+    Raises:
+        InputError: the name is not that of a number, or of one that is not a control.
+    """
+    try:
+        given = number_of(study, control)
+    except InputError as error:
+        raise error.renamed("control") from None
+    low, high = bounds
+
+    def flow(value: float) -> Any:
+        numbers = {control: value}
+        if control == "learning_rate" and given > 0.0:
+            own = {name: getattr(study.training, name) for name in LEARNING_RATES[1:]}
+            numbers |= {name: each * value / given for name, each in own.items() if each}
+        there = with_numbers(study, numbers)
+        return flow_at(there, start_of(there, initial))
+
+    places = [low + (high - low) * place for place in _PLACES]
+    flows = [flow(value) for value in places]
+    constants = [each.parameters for each in flows]
+    change = (constants[2] - constants[0]) / (places[2] - places[0])
+    base = constants[1] - places[1] * change
+    line = base + places[0] * change
+    same = all(np.array_equal(each.begin, flows[0].begin) for each in flows)
+    scale = np.max(np.abs(constants), axis=0)
+    if not same or np.any(np.abs(line - constants[0]) > 1e-9 * scale) or not np.any(change):
+        raise InputError(
+            f"{control!r} cannot change in time here; take one of learning_rate, weight_decay, "
+            "label_noise, label_flip, keep, input_noise or update_noise (a batch of b examples "
+            "learns as one example does with the rate η/b and less noise)",
+            argument="control",
+        )
+    change[np.abs(change) * (high - low) < 1e-13 * scale] = 0.0
+    found = ControlledFlow(flows[1], base, change)
+    if "evaluation_scale" in found.changing:
+        raise InputError(
+            "is missing: it would change in time with the control, and errors at different times "
+            "could not be compared; give the factor of the output weights for the error",
+            argument="evaluation_scale",
+        )
+    return found

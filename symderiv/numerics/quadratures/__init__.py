@@ -1,0 +1,1 @@
+"""Templates of Gaussian means by quadrature, smooth or kinked, alone or together."""

@@ -1,0 +1,211 @@
+r"""Means of the forces of any loss for a rule: which units are kept, which fields are left.
+
+With dropout the means are sums over all choices of units that are kept. Outputs that are linear in
+fields are functions of one field. What is left goes variable by variable (``force_mean``) or, over
+many fields and where surfaces of kinks or labels cross several of them, along a lattice
+(``lattice_mean``). Text for modules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.quadratures.force_mean import _forces
+from symderiv.numerics.quadratures.lattice_mean import _lattice_forces
+
+if TYPE_CHECKING:  # what stands in the module
+    _Array = np.ndarray
+    _Overlaps = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
+    _Means = tuple[_Array, _Array, _Array, _Array]
+    _Rates = tuple[_Array, _Array, _Array, _Array, _Array]
+    from symderiv.numerics.quadratures.force_mean import (
+        KINKED,
+        SIGN_TARGET,
+        STUDENT_LINEAR,
+        TEACHER_KEEPS_SIGN,
+        TEACHER_LINEAR,
+        _Network,
+        _Three,
+    )
+
+_MOST_SMOOTH = 4  # variables that are gone through one by one
+_MOST_KINKED = 2
+
+
+def _is_one_teacher(M: int) -> bool:
+    """Return whether the target is a function of one sum of the teachers' fields."""
+    return TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
+
+
+def _fields_of_kept(
+    overlaps: _Overlaps, kept: np.ndarray, one_student: bool, one_teacher: bool
+) -> tuple[tuple[_Array, _Array], tuple[_Array, _Array]]:
+    """Return the fields that outputs depend on: what units add to them, biases, output weights.
+
+    First come rows for students and rows for teachers, then biases of all and weights of students.
+    """
+    _, R, _, v, v_teacher, b, c = overlaps
+    K, M = R.shape[0], R.shape[1]
+    units = int(kept[K])
+    # without any unit one is left that puts out nothing
+    k, m = 1 if one_student else max(1, units), 1 if one_teacher else M
+    students, teachers = np.zeros((k, K)), np.zeros((m, M))
+    biases, weights = np.zeros(k + m), np.zeros(k)
+    for a in range(max(1, units)):
+        i = int(kept[a])
+        output = v[i] if a < units else 0.0
+        students[0 if one_student else a, i] = output if one_student else 1.0
+        biases[0 if one_student else a] += (output if one_student else 1.0) * b[i]
+        weights[0 if one_student else a] = 1.0 if one_student else output
+    for a in range(M):
+        teachers[0 if one_teacher else a, a] = v_teacher[a] if one_teacher else 1.0
+        biases[k if one_teacher else k + a] += (v_teacher[a] if one_teacher else 1.0) * c[a]
+    return (students, teachers), (biases, weights)
+
+
+def _covariance_of(overlaps: _Overlaps, students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
+    """Return the covariance of sums of fields, a row of each for every sum."""
+    Q, R, T = overlaps[0], overlaps[1], overlaps[2]
+    (k, K), (m, M) = students.shape, teachers.shape
+    covariance = np.zeros((k + m, k + m))
+    for a in range(k):
+        for e in range(k):
+            for i in range(K):
+                for j in range(K):
+                    covariance[a, e] += students[a, i] * Q[i, j] * students[e, j]
+        for e in range(m):
+            for i in range(K):
+                for j in range(M):
+                    part = students[a, i] * R[i, j] * teachers[e, j]
+                    covariance[a, k + e] += part
+                    covariance[k + e, a] += part
+    for a in range(m):
+        for e in range(m):
+            for i in range(M):
+                for j in range(M):
+                    covariance[k + a, k + e] += teachers[a, i] * T[i, j] * teachers[e, j]
+    return covariance
+
+
+def _means_of(
+    network: _Network, numbers: _Three, means: _Means, valued: bool
+) -> tuple[float, float]:
+    """Write means variable by variable, or along the lattice; return error and loss."""
+    k, m = network[2].size, network[3].size
+    labels = SIGN_TARGET == 1 and m == 1
+    variables = k + (0 if labels else m) + (1 if numbers[0] != 0.0 else 0)
+    crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
+    if crossed or variables > (_MOST_KINKED if KINKED else _MOST_SMOOTH):
+        return _lattice_forces(network, numbers, means, valued)
+    return _forces(network, numbers, means, valued)
+
+
+def _add_of_kept(
+    overlaps: _Overlaps, kept: np.ndarray, share: float, means: _Means, rates: _Rates
+) -> None:
+    """Add ``share`` times the means over fields to the rates of the units that are kept."""
+    Q, R, v, v_teacher, b = overlaps[0], overlaps[1], overlaps[3], overlaps[4], overlaps[5]
+    moments, force, mean, square = means
+    A, B, dv, Gamma, db = rates
+    K, M = R.shape[0], R.shape[1]
+    units, k = int(kept[K]), force.size
+    one_student, one_teacher = STUDENT_LINEAR == 1, _is_one_teacher(M)
+    for first in range(units):
+        i = int(kept[first])
+        a, scale = (0, v[i]) if one_student else (first, 1.0)
+        for second in range(units):
+            j = int(kept[second])
+            e, other = (0, v[j]) if one_student else (second, 1.0)
+            A[i, j] += share * scale * other * moments[a, e]
+            Gamma[i, j] += share * scale * other * square[a, e]
+        for j in range(M):
+            along = v_teacher[j] * moments[a, k] if one_teacher else moments[a, k + j]
+            B[i, j] += share * scale * along
+        db[i] += share * scale * mean[a]
+        if one_student:
+            dv[i] += share * b[i] * mean[0]
+            for second in range(units):
+                j = int(kept[second])
+                dv[i] += share * Q[i, j] * v[j] * moments[0, 0]
+            for j in range(M):
+                along = v_teacher[j] * moments[0, k] if one_teacher else moments[0, k + j]
+                dv[i] += share * R[i, j] * along
+        else:
+            dv[i] += share * force[a]
+
+
+def _of_kept(
+    overlaps: _Overlaps,
+    kept: np.ndarray,
+    numbers: _Three,
+    share: float,
+    rates: _Rates,
+    valued: bool,
+) -> tuple[float, float]:
+    """Add ``share`` times the means over as few fields as outputs depend on.
+
+    Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
+    ``numbers`` are label noise, the chance of a flip, and the shift of the lattice.
+    """
+    noise, flip, turn = numbers
+    one_teacher = _is_one_teacher(overlaps[4].size)
+    fields, (biases, weights) = _fields_of_kept(overlaps, kept, STUDENT_LINEAR == 1, one_teacher)
+    covariance, k = _covariance_of(overlaps, fields[0], fields[1]), weights.size
+    known = 0.0
+    if TEACHER_LINEAR and not SIGN_TARGET:
+        # the sum of the teacher's fields and of the label noise is one Gaussian
+        covariance[k, k] += noise * noise
+        known, noise = 0.5 * noise * noise, 0.0
+    network = covariance, biases, weights, np.ones(1) if one_teacher else overlaps[4]
+    means = np.empty((k, biases.size)), np.empty(k), np.empty(k), np.empty((k, k))
+    error, loss = _means_of(network, (noise, flip, turn), means, valued)
+    _add_of_kept(overlaps, kept, share, means, rates)
+    return error - known, loss
+
+
+def _all_forces(
+    overlaps: _Overlaps,
+    numbers: _Three,
+    keep: float,
+    scale: float,
+    rates: _Rates,
+    valued: bool,
+) -> tuple[float, float]:
+    """Return means over all choices of units that are kept, each with probability ``keep``.
+
+    The error is that of all units with output weights times ``scale``.
+    """
+    Q, R, T, v, v_teacher, b, c = overlaps
+    A, B, dv, Gamma, db = rates
+    K = v.size
+    A[:] = 0.0
+    B[:] = 0.0
+    dv[:] = 0.0
+    Gamma[:] = 0.0
+    db[:] = 0.0
+    error, loss = 0.0, 0.0
+    kept = np.zeros(K + 1, np.int64)
+    one = 1
+    for mask in range(1 if keep == 1.0 else one << K):
+        units, share = 0, 1.0
+        for i in range(K):
+            if keep == 1.0 or (mask >> i) & 1:
+                kept[units] = i
+                units += 1
+                share *= keep
+            else:
+                share *= 1.0 - keep
+        kept[K] = units
+        if units == 0 and not valued:
+            continue
+        found = _of_kept(overlaps, kept, numbers, share, rates, valued)
+        error = found[0]
+        loss += share * found[1]
+    if keep < 1.0 or scale != 1.0:
+        # the last choice was that of all units; what is added here has the weight zero
+        scaled = Q, R, T, scale * v, v_teacher, b, c
+        found = _of_kept(scaled, kept, (0.0, 0.0, numbers[2]), 0.0, rates, False)
+        error = found[0]
+    return error, loss

@@ -1,0 +1,625 @@
+r"""Means of the forces of any loss over the fields of students and teachers, in one pass.
+
+With F_i = v_i g'(x_i) ∂ℓ/∂s the equations need E[F_i F_j], E[g(x_i) ∂ℓ/∂s] and, for drifts, A and B
+with E[F_i z] = Σ_j A_ij cov(x_j, z) + Σ_n B_in cov(y_n, z) for every Gaussian z. So A and B follow
+from forces alone, also where slopes of the loss or labels jump: the fields are L u with independent
+u of variance one and a triangular L, and (A B) L = E[F u]. What an error of E[F u] does to a rate
+is bounded however singular L is (``docs/notes/losses.md``), and of fields that the others
+determine, with a vanishing diagonal of L, nothing is needed.
+
+The variables u are gone through like the digits of a counter: equal steps where everything is
+analytic (see ``tensor_mean``), else panels between kinks and layers (see ``kinked_mean``), which
+for a loss are roots of ``loss_kink`` along the variable. Labels that are the sign of one Gaussian
+field are averaged exactly given the students; the variables are then turned so that the label
+depends on the first one. Label noise is one more variable. Odd activations and a loss that does
+not change with the signs of both of its arguments (``EVEN``) need half of the first variable.
+
+A network is its fields' L, or their covariance, their biases, and output weights of students and
+teachers; where labels are signs it has one teacher, of which the variables are not integrated.
+Numbers are label noise, the chance of a flip, and the shift of the lattice. Rates are A and B side
+by side, dv, db and Gamma.
+
+Constants of the module: ``FORCE_STEPS`` (0 step in units of the fields, 1 step in u, 2 reach in u),
+``FORCE_PANELS`` (as in ``kinked_mean``, 7 number of intervals in which roots are looked for).
+Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
+from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
+from symderiv.numerics.signs.fields import _root_of_minor
+
+if TYPE_CHECKING:  # what stands in the module
+    _Array = np.ndarray
+    _Three = tuple[float, float, float]
+    _Four = tuple[float, float, float, float]
+    _Network = tuple[_Array, _Array, _Array, _Array]
+    _Rates = tuple[_Array, _Array, _Array, _Array]
+    _Rules = tuple[_Array, _Array, _Array]
+    _Where = tuple[_Array, _Array, _Array, _Array]
+    FORCE_STEPS = FORCE_PANELS = STUDENT_KINKS = TEACHER_KINKS = np.zeros(8)
+    LOSS_KINKS = KINKED = EVEN = SIGN_TARGET = STUDENT_LINEAR = TEACHER_LINEAR = 0
+    TEACHER_KEEPS_SIGN = 0
+
+    def student_activation(x: float) -> float:
+        """Return a function of the module."""
+        return x
+
+    student_activation_derivative = teacher_activation = student_activation
+
+    def loss_value(s: float, t: float) -> float:
+        """Return a function of the module."""
+        return s * t
+
+    loss_slope = loss_value
+
+    def loss_kink(number: float, s: float, t: float) -> float:
+        """Return a function of the module: it is zero where the loss is not smooth."""
+        return number * s * t
+
+
+_MOST_STEPS = 1024  # for equally spaced points of one variable
+_MOST_IN_PANELS = 4096  # for points in panels
+_CONTOURS = np.array([-7.5, -5.5, -4.0, -2.5, -1.2, 0.0, 1.2, 2.5, 4.0, 5.5, 7.5])
+_SUMS = 5  # of what a point adds: force, its square, errors, loss, and force between labels
+
+
+def _triangle_of(covariance: np.ndarray) -> np.ndarray:
+    """L of any number of fields, row by row, without what rounding leaves of a vanishing rest."""
+    n = covariance.shape[0]
+    factor = np.zeros((n, n))
+    for i in range(n):
+        rest = covariance[i, i]
+        for j in range(i):
+            share = covariance[i, j]
+            for k in range(j):
+                share -= factor[i, k] * factor[j, k]
+            factor[i, j] = _share_left(share, factor[j, j], rest)
+            rest -= factor[i, j] * factor[i, j]
+        factor[i, i] = _root_left(rest, covariance[i, i])
+    if n == 2 and factor[0, 0] > 0.0:
+        root = _root_of_minor(covariance[0, 0], covariance[0, 1], covariance[1, 1])
+        factor[1, 1] = root / factor[0, 0]
+    return factor
+
+
+def _turn(rows: np.ndarray, axis: np.ndarray) -> None:
+    """Reflects the leading components of rows at the plane across an axis of length one."""
+    for i in range(rows.shape[0]):
+        along = 0.0
+        for k in range(axis.size):
+            along += rows[i, k] * axis[k]
+        for k in range(axis.size):
+            rows[i, k] -= 2.0 * along * axis[k]
+
+
+def _axis_to_first(row: np.ndarray, K: int) -> np.ndarray:
+    """Return the axis of a reflection after which of ``row`` only the first component is left."""
+    axis = row[:K].copy()
+    size = 0.0
+    for k in range(K):
+        size += axis[k] * axis[k]
+    axis[0] += math.copysign(math.sqrt(size), axis[0])
+    length = 0.0
+    for k in range(K):
+        length += axis[k] * axis[k]
+    for k in range(K):
+        axis[k] = axis[k] / math.sqrt(length) if length > 0.0 and K > 1 else 0.0
+    return axis
+
+
+def _fields_of(network: _Network) -> int:
+    """Return how many fields are integrated."""
+    fields: int = network[2].size if SIGN_TARGET == 1 else network[1].size
+    return fields
+
+
+def _depends_on_earlier(level: int) -> bool:
+    """Return whether a variable has its points in panels, which depend on the earlier variables."""
+    return KINKED == 1 or (SIGN_TARGET == 1 and level == 0)
+
+
+def _equal_steps_of(
+    network: _Network, level: int, noise: float, sharp: float, row: np.ndarray
+) -> int:
+    """Return points (row 0) and weights (row 1) of one variable; returns how many, -1 if too
+    many.
+    """
+    factor, fields = network[0], _fields_of(network)
+    half = EVEN == 1 and level == 0
+    longest = abs(noise)
+    together = noise * noise
+    if level < fields:
+        longest = together = 0.0
+        for i in range(fields):
+            longest = max(longest, abs(factor[i, level]))
+            together += factor[i, level] * factor[i, level]
+    if longest == 0.0:
+        row[0, 0], row[1, 0] = 0.0, 1.0
+        return 1
+    step = min(FORCE_STEPS[1] / math.sqrt(1.0 + together), FORCE_STEPS[0] / (sharp * longest))
+    count = math.ceil(float(FORCE_STEPS[2]) / float(step))
+    first = 0 if half else -count
+    if count - first + 1 > _MOST_STEPS:
+        return -1
+    for n in range(first, count + 1):
+        t = n * step
+        weight = step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+        row[0, n - first] = t
+        row[1, n - first] = 2.0 * weight if half and n > 0 else weight
+    return count - first + 1
+
+
+def _outputs_at(u: np.ndarray, network: _Network) -> tuple[float, float]:
+    """Return outputs of student and teacher; that of a teacher which is not integrated is 0."""
+    factor, biases, v, v_teacher = network
+    K, fields = v.size, _fields_of(network)
+    student, teacher = 0.0, 0.0
+    for i in range(fields):
+        field = biases[i]
+        for k in range(fields):
+            field += factor[i, k] * u[k]
+        if i < K:
+            student += v[i] * student_activation(field)
+        else:
+            teacher += v_teacher[i - K] * teacher_activation(field)
+    return student, teacher
+
+
+def _kink_at(
+    number: int,
+    place: float,
+    level: int,
+    u: np.ndarray,
+    label: float,
+    noise: float,
+    network: _Network,
+) -> float:
+    """``loss_kink`` with one of the variables somewhere."""
+    u[level] = place
+    student, teacher = _outputs_at(u, network)
+    if label != 0.0:
+        teacher = label
+    fields = _fields_of(network)
+    if u.size > fields:
+        teacher += noise * u[fields]
+    return loss_kink(number, student, teacher)
+
+
+def _with_roots(
+    layers: np.ndarray,
+    count: int,
+    number: int,
+    level: int,
+    u: np.ndarray,
+    label: float,
+    noise: float,
+    network: _Network,
+) -> int:
+    """Add where the loss has a kink along one variable, for several values of the next one.
+
+    Between these places the kink along the next variable moves by about one unit.
+    """
+    intervals = int(FORCE_PANELS[7])
+    reach = FORCE_PANELS[2]
+    following = level + 1 < u.size
+    for c in range(_CONTOURS.size if following else 1):
+        if following:
+            u[level + 1] = _CONTOURS[c]
+        left = _kink_at(number, -reach, level, u, label, noise, network)
+        for n in range(intervals):
+            low = reach * (2.0 * n / intervals - 1.0)
+            high = reach * (2.0 * (n + 1) / intervals - 1.0)
+            below, left = left, _kink_at(number, high, level, u, label, noise, network)
+            if below * left < 0.0 and count < layers.shape[0]:
+                while high - low > 1e-15 * (1.0 + abs(low)):
+                    middle = 0.5 * (low + high)
+                    if middle <= low or middle >= high:
+                        break
+                    if _kink_at(number, middle, level, u, label, noise, network) * below > 0.0:
+                        low = middle
+                    else:
+                        high = middle
+                layers[count, 0], layers[count, 1] = 0.5 * (low + high), 0.0
+                count += 1
+    if following:
+        u[level + 1] = 0.0
+    return count
+
+
+def _upper_half(row: np.ndarray, count: int) -> int:
+    """Keep points above zero, with twice their weights, and zero itself."""
+    kept = 0
+    for n in range(count):
+        if row[0, n] >= 0.0:
+            twice = 2.0 if row[0, n] > 0.0 else 1.0
+            row[0, kept], row[1, kept] = row[0, n], twice * row[1, n]
+            kept += 1
+    return kept
+
+
+def _panels_of(
+    level: int,
+    u: np.ndarray,
+    label: _Four,
+    noise: float,
+    sharp: float,
+    network: _Network,
+    layers: np.ndarray,
+    row: np.ndarray,
+) -> int:
+    """Return points and weights of one variable, given the earlier ones, between kinks and layers.
+
+    ``label`` is that of ``_turned_to_label``: a label changes at a place of the first variable, in
+    a layer that is as wide as the inverse of how steep it is.
+    """
+    factor, biases, v, _ = network
+    K, fields = v.size, _fields_of(network)
+    for later in range(level, u.size):
+        u[later] = 0.0
+    count, longest = 0, abs(noise)
+    if level < fields:
+        longest = 0.0
+        for i in range(fields):
+            mean, rest = biases[i], 0.0
+            for k in range(level):
+                mean += factor[i, k] * u[k]
+            for k in range(level + 1, fields):
+                rest = math.hypot(rest, factor[i, k])
+            longest = max(longest, abs(factor[i, level]))
+            kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
+            count = _with_layers(layers, count, kinks, mean, factor[i, level], rest, FORCE_PANELS)
+    if level == 0 and (SIGN_TARGET or EVEN):
+        place, steep = label[2], label[3]
+        layers[count, 0], layers[count, 1] = place, 0.0
+        count += 1
+        # only around zero numbers are as dense as the narrowest layers want
+        if steep > 0.0 and (place == 0.0 or steep * FORCE_PANELS[4] < 1.0):
+            layers[count, 0], layers[count, 1] = place, 1.0 / steep
+            count += 1
+    if longest > 0.0:
+        for number in range(LOSS_KINKS):
+            for sign in range(-1, 2, 2):
+                if SIGN_TARGET or sign > 0:
+                    t = 1.0 * sign * SIGN_TARGET
+                    count = _with_roots(layers, count, number, level, u, t, noise, network)
+    points = _panels(layers, count, sharp * longest, FORCE_PANELS, row[0], row[1])
+    return _upper_half(row, points) if EVEN == 1 and level == 0 and points >= 0 else points
+
+
+def _force(s: float, t: float, shift: float, flip: float) -> tuple[float, float]:
+    """Return the slope of the loss and its square, averaged over flips of the label ``t``."""
+    f = loss_slope(s, t + shift)
+    square = f * f
+    if flip > 0.0:
+        other = loss_slope(s, shift - t)
+        f += flip * (other - f)
+        square += flip * (other * other - square)
+    return f, square
+
+
+def _loss(s: float, t: float, shift: float, flip: float) -> float:
+    """Return the loss, averaged over flips of the label ``t``."""
+    here, there = loss_value(s, t + shift), loss_value(s, shift - t)
+    return here + flip * (there - here)
+
+
+def _along_last(
+    extent: tuple[int, int],
+    u: np.ndarray,
+    network: _Network,
+    numbers: _Three,
+    before: _Four,
+    row: np.ndarray,
+    sums: np.ndarray,
+    valued: bool,
+) -> None:
+    """Add the points of the last variable, that of a teacher or of label noise, to the sums.
+
+    ``extent`` is the number of the variable and how many points it has, ``row`` these points and
+    weights; ``before`` are outputs of student and teacher by the earlier variables ``u``, the
+    weight of these, and the largest square of the last one.
+    """
+    (level, count), (noise, flip, _) = extent, numbers
+    factor, biases, v, v_teacher = network
+    s, known, weight, room = before
+    K, of_field = v.size, level < _fields_of(network)
+    mean = 0.0
+    if of_field:
+        mean = biases[level]
+        for k in range(level):
+            mean += factor[level, k] * u[k]
+    slope = factor[level, level] if of_field else 0.0
+    output = v_teacher[level - K] if of_field else 0.0
+    forces, squares, errors, losses, along = 0.0, 0.0, 0.0, 0.0, 0.0
+    for n in range(count):
+        place = row[0, n]
+        if place * place > room:
+            continue
+        added = weight * row[1, n]
+        t = known
+        if of_field:
+            t += output * teacher_activation(mean + slope * place)
+        shift = 0.0 if of_field else noise * place
+        f, square = _force(s, t, shift, flip)
+        forces += added * f
+        along += added * f * place
+        squares += added * square
+        errors += added * (s - t) * (s - t)
+        if valued:
+            losses += added * _loss(s, t, shift, flip)
+    sums[0] += forces
+    sums[1] += squares
+    sums[2] += 0.5 * errors
+    sums[3] += losses
+    for c in range(K, level):
+        sums[_SUMS + c] += u[c] * forces
+    if of_field:
+        sums[_SUMS + level] += along
+
+
+def _between_labels(
+    s: float,
+    shift: float,
+    upper: float,
+    flip: float,
+    added: float,
+    sums: np.ndarray,
+    valued: bool,
+) -> None:
+    """Add a point of the students, with labels of probability ``upper`` to be 1, to the sums."""
+    above = upper + flip * (1.0 - 2.0 * upper)
+    f, other = loss_slope(s, 1.0 + shift), loss_slope(s, shift - 1.0)
+    sums[0] += added * (above * f + (1.0 - above) * other)
+    sums[1] += added * (above * f * f + (1.0 - above) * other * other)
+    off = upper * (s - 1.0) * (s - 1.0) + (1.0 - upper) * (s + 1.0) * (s + 1.0)
+    sums[2] += 0.5 * added * off
+    if valued:
+        here, there = loss_value(s, 1.0 + shift), loss_value(s, shift - 1.0)
+        sums[3] += added * (above * here + (1.0 - above) * there)
+    sums[4] += added * (1.0 - 2.0 * flip) * (f - other)
+
+
+def _add_students(
+    added: float,
+    u: np.ndarray,
+    units: tuple[np.ndarray, np.ndarray],
+    density: float,
+    sums: np.ndarray,
+    rates: _Rates,
+) -> None:
+    """Add the sums over all that is drawn beside the students' fields, times their functions.
+
+    ``units`` are values of the students, and their slopes times output weights.
+    """
+    (values, slopes), (moments, dv, db, Gamma) = units, rates
+    K = dv.size
+    fields = K if SIGN_TARGET else moments.shape[1]
+    for i in range(K):
+        dv[i] += added * values[i] * sums[0]
+        force = added * slopes[i]
+        db[i] += force * sums[0]
+        for c in range(K):
+            moments[i, c] += force * u[c] * sums[0]
+        for c in range(K, fields):
+            moments[i, c] += force * sums[_SUMS + c]
+        if SIGN_TARGET:
+            moments[i, K] += force * density * sums[4]
+        for j in range(K):
+            Gamma[i, j] += force * slopes[j] * sums[1]
+
+
+def _size_of(weights: np.ndarray) -> float:
+    """Return the sum of moduli."""
+    total = 0.0
+    for i in range(weights.size):
+        total += abs(weights[i])
+    return total
+
+
+def _sharpness(network: _Network) -> float:
+    """Return how much steeper than activations the loss may be along a field, 1 at least."""
+    outer = 1.0 if SIGN_TARGET else _size_of(network[3])
+    return max(1.0, math.sqrt(_size_of(network[2]) * outer))
+
+
+def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
+    """Solve for A and B from moments of forces with independent variables: (A B) L = moments."""
+    n = factor.shape[0]
+    for i in range(moments.shape[0]):
+        for c in range(n - 1, -1, -1):
+            value = moments[i, c]
+            for r in range(c + 1, n):
+                value -= moments[i, r] * factor[r, c]
+            moments[i, c] = value / factor[c, c] if factor[c, c] > 0.0 else 0.0
+
+
+def _emptied(rates: _Rates) -> None:
+    """Put zeros where means are added up."""
+    moments, dv, db, Gamma = rates
+    moments[:] = 0.0
+    dv[:] = 0.0
+    db[:] = 0.0
+    Gamma[:] = 0.0
+
+
+def _turned_to_label(
+    factor: np.ndarray, biases: np.ndarray, K: int
+) -> tuple[np.ndarray, np.ndarray, _Four]:
+    """Turn the students' variables so that labels depend on the first one alone.
+
+    Returned are L, the axis of the reflection, and of the label: its argument's slope along the
+    first variable and its value at zero, where it changes, and how steep it is.
+    """
+    axis = _axis_to_first(factor[K], K)
+    turned = factor.copy()
+    _turn(turned, axis)
+    lean, centre = turned[K, 0], 0.0
+    width = max(factor[K, K], 1e-150)
+    steep = min(abs(lean) / width, 1e150)
+    threshold = min(max(biases[K] / width, -1e150), 1e150)
+    if lean != 0.0:
+        # where both labels are equally probable
+        centre = -biases[K] / lean
+        lean = math.copysign(steep, lean)
+        if steep == 1e150:
+            threshold = -lean * centre
+    return turned, axis, (lean, threshold, centre, steep)
+
+
+def _label_at(place: float, label: _Four) -> tuple[float, float]:
+    """Return the probability of the label 1 at a first variable, and the density where it turns."""
+    above = label[0] * place + label[1]
+    upper = 0.5 * math.erfc(-above / math.sqrt(2.0))
+    return upper, math.exp(-0.5 * above * above) / math.sqrt(2.0 * math.pi)
+
+
+def _moved_to(
+    level: int,
+    point: tuple[float, float],
+    network: _Network,
+    where: _Where,
+    units: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Give one variable a value with a weight, and compute what it is the last variable of.
+
+    ``where`` are the variables, and for every level the weights, squares and outputs before it.
+    """
+    (turned, biases, v, v_teacher), (u, weight, radius, output) = network, where
+    values, slopes = units
+    K, fields = v.size, _fields_of(network)
+    u[level] = point[0]
+    radius[level + 1] = radius[level] + point[0] * point[0]
+    weight[level + 1] = weight[level] * point[1]
+    output[0, level + 1], output[1, level + 1] = output[0, level], output[1, level]
+    first = level
+    if SIGN_TARGET and level < fields:
+        first = 0 if level == fields - 1 else level + 1
+    for i in range(first, min(level + 1, fields)):
+        field = biases[i]
+        for k in range(level + 1):
+            field += turned[i, k] * u[k]
+        if i < K:
+            values[i] = student_activation(field)
+            slopes[i] = v[i] * student_activation_derivative(field)
+            output[0, level + 1] += v[i] * values[i]
+        else:
+            output[1, level + 1] += v_teacher[i - K] * teacher_activation(field)
+
+
+def _room_for(network: _Network, noise: float, sharp: float) -> tuple[_Rules, bool]:
+    """Return points and weights of each variable, how many, and room for layers of panels.
+
+    Points that depend on earlier variables are left out; whether any variable has too many of the
+    others is returned, too.
+    """
+    levels = _fields_of(network) + (1 if noise != 0.0 else 0)
+    most = _MOST_IN_PANELS if KINKED or SIGN_TARGET else _MOST_STEPS
+    rows, counts, layers = (
+        np.empty((levels, 2, most)),
+        np.zeros(levels, np.int64),
+        np.empty((256, 2)),
+    )
+    many = False
+    for level in range(levels):
+        if not _depends_on_earlier(level):
+            counts[level] = _equal_steps_of(network, level, noise, sharp, rows[level])
+            many = many or counts[level] < 0
+    return (rows, counts, layers), many
+
+
+def _beginning(levels: int) -> _Where:
+    """Return variables, and for every level the weights, squares and outputs before it."""
+    return np.zeros(levels), np.ones(levels + 1), np.zeros(levels + 1), np.zeros((2, levels + 1))
+
+
+def _largest_square() -> float:
+    """Return how far from zero points are, squared."""
+    reach = FORCE_PANELS[2] if KINKED or SIGN_TARGET else FORCE_STEPS[2]
+    return float(reach * reach)
+
+
+def _summed(
+    network: _Network, numbers: _Three, label: _Four, rates: _Rates, valued: bool
+) -> tuple[float, float]:
+    """Add up all points, those of students first; return mean squared error/2 and loss."""
+    noise, flip, _ = numbers
+    sharp = _sharpness(network)
+    (rows, counts, layers), many = _room_for(network, noise, sharp)
+    if many:
+        return math.nan, math.nan
+    K, fields, levels = network[2].size, _fields_of(network), counts.size
+    square = _largest_square()
+    where, units = _beginning(levels), (np.zeros(K), np.zeros(K))
+    u, weight, radius, output = where
+    at, sums = np.zeros(levels, np.int64), np.zeros(_SUMS + network[1].size)
+    error, loss, upper, density, of_students = 0.0, 0.0, 0.5, 0.0, 1.0
+    level, entered = 0, False
+    while level >= 0:
+        if not entered:
+            entered, at[level], row = True, -1, rows[level]
+            if _depends_on_earlier(level):
+                counts[level] = _panels_of(level, u, label, noise, sharp, network, layers, row)
+                if counts[level] < 0:
+                    return math.nan, math.nan
+            if level == K:
+                sums[:] = 0.0
+                of_students, weight[level] = weight[level], 1.0
+            if level == levels - 1 and not SIGN_TARGET:
+                left = square - radius[level]
+                before = output[0, level], output[1, level], weight[level], left
+                extent = level, counts[level]
+                _along_last(extent, u, network, numbers, before, row, sums, valued)
+                at[level] = counts[level] - 1
+        at[level] += 1
+        last = at[level] == counts[level]
+        if not last:
+            place = rows[level, 0, at[level]]
+            if radius[level] + place * place > square:
+                continue
+            _moved_to(level, (place, rows[level, 1, at[level]]), network, where, units)
+            if SIGN_TARGET and level == 0:
+                upper, density = _label_at(place, label)
+            if level < levels - 1:
+                level, entered = level + 1, False
+                continue
+            # a point of all variables, labels are averaged
+            if levels == K:
+                sums[:] = 0.0
+            added = weight[levels] if levels > K else 1.0
+            shift = float(noise * u[fields]) if levels > fields else 0.0
+            _between_labels(float(output[0, levels]), shift, upper, flip, added, sums, valued)
+        if (last and level == K) or (levels == K and not last):
+            added = of_students if levels > K else weight[K]
+            error += added * sums[2]
+            loss += added * sums[3]
+            _add_students(added, u, units, density, sums, rates)
+        level -= 1 if last else 0
+    return error, loss
+
+
+def _forces(network: _Network, numbers: _Three, rates: _Rates, valued: bool) -> tuple[float, float]:
+    """Write the rates of a network with its covariance; return mean squared error/2 and loss.
+
+    Biases are those of students and teachers; where labels are signs, of one teacher. The mean loss
+    is computed where it is ``valued``. Not a number where a variable has too many points.
+    """
+    covariance, biases, v, v_teacher = network
+    factor = _triangle_of(covariance)
+    turned, axis, label = factor, np.zeros(v.size), (0.0, 0.0, 0.0, 0.0)
+    if SIGN_TARGET:
+        turned, axis, label = _turned_to_label(factor, biases, v.size)
+    _emptied(rates)
+    error, loss = _summed((turned, biases, v, v_teacher), numbers, label, rates, valued)
+    if EVEN:
+        rates[2][:] = 0.0  # forces are odd
+    if SIGN_TARGET:
+        _turn(rates[0], axis)
+    _solved(factor, rates[0])
+    return error, loss

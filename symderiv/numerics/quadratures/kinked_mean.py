@@ -1,0 +1,366 @@
+r"""Means of products of functions with kinks of Gaussian fields, as text for modules.
+
+The fields are z = L t with independent t of variance one and a triangular L in the order of the
+factors, plus biases. The integral over t_j, given the earlier ones, is split where the factor of
+z_j has its kinks. The factors of later fields are smoothed by what is still to come, but on a scale
+of their own: the kink κ of z_k is seen at t = (κ - m)/L_kj, with m the field's value so far, in a
+layer as wide as (standard deviation still to come)/|L_kj|. Where fields are nearly aligned the
+layer is thin. So panels with Gauss' rule of eight points grow geometrically out of every layer,
+from its own width on, and the work depends on the logarithm of the width. Layers narrower than the
+rule's floor count as kinks. Where the kinks of two later fields meet there is a weaker layer,
+treated alike. What of the second field of two is independent of the first comes from their
+determinant in doubled precision: means of two jumps change by its root, which plain doubles know to
+1e-8.
+
+``rule`` is a constant of the module: 0 longest panel in t, 1 longest panel in units of
+the fields, 2 reach in t, 3 cell of the table of the last average, 4 floor of the layers, 5 how much
+longer panels may be than their distance from a layer, 6 below which width of a field seven points
+of the Gauss-Hermite rule do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGENDRE_8
+from symderiv.numerics.quadratures.tensor_mean import _between, _root_left, _share_left, _triangle4
+from symderiv.numerics.signs.fields import _root_of_minor
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import (
+        _Four,
+        _Kinds,
+        _Ten,
+        _Three,
+        _Two,
+        quadrature_factor,
+    )
+
+    QUADRATURE_PAIR_RULE = np.zeros(7)
+    STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
+
+    def quadrature_kinks(kind: int) -> np.ndarray:
+        """Return places where a factor is not smooth."""
+        return np.zeros(kind)
+
+
+_SITES = 8192  # for the points of one t
+
+
+def _apart(c11: float, c12: float, c22: float) -> float:
+    """Return standard deviation of a second field given the first one."""
+    return _root_of_minor(c11, c12, c22) / math.sqrt(c11) if c11 > 0.0 else math.sqrt(c22)
+
+
+def _with_layers(
+    layers: np.ndarray,
+    count: int,
+    kinks: np.ndarray,
+    mean: float,
+    slope: float,
+    rest: float,
+    rule: np.ndarray,
+) -> int:
+    """Add where mean + slope t meets kinks, and widths of the layers; return their number."""
+    if slope == 0.0:
+        return count
+    width = rest / abs(slope)
+    if width > 8.0:
+        return count
+    for k in range(kinks.size):
+        place = (kinks[k] - mean) / slope
+        if abs(place) < rule[2] + 8.0 * width:
+            layers[count, 0] = place
+            layers[count, 1] = width if width > rule[4] else 0.0
+            count += 1
+    return count
+
+
+def _with_crossings(
+    layers: np.ndarray,
+    count: int,
+    kinks: np.ndarray,
+    others: np.ndarray,
+    ratio: float,
+    field: _Three,
+    rule: np.ndarray,
+) -> int:
+    """Return the same for a field less ``ratio`` times another: where kinks of the two meet.
+
+    ``field`` is mean, slope and rest of the difference.
+    """
+    mean, slope, rest = field
+    for k in range(others.size):
+        count = _with_layers(layers, count, kinks, mean + ratio * others[k], slope, rest, rule)
+    return count
+
+
+def _panels(
+    layers: np.ndarray,
+    count: int,
+    longest: float,
+    rule: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> int:
+    """Return points and weights of one t; ``longest`` is how far a field moves with it at most."""
+    if longest == 0.0:
+        nodes[0], weights[0] = 0.0, 1.0
+        return 1
+    reach, ratio = rule[2], rule[5]
+    if count == 0 and longest < rule[6]:
+        for n in range(7):
+            nodes[n], weights[n] = _HERMITE_7_NODES[n], _HERMITE_7_WEIGHTS[n]
+        return 7
+    panel = min(rule[0], rule[1] / longest)
+    start, used = -reach, 0
+    while start < reach:
+        stop, length = reach, panel
+        for k in range(count):
+            gap, width = layers[k, 0] - start, layers[k, 1]
+            if ratio * width > panel:
+                continue
+            if gap > 0.0:
+                stop = min(stop, layers[k, 0])
+                if width > 0.0:
+                    length = min(length, ratio * (width + gap) / (1.0 + ratio))
+            elif width > 0.0:
+                length = min(length, ratio * (width - gap))
+        left = stop - start
+        end = stop
+        if length < left:
+            end = start + (length if length < 0.5 * left else 0.5 * left)
+        half, middle = 0.5 * (end - start), 0.5 * (end + start)
+        start = end
+        if half < 1e-15:
+            continue
+        if used + 8 > nodes.size:
+            return -1
+        for j in range(8):
+            t = middle + half * _LEGENDRE_8[0, j]
+            nodes[used] = t
+            weights[used] = (
+                half * _LEGENDRE_8[1, j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+            )
+            used += 1
+    return used
+
+
+def _average(
+    kind: int,
+    mean: float,
+    width: float,
+    rule: np.ndarray,
+    layers: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> float:
+    """E[factor(mean + width t)]."""
+    count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
+    total = 0.0
+    for n in range(_panels(layers, count, width, rule, nodes, weights)):
+        total += weights[n] * quadrature_factor(kind, mean + width * nodes[n])
+    return total
+
+
+def _averages(
+    kind: int, mean: float, width: float, spread: float, rule: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return averages on grids and their cell: around each kink if the width is small, else on one.
+
+    The one is around the mean of the field.
+    """
+    if width == 0.0:
+        return np.empty((0, 1)), 1.0
+    kinks = quadrature_kinks(kind)
+    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
+    thin = width < rule[6]
+    cell = width / 6.0 if thin else min(rule[3], width / 6.0)
+    half = math.ceil((rule[2] * width if thin else spread) / cell) + 3
+    rows = kinks.size if thin else 1
+    values = np.empty((rows, 2 * half + 1))
+    for k in range(rows):
+        middle = kinks[k] if thin else mean
+        for n in range(2 * half + 1):
+            place = middle + (n - half) * cell
+            values[k, n] = _average(kind, place, width, rule, layers, nodes, weights)
+    return values, cell
+
+
+def _averaged(
+    kind: int,
+    mean: float,
+    shift: float,
+    width: float,
+    values: np.ndarray,
+    cell: float,
+    rule: np.ndarray,
+) -> float:
+    """E[factor(mean + shift + width t)] from the grids, ``mean`` that of the field."""
+    place = mean + shift
+    if width == 0.0:
+        return quadrature_factor(kind, place)
+    if width >= rule[6]:
+        return _between(values[0], shift / cell)
+    kinks = quadrature_kinks(kind)
+    for k in range(kinks.size):
+        if abs(place - kinks[k]) < rule[2] * width:
+            return _between(values[k], (place - kinks[k]) / cell)
+    total = 0.0
+    for n in range(7):
+        total += _HERMITE_7_WEIGHTS[n] * quadrature_factor(
+            kind, place + width * _HERMITE_7_NODES[n]
+        )
+    return total
+
+
+def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
+    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
+    kind_1, kind_2 = kinds
+    c11, c12, c22 = c
+    b1, b2 = b
+    l11 = _root_left(c11, c11)
+    l21 = _share_left(c12, l11, c22)
+    l22 = _apart(c11, c12, c22)
+    kinks1, kinks2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
+    layers = np.empty((kinks1.size + kinks2.size, 2))
+    t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
+    count = _with_layers(layers, 0, kinks1, b1, l11, 0.0, rule)
+    count = _with_layers(layers, count, kinks2, b2, l21, l22, rule)
+    total = 0.0
+    for n1 in range(_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
+        smooth = _average(kind_2, b2 + l21 * t1[n1], l22, rule, layers, t2, w2)
+        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * smooth
+    return total
+
+
+def _layers_of_first(
+    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, b: _Four, rule: np.ndarray
+) -> int:
+    """Layers in the first t: kinks of the four fields, and where those of two meet."""
+    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle
+    b1, b2, b3, b4 = b
+    k2, k3, k4 = quadrature_kinks(kinds[1]), quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
+    rest3, last = math.hypot(l32, l33), math.hypot(l43, l44)
+    count = _with_layers(layers, 0, quadrature_kinks(kinds[0]), b1, l11, 0.0, rule)
+    count = _with_layers(layers, count, k2, b2, l21, l22, rule)
+    count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
+    count = _with_layers(layers, count, k4, b4, l41, math.hypot(l42, last), rule)
+    # fields less what another explains of them beyond the first t
+    if l22 > 0.0:
+        r32, r42 = l32 / l22, l42 / l22
+        field3, field4 = (
+            (b3 - r32 * b2, l31 - r32 * l21, l33),
+            (b4 - r42 * b2, l41 - r42 * l21, last),
+        )
+        count = _with_crossings(layers, count, k3, k2, r32, field3, rule)
+        count = _with_crossings(layers, count, k4, k2, r42, field4, rule)
+    if rest3 > 0.0:
+        ratio = (l42 * l32 + l43 * l33) / (l32 * l32 + l33 * l33)
+        rest = math.sqrt((l42 - ratio * l32) ** 2 + (l43 - ratio * l33) ** 2 + l44 * l44)
+        field4 = b4 - ratio * b3, l41 - ratio * l31, rest
+        count = _with_crossings(layers, count, k4, k3, ratio, field4, rule)
+    return count
+
+
+def _layers_of_second(
+    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, shifts: _Three, rule: np.ndarray
+) -> int:
+    """Return the same in the second t, given what the first one adds to the three later fields."""
+    _, _, _, _, l22, l32, l42, l33, l43, l44 = triangle
+    k3, k4 = quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
+    count = _with_layers(layers, 0, quadrature_kinks(kinds[1]), shifts[0], l22, 0.0, rule)
+    count = _with_layers(layers, count, k3, shifts[1], l32, l33, rule)
+    count = _with_layers(layers, count, k4, shifts[2], l42, math.hypot(l43, l44), rule)
+    if l33 > 0.0:
+        ratio = l43 / l33
+        field = shifts[2] - ratio * shifts[1], l42 - ratio * l32, l44
+        count = _with_crossings(layers, count, k4, k3, ratio, field, rule)
+    return count
+
+
+def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
+    """Return the same of four factors and fields; c row by row, from the diagonal on."""
+    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle = _triangle4(c)
+    kind_1, kind_2, kind_3, kind_4 = kinds
+    b1, b2, b3, b4 = b
+    longest1 = max(l11, abs(l21), abs(l31), abs(l41))
+    longest2, longest3 = max(l22, abs(l32), abs(l42)), max(l33, abs(l43))
+    k1, k2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
+    k3, k4 = quadrature_kinks(kind_3), quadrature_kinks(kind_4)
+    crossings = k2.size * k3.size + k2.size * k4.size + k3.size * k4.size
+    layers = np.empty((k1.size + k2.size + k3.size + k4.size + crossings, 2))
+    t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
+    t3, w3 = np.empty(_SITES), np.empty(_SITES)
+    spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
+    averages, cell = _averages(kind_4, b4, l44, spread, rule)
+    sphere = rule[2] * rule[2]
+    total = 0.0
+    count = _layers_of_first(layers, kinds, triangle, b, rule)
+    for n1 in range(_panels(layers, count, longest1, rule, t1, w1)):
+        shifts = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
+        radius1 = t1[n1] * t1[n1]
+        middle = 0.0
+        count = _layers_of_second(layers, kinds, triangle, shifts, rule)
+        for n2 in range(_panels(layers, count, longest2, rule, t2, w2)):
+            radius2 = radius1 + t2[n2] * t2[n2]
+            if radius2 > sphere:
+                continue
+            shift3, shift4 = shifts[1] + l32 * t2[n2], shifts[2] + l42 * t2[n2]
+            count = _with_layers(layers, 0, k3, shift3, l33, 0.0, rule)
+            count = _with_layers(layers, count, k4, shift4, l43, l44, rule)
+            inner = 0.0
+            for n3 in range(_panels(layers, count, longest3, rule, t3, w3)):
+                if radius2 + t3[n3] * t3[n3] > sphere:
+                    continue
+                shift = shift4 - b4 + l43 * t3[n3]
+                smooth = _averaged(kind_4, b4, shift, l44, averages, cell, rule)
+                inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
+            middle += w2[n2] * quadrature_factor(kind_2, shifts[0] + l22 * t2[n2]) * inner
+        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * middle
+    return total
+
+
+def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> float:
+    """E[delta(x - place) factor(kind, y)] of fields with covariances c and means b."""
+    (c11, c12, c22), (b1, b2) = c, b
+    l11 = _root_left(c11, c11)
+    if l11 == 0.0:
+        return 0.0 if place != b1 else math.inf
+    l21 = _share_left(c12, l11, c22)
+    l22 = _apart(c11, c12, c22)
+    t = (place - b1) / l11
+    density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
+    layers = np.empty((quadrature_kinks(kind).size, 2))
+    nodes, weights = np.empty(_SITES), np.empty(_SITES)
+    return density * _average(kind, b2 + l21 * t, l22, rule, layers, nodes, weights)
+
+
+def kinks_of(kind: int) -> np.ndarray:
+    """Return places where a factor is not smooth."""
+    if kind < 3:
+        return STUDENT_KINKS
+    return TEACHER_KINKS
+
+
+def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
+    """Return the part of half a curvature, of a first factor, that its kinks have."""
+    rule, total = QUADRATURE_PAIR_RULE, 0.0
+    for k in range(STUDENT_KINKS.size):
+        if STUDENT_SLOPE_JUMPS[k] != 0.0:
+            jump = 0.5 * STUDENT_SLOPE_JUMPS[k]
+            total += jump * _mean_at(rule, kind, STUDENT_KINKS[k], c, b)
+    return total
+
+
+def _at_jumps(kind: int, c: _Three, b: _Two) -> float:
+    """Return the part of a teacher's slope, of a second factor, that its jumps have."""
+    rule, total = QUADRATURE_PAIR_RULE, 0.0
+    turned, biases = (c[2], c[1], c[0]), (b[1], b[0])
+    for k in range(TEACHER_KINKS.size):
+        if TEACHER_JUMPS[k] != 0.0:
+            total += TEACHER_JUMPS[k] * _mean_at(rule, kind, TEACHER_KINKS[k], turned, biases)
+    return total

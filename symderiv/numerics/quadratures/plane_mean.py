@@ -1,0 +1,612 @@
+r"""Means of four factors that have a kink each, over points of the plane of two fields.
+
+The first two fields span a plane, with independent t1 and t2 of variance one. Given these, another
+field is y + s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``), two others as
+
+    E[f(y + s ξ) g(z + r ζ)] = E[F(y + a η) G(z ± b η)],
+
+where ρ is the correlation of ξ and ζ, F and G average over what is left of the fields when they
+share η, of variances s² (1 - |ρ|) and r² (1 - |ρ|), and a² = s² |ρ|, b² = r² |ρ|. F and G vary on
+scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. Nearly aligned rests are integrated
+over that of the second field, in pieces.
+
+The lines of t1 and t2 are cut where factors of the plane have their kinks and where other factors
+are nearly in the plane: a kink of y is seen over a width s. In each piece t = c ± w sinh(u) from
+its end c, with w that width or the scale on which factors vary, and Gauss' rule in u: the number of
+points grows with the logarithm of w.
+
+``rule`` is a constant of the module: 0 points of a piece of usual length, 1 what is negligible, in
+exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none.
+Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.nodes import _HERMITES, _LEGENDRES
+from symderiv.numerics.quadratures.noise_mean import (
+    _all_fields,
+    _correlation_left,
+    _parts_in_plane,
+    _spread,
+)
+from symderiv.numerics.quadratures.smooth_mean import _BITS
+from symderiv.numerics.quadratures.smoothed import (
+    _TABLE,
+    _placed,
+    _powers,
+    _smoothed_at,
+    _smoothed_table,
+)
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import (
+        _Four,
+        _Kinds,
+        _Ten,
+        _Three,
+        quadrature_factor,
+    )
+
+    QUADRATURE_RULE = np.zeros(5)
+
+    def quadrature_kinks(kind: int) -> np.ndarray:
+        """Return places where a factor is not smooth."""
+        return np.zeros(kind)
+
+
+_LINE = 2000  # points of a line, at most
+_SMOOTH = 0.6  # layers wider than this, in t, are no layers
+_MOST_ETA = 8.5
+_MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
+_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
+_NO_CUT = 100.0
+_FAR = 2.0  # from a cut, in t, its layer is of no concern
+_ETAS = 1000
+
+
+def _kink_of(kind: int) -> float:
+    """Return the kink of a factor, or zero for one without."""
+    kinks = quadrature_kinks(kind)
+    return kinks[0] if kinks.size > 0 else 0.0
+
+
+def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
+    """Add a cut in the order of places, or narrow the one that is there; return their number."""
+    n = 0
+    while n < count and cuts[n, 0] < place - 1e-9:
+        n += 1
+    if n < count and cuts[n, 0] < place + 1e-9:
+        cuts[n, 1] = min(cuts[n, 1], width)
+        return count
+    for m in range(count, n, -1):
+        cuts[m, 0], cuts[m, 1] = cuts[m - 1, 0], cuts[m - 1, 1]
+    cuts[n, 0], cuts[n, 1] = place, width
+    return count + 1
+
+
+def _cut_at(cuts: np.ndarray, count: int, kink: float, field: _Three, rule: np.ndarray) -> int:
+    """Add where a field of mean, slope and rest meets its kink."""
+    mean, slope, rest = field
+    if abs(slope) * _SMOOTH <= rest or slope == 0.0:
+        return count
+    place = (kink - mean) / slope
+    width = rest / abs(slope)
+    if abs(place) > rule[2] + 8.0 * width:
+        return count
+    # a kink proper is as wide as what is behind it
+    own = rule[3] / abs(slope)
+    width = 2.5 * width if width > rule[4] else own
+    return _cut(cuts, count, place, min(width, own))
+
+
+def _piece(
+    start: float,
+    end: float,
+    width: float,
+    rule: np.ndarray,
+    share: float,
+    line: np.ndarray,
+    at: int,
+) -> int:
+    """Add points and weights between two places, denser towards ``start``; return their number."""
+    length = abs(end - start)
+    if length < 1e-12:
+        return at
+    sign = 1.0 if end > start else -1.0
+    reach = math.asinh(length / width) if width < _NO_CUT else length
+    usual = max(0.35 + 0.09 * length, 0.145 * length)
+    if width < _NO_CUT:
+        usual = max(usual, 0.3 + 0.265 * reach)
+    size = rule[0] * share * usual
+    parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
+    row = max(math.ceil(0.5 * size / parts) - 2, 0)
+    half = 0.5 * reach / parts
+    for k in range(parts):
+        for n in range(4 + 2 * row):
+            u = half * (2.0 * k + 1.0 + _LEGENDRES[row, 0, n])
+            weight = half * _LEGENDRES[row, 1, n]
+            t = start + sign * u
+            if width < _NO_CUT:
+                grown = math.exp(u)
+                t = start + sign * 0.5 * width * (grown - 1.0 / grown)
+                weight *= 0.5 * width * (grown + 1.0 / grown)
+            line[0, at] = t
+            line[1, at] = weight * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+            at += 1
+    return at
+
+
+def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line: np.ndarray) -> int:
+    """Write points and weights of one t, given the square of the distance of the others."""
+    reach = math.sqrt(max(rule[2] * rule[2] - radius, 0.0))
+    if reach < 0.1:
+        return 0
+    share = math.sqrt(max(1.0 - 0.5 * radius / rule[1], 0.1))
+    # what is close to a layer varies with it
+    for n in range(1, count):
+        gap = cuts[n, 0] - cuts[n - 1, 0]
+        cuts[n, 1] = min(cuts[n, 1], cuts[n - 1, 1] + gap)
+    for n in range(count - 2, -1, -1):
+        gap = cuts[n + 1, 0] - cuts[n, 0]
+        cuts[n, 1] = min(cuts[n, 1], cuts[n + 1, 1] + gap)
+    first = 0
+    while first < count and cuts[first, 0] <= -reach:
+        first += 1
+    last = first
+    while last < count and cuts[last, 0] < reach:
+        last += 1
+    if first == last:
+        return _piece(-reach, reach, _NO_CUT, rule, share, line, 0)
+    used = _from_cut(cuts[first], -reach, rule, share, line, 0)
+    for n in range(first, last - 1):
+        middle = 0.5 * (cuts[n, 0] + cuts[n + 1, 0])
+        used = _from_cut(cuts[n], middle, rule, share, line, used)
+        used = _from_cut(cuts[n + 1], middle, rule, share, line, used)
+    return _from_cut(cuts[last - 1], reach, rule, share, line, used)
+
+
+def _from_cut(
+    cut: np.ndarray, end: float, rule: np.ndarray, share: float, line: np.ndarray, at: int
+) -> int:
+    """Add points from a cut to a place; away from the cut, they are no farther apart than usual."""
+    place, width = cut[0], cut[1]
+    if abs(end - place) > 1.5 * _FAR and width < _FAR:
+        near = place + math.copysign(_FAR, end - place)
+        at = _piece(place, near, width, rule, share, line, at)
+        return _piece(near, end, _NO_CUT, rule, share, line, at)
+    return _piece(place, end, width, rule, share, line, at)
+
+
+def _cuts_of_first(
+    parts: np.ndarray,
+    rests: np.ndarray,
+    kinks: np.ndarray,
+    pair: tuple[int, int],
+    cuts: np.ndarray,
+    rule: np.ndarray,
+) -> int:
+    """Write where the line of t1 is cut: kinks of all fields, and where those of two meet."""
+    i, fields = pair[0], parts.shape[0]
+    count = _cut_at(cuts, 0, kinks[i], (0.0, parts[i, 0], 0.0), rule)
+    for a in range(fields):
+        if a != i:
+            rest = math.sqrt(parts[a, 1] ** 2 + parts[a, 2] ** 2)
+            count = _cut_at(cuts, count, kinks[a], (0.0, parts[a, 0], rest), rule)
+    for a in range(fields):
+        for b in range(a):
+            if a != i and b != i:
+                own = parts[b, 1] ** 2 + parts[b, 2] ** 2
+                both = parts[a, 1] * parts[b, 1] + rests[a, b] * parts[a, 2] * parts[b, 2]
+                if own > 0.0:
+                    # field a less what field b explains of it beyond t1
+                    ratio = both / own
+                    rest = parts[a, 1] ** 2 + parts[a, 2] ** 2 - both * ratio
+                    field = 0.0, parts[a, 0] - ratio * parts[b, 0], math.sqrt(max(rest, 0.0))
+                    count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule)
+    return count
+
+
+def _cuts_of_second(
+    t1: float,
+    parts: np.ndarray,
+    rests: np.ndarray,
+    kinks: np.ndarray,
+    pair: tuple[int, int],
+    cuts: np.ndarray,
+    rule: np.ndarray,
+) -> int:
+    """Write where the line of t2 at one t1 is cut."""
+    i, count = pair[0], 0
+    for a in range(parts.shape[0]):
+        if a != i:
+            field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
+            count = _cut_at(cuts, count, kinks[a], field, rule)
+        for b in range(a):
+            if abs(rests[a, b]) > _MEETING:
+                ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
+                rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
+                slope = parts[a, 1] - ratio * parts[b, 1]
+                field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
+                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule)
+    return count
+
+
+def _shared_points(correlation: float, negligible: float, line: np.ndarray) -> int:
+    """Write points and weights of η for two rests with this correlation; return their number."""
+    both, enough = abs(correlation), 0.75 * negligible
+    if both < 1e-14:
+        line[0, 0], line[1, 0] = 0.0, 1.0
+        return 1
+    size = math.ceil(enough / -math.log(both))
+    if size <= _HERMITES.shape[0]:
+        for n in range(size):
+            line[0, n], line[1, n] = _HERMITES[size - 1, 0, n], _HERMITES[size - 1, 1, n]
+        return size
+    step = math.pi * math.sqrt(2.0 / enough * (1.0 - both) / (1.0 + both))
+    half = math.ceil(math.sqrt(2.1 * enough) / step)
+    for n in range(2 * half + 1):
+        t = (n - half) * step
+        line[0, n], line[1, n] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    return 2 * half + 1
+
+
+def _shared_rests(
+    etas: tuple[np.ndarray, int],
+    tables: np.ndarray,
+    rests: _Three,
+    places: tuple[np.ndarray, np.ndarray],
+    values: np.ndarray,
+) -> None:
+    """Write E[f(y + s ξ) g(z + r ζ)] at points; ``places`` are distances of y and z from their
+    kinks, ``rests`` are s, r and the correlation of ξ and ζ, and tables are of F and G.
+    """
+    width1, width2, correlation = rests
+    root, count = math.sqrt(abs(correlation)), values.size & _BITS
+    shift1, shift2 = width1 * root, math.copysign(width2 * root, correlation)
+    at, x = np.empty(count, np.int64), np.empty(count)
+    first, second = np.empty(count), np.empty(count)
+    for p in range(count):
+        values[p] = 0.0
+    for m in range(etas[1]):
+        eta, weight = etas[0][0, m], etas[0][1, m]
+        _placed(tables[0], places[0], shift1 * eta, at, x)
+        _powers(tables[0], 0, at, x, first)
+        _placed(tables[1], places[1], shift2 * eta, at, x)
+        _powers(tables[1], 0, at, x, second)
+        for p in range(count):
+            values[p] += weight * first[p] * second[p]
+
+
+def _aligned_rests(
+    rule: np.ndarray,
+    kinds: tuple[int, int],
+    table: np.ndarray,
+    rests: _Three,
+    places: tuple[np.ndarray, np.ndarray],
+    values: np.ndarray,
+) -> None:
+    """Write the same for nearly aligned rests; the table is of f given the second field."""
+    width1, width2, correlation = rests
+    left = width1 * math.sqrt(1.0 - correlation * correlation)
+    shift = width1 * correlation
+    kink1, kink2 = _kink_of(kinds[0]), _kink_of(kinds[1])
+    line, cuts = np.empty((2, _LINE)), np.empty((4, 2))
+    for p in range(values.size):
+        first, second = places[0][p], places[1][p]
+        found = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule)
+        found = _cut_at(cuts, found, 0.0, (first, shift, left), rule)
+        total = 0.0
+        for n in range(_points(cuts, found, 0.0, rule, line)):
+            t = line[0, n]
+            other = quadrature_factor(kinds[1], kink2 + second + width2 * t)
+            if left > rule[4]:
+                other *= _smoothed_at(table, first + shift * t, 0)
+            else:
+                other *= quadrature_factor(kinds[0], kink1 + first + shift * t)
+            total += line[1, n] * other
+        values[p] = total
+
+
+def _rest_tables(
+    rule: np.ndarray,
+    kinds: tuple[int, int],
+    rests: _Three,
+    far: tuple[float, float],
+    tables: np.ndarray,
+) -> None:
+    """Write the tables that the mean of two rests needs; ``far`` is how far fields go without."""
+    width1, correlation = rests[0], rests[2]
+    both = abs(correlation)
+    if both > _ALIGNED:
+        left = width1 * math.sqrt(1.0 - correlation * correlation)
+        if left > rule[4]:
+            most = far[0] + rule[2] * width1
+            _smoothed_table(kinds[0], _kink_of(kinds[0]), left, most, rule[3], tables[0])
+        return
+    root = math.sqrt(both)
+    for n in range(2):
+        width = rests[n]
+        most = far[n] + width * root * _MOST_ETA
+        own = width * math.sqrt(1.0 - both)
+        _smoothed_table(kinds[n], _kink_of(kinds[n]), own, most, rule[3], tables[n])
+
+
+def _tables_of_plane(
+    rule: np.ndarray,
+    kinds: np.ndarray,
+    parts: np.ndarray,
+    rests: np.ndarray,
+    tables: np.ndarray,
+    of_rests: np.ndarray,
+) -> None:
+    """Write tables of all fields that are not in a plane, and of each two of them."""
+    fields = parts.shape[0]
+    far = np.empty(fields)
+    for a in range(fields):
+        kink = _kink_of(kinds[a])
+        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kink)
+        if parts[a, 2] > rule[4]:
+            _smoothed_table(kinds[a], kink, parts[a, 2], far[a], rule[3], tables[a])
+    for a in range(fields):
+        for b in range(a):
+            if rests[a, b] != 0.0:
+                both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
+                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
+
+
+def _line_of_second(
+    t1: float,
+    plane: tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
+    line: np.ndarray,
+) -> int:
+    """Write points and weights of t2 at one t1; return their number."""
+    pair, parts, rests, kinks = plane
+    fields = parts.shape[0]
+    if parts[pair[1], 1] == 0.0:
+        line[0, 0], line[1, 0] = 0.0, 1.0
+        return 1
+    cuts = np.empty((fields * fields + 2, 2))
+    found = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
+    if found == 0:
+        room = rule[2] * rule[2] - t1 * t1
+        count = _slow_points(_movement(t1, plane, rule), rule[1], room, line)
+        if count > 0:
+            return count
+    return _points(cuts, found, t1 * t1, rule, line)
+
+
+def _moved(kink: float, field: _Three, rule: np.ndarray) -> float:
+    """Return how far a field of mean, slope and rest moves, in units of what it varies on."""
+    mean, slope, rest = field
+    if abs(kink - mean) > rule[2] * abs(slope) + 8.0 * rest:
+        return abs(slope) / float(rule[3])
+    return abs(slope) / min(rest, float(rule[3])) if rest > 0.0 else math.inf
+
+
+def _movement(
+    t1: float,
+    plane: tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
+) -> float:
+    """Return how far fields, and differences of nearly aligned ones, move with t2 at most."""
+    pair, parts, rests, kinks = plane
+    most = 0.0
+    for a in range(parts.shape[0]):
+        if a == pair[0]:
+            continue
+        field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
+        most = max(most, _moved(kinks[a], field, rule) if parts[a, 1] != 0.0 else 0.0)
+        for b in range(a):
+            if abs(rests[a, b]) > _MEETING:
+                ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
+                rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
+                slope = parts[a, 1] - ratio * parts[b, 1]
+                field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
+                if slope != 0.0:
+                    most = max(most, _moved(kinks[a] - ratio * kinks[b], field, rule))
+    return most
+
+
+def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray) -> int:
+    """Write Gauss-Hermite points for fields that move little; return zero if they move much.
+
+    Points whose squares are not below ``room`` are left out: tables of factors end before them.
+    """
+    size, left, limit = 0, 1.0, math.exp(-negligible)
+    while left > limit and size < _HERMITES.shape[0]:
+        size += 1
+        left *= size * moved * moved
+    if left > limit:
+        return 0
+    kept = 0
+    for n in range(size):
+        t = _HERMITES[size - 1, 0, n]
+        if t * t < room:
+            line[0, kept], line[1, kept] = t, _HERMITES[size - 1, 1, n]
+            kept += 1
+    return kept
+
+
+def _values_on_line(
+    rule: np.ndarray,
+    kinds: np.ndarray,
+    rests: np.ndarray,
+    tables: np.ndarray,
+    places: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    """Write F of every field, and the average of its square, at distances from their kinks."""
+    count = places.shape[1]
+    at, x = np.empty(count, np.int64), np.empty(count)
+    for a in range(places.shape[0]):
+        if rests[a] > rule[4]:
+            _placed(tables[a], places[a], 0.0, at, x)
+            _powers(tables[a], 0, at, x, values[0, a])
+            _powers(tables[a], 12, at, x, values[1, a])
+        else:
+            kink = _kink_of(kinds[a])
+            for p in range(count):
+                value = quadrature_factor(kinds[a], places[a, p] + kink)
+                values[0, a, p], values[1, a, p] = value, value * value
+
+
+def _weights_along(
+    slopes: tuple[int, int], fields: _Three, line: np.ndarray, weights: np.ndarray
+) -> None:
+    """Write the weights of a line times the square of the first slope, both slopes, and the square
+    of the second one; ``fields`` are that of the first slope, the start of the other and its step.
+    """
+    slope1 = quadrature_factor(slopes[0], fields[0])
+    for p in range(weights.shape[1]):
+        slope2 = quadrature_factor(slopes[1], fields[1] + fields[2] * line[0, p])
+        weights[0, p] = line[1, p] * slope1 * slope1
+        weights[1, p] = line[1, p] * slope1 * slope2
+        weights[2, p] = line[1, p] * slope2 * slope2
+
+
+def _add_line(
+    rule: np.ndarray,
+    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
+    of_rests: tuple[np.ndarray, np.ndarray, np.ndarray],
+    on_line: tuple[np.ndarray, np.ndarray],
+    weights: np.ndarray,
+    means: np.ndarray,
+) -> None:
+    """Add what the points of a line contribute to all means.
+
+    Args:
+        rule: The numbers.
+        fields_of: Factors of all fields, their parts in the plane, correlations of rests.
+        of_rests: Points of η, their numbers, and tables, for each two fields.
+        on_line: Distances from kinks, values of F and of the average of the square.
+        weights: Weights of points times slopes.
+        means: What is added to.
+    """
+    (kinds, parts, rests), (etas, sizes, tables), (places, values) = fields_of, of_rests, on_line
+    count = places.shape[1]
+    together = np.empty(count)
+    for a in range(places.shape[0]):
+        for b in range(a + 1):
+            both, at = (parts[a, 2], parts[b, 2], rests[a, b]), (places[a], places[b])
+            if a == b:
+                for p in range(count):
+                    together[p] = values[1, a, p]
+            elif rests[a, b] == 0.0:
+                for p in range(count):
+                    together[p] = values[0, a, p] * values[0, b, p]
+            elif sizes[a, b] > 0:
+                _shared_rests((etas[a, b], sizes[a, b]), tables[a, b], both, at, together)
+            else:
+                _aligned_rests(rule, (kinds[a], kinds[b]), tables[a, b, 0], both, at, together)
+            for p in range(count):
+                means[0, a, b] += weights[0, p] * together[p]
+                means[1, a, b] += weights[1, p] * together[p]
+                means[2, a, b] += weights[2, p] * together[p]
+
+
+def _means_of_plane(
+    rule: np.ndarray,
+    kinds: np.ndarray,
+    slopes: tuple[int, int],
+    pair: tuple[int, int],
+    covariance: np.ndarray,
+    means: np.ndarray,
+) -> None:
+    """Write means over all points of the plane of two fields.
+
+    Args:
+        rule: The numbers.
+        kinds: The factor of each field.
+        slopes: The factors of the two fields of the plane that all means have.
+        pair: These fields; both the same where they span a line.
+        covariance: The covariance of all fields.
+        means: Shape (3, fields, fields): with the square of the first slope, both, and the square
+            of the second one.
+    """
+    (i, j), fields = pair, kinds.size
+    parts, kinks = _parts_in_plane(covariance, i, j), np.empty(fields)
+    rests, sizes = np.zeros((fields, fields)), np.zeros((fields, fields), np.int64)
+    etas = np.empty((fields, fields, 2, _ETAS))
+    for a in range(fields):
+        kinks[a] = _kink_of(kinds[a])
+        for b in range(a):
+            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
+                rests[a, b] = _correlation_left(covariance, parts, a, b)
+                if 0.0 < abs(rests[a, b]) <= _ALIGNED:
+                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
+    tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
+    _tables_of_plane(rule, kinds, parts, rests, tables, of_rests)
+    line1, line2, cuts = np.empty((2, _LINE)), np.empty((2, _LINE)), np.empty((fields**2 + 2, 2))
+    first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
+    means[:] = 0.0
+    # where no mean changes when all fields change their signs, half of the plane is enough
+    even = rule[5] > 0.0
+    for n1 in range(first):
+        t1, weight = line1[0, n1], line1[1, n1] * (2.0 if even else 1.0)
+        if even and t1 < 0.0:
+            continue
+        count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
+        weights, places = np.empty((3, count)), np.empty((fields, count))
+        _weights_along(slopes, (parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]), line2, weights)
+        for p in range(count):
+            for n in range(3):
+                weights[n, p] *= weight
+        for a in range(fields):
+            for p in range(count):
+                places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
+        values = np.empty((2, fields, count))
+        _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
+        fields_of = kinds, parts, rests
+        _add_line(rule, fields_of, (etas, sizes, of_rests), (places, values), weights, means)
+    for n in range(3):
+        for a in range(fields):
+            for b in range(a):
+                means[n, b, a] = means[n, a, b]
+
+
+def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
+    """Return the mean of four factors of fields without biases; c row by row, from the diagonal
+    on.
+    """
+    covariance, own, place = np.empty((4, 4)), np.empty(4, np.int64), 0
+    for n in range(4):
+        own[n] = kinds[n]
+        for m in range(n, 4):
+            covariance[n, m] = covariance[m, n] = c[place]
+            place += 1
+    means = np.empty((3, 4, 4))
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means)
+    found: float = means[1, 2, 3]
+    return found
+
+
+def kinked_noise_means(
+    Q: np.ndarray,
+    R: np.ndarray,
+    T: np.ndarray,
+    student_biases: np.ndarray,
+    teacher_biases: np.ndarray,
+    means_of_students: np.ndarray,
+    means_of_both: np.ndarray,
+    means_of_teachers: np.ndarray,
+) -> None:
+    """Return means of four factors."""
+    K, M = R.shape[0], R.shape[1]
+    covariance = _all_fields(Q, R, T)
+    means, kinds = np.empty((3, K + M, K + M)), np.zeros(K + M, np.int64)
+    for n in range(M):
+        kinds[K + n] = 3
+    for i in range(K):
+        for j in range(i + 1 if K > 1 else i, max(K, 1)):
+            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means)
+            _spread(means[1], (i, j), means_of_students, means_of_both, means_of_teachers)
+            if j == i + 1 or K == 1:
+                _spread(means[0], (i, i), means_of_students, means_of_both, means_of_teachers)
+            if j == K - 1 and i == j - 1:
+                _spread(means[2], (j, j), means_of_students, means_of_both, means_of_teachers)

@@ -1,0 +1,66 @@
+r"""Means of two factors that are analytic on either side of zero, in polar coordinates.
+
+With x = σ r sin(ψ) and y = ±τ r sin(Ω - ψ), where cos(Ω) = ∓ the correlation, the two factors have
+their kinks at the ends of the sector 0 < ψ < Ω; two sectors and their opposites make the plane. So
+nothing is nearly singular where fields are nearly aligned: one sector becomes thin. Gauss' rule for
+the weight r exp(-r²/2) takes r, and that of Legendre takes ψ.
+
+``rule`` is a constant of the module: 7 points of a right angle, 8 whether no mean changes when all
+fields change their signs; the numbers before are those of ``kinked_mean``. Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.nodes import _LEGENDRES, _RAYLEIGH
+from symderiv.numerics.quadratures.kinked_mean import _apart
+from symderiv.numerics.quadratures.tensor_mean import _share_left
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import _Three, _Two, quadrature_factors
+
+
+def _polar_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
+    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c, without biases."""
+    c11, c12, c22 = c
+    width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
+    opening = math.atan2(_apart(c11, c12, c22), _share_left(c12, width1, c22))
+    total = 0.0
+    for side in range(2):
+        sign = 2.0 * side - 1.0
+        angle = math.pi - opening if side == 1 else opening
+        if angle > 0.0:
+            total += _of_sector(rule, kinds, width1, sign * width2, angle)
+    return total
+
+
+def _of_sector(
+    rule: np.ndarray, kinds: tuple[int, int], width1: float, width2: float, angle: float
+) -> float:
+    """Return the part of a mean that a sector and its opposite have."""
+    size = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
+    row = min(max(math.ceil(0.5 * size) - 2, 0), _LEGENDRES.shape[0] - 1)
+    x, y, first, second = np.empty(20), np.empty(20), np.empty(20), np.empty(20)
+    sums = np.zeros(20)
+    even = rule[8] > 0.0
+    for n in range(4 + 2 * row):
+        turn = 0.5 * angle * (1.0 + _LEGENDRES[row, 0, n])
+        weight = 0.5 * angle * _LEGENDRES[row, 1, n]
+        along, aside = width1 * math.sin(turn), width2 * math.sin(angle - turn)
+        for mirrored in range(1 if even else 2):
+            sign = 1.0 - 2.0 * mirrored
+            for q in range(20):
+                x[q] = sign * along * _RAYLEIGH[0, q]
+                y[q] = sign * aside * _RAYLEIGH[0, q]
+            quadrature_factors(kinds[0], x, first)
+            quadrature_factors(kinds[1], y, second)
+            for q in range(20):
+                sums[q] += weight * first[q] * second[q]
+    total = 0.0
+    for q in range(20):
+        total += _RAYLEIGH[1, q] * sums[q]
+    return total * (2.0 if even else 1.0) / (2.0 * math.pi)

@@ -1,0 +1,175 @@
+r"""Averages of one factor over what is left of its field, as a table: F(y) = E[f(y + s ξ)].
+
+The factor is analytic on either side of one kink. Within seven and a half s of the kink, F is the
+integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
+so a constant matrix takes the values of f at fixed places to polynomials in twelve panels. Farther
+away f is analytic as far as the weight reaches, and ten points of the Gauss-Hermite rule give F;
+panels grow there with the distance. Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.nodes import _HERMITE_10, _LEGENDRE_12
+from symderiv.numerics.quadratures.smooth_mean import _BITS
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import quadrature_factor
+
+_PANEL = 1.25  # length of the panels near the kink, in units of s
+_FAR_PANELS = 8  # at most, on each side
+_POWERS = 24  # of a panel: twelve of F, twelve of the average of the square
+_NUMBERS = 28 * _POWERS  # where the numbers behind the coefficients begin: start and cells of the
+# panels away from the kink, panels near it, and of each panel away one over its half and its middle
+_CELLS = _NUMBERS + 3 + 2 * _FAR_PANELS
+_TABLE = _CELLS + 128
+_EDGES = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.5])
+_HALF_PLACES = np.concatenate(
+    [
+        0.5 * (_EDGES[n + 1] + _EDGES[n]) + 0.5 * (_EDGES[n + 1] - _EDGES[n]) * _LEGENDRE_12[0]
+        for n in range(5)
+    ]
+)
+_HALF_WEIGHTS = np.concatenate(
+    [0.5 * (_EDGES[n + 1] - _EDGES[n]) * _LEGENDRE_12[1] for n in range(5)]
+)
+# where a factor is evaluated around its kink, in units of s
+_PLACES = np.concatenate([-_HALF_PLACES[::-1], _HALF_PLACES])
+_TWELVE = np.cos(np.pi * (np.arange(12) + 0.5) / 12)
+# values at twelve places of a panel to coefficients of powers
+_TO_POWERS = np.linalg.inv(np.vander(_TWELVE, increasing=True))
+_PANEL_PLACES = _PANEL * (np.arange(12)[:, None] - 5.5 + 0.5 * _TWELVE)
+_WEIGHT = np.exp(-0.5 * (_PLACES - _PANEL_PLACES[:, :, None]) ** 2) / math.sqrt(2.0 * math.pi)
+# which places are within seven units of a panel
+_FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0)
+_LAST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0)
+# values at the places to powers in each panel: [panel, place, power]
+_SMOOTHING = np.ascontiguousarray(
+    np.transpose(
+        _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS])),
+        (0, 2, 1),
+    )
+)
+
+
+def _smoothed_table(
+    kind: int, kink: float, width: float, farthest: float, scale: float, table: np.ndarray
+) -> None:
+    """Write the table of a factor and its square.
+
+    Args:
+        kind: The factor.
+        kink: Where it is not smooth.
+        width: s, not zero.
+        farthest: How far from the kink the table is needed.
+        scale: The distance on which the factor varies away from the kink.
+        table: Shape (_TABLE,). First come coefficients of F and of that of the square, panel by
+            panel, then where panels are, and for each of 128 cells away from the kink its panel.
+    """
+    values, squares = np.empty(120), np.empty(120)
+    for q in range(120):
+        values[q] = quadrature_factor(kind, kink + width * _PLACES[q])
+        squares[q] = values[q] * values[q]
+    reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
+    for p in range(6 - reach, 6 + reach):
+        at = p * _POWERS
+        for n in range(24):
+            table[at + n] = 0.0
+        for q in range(_FIRST[p], _LAST[p]):
+            value, square = values[q], squares[q]
+            for n in range(12):
+                table[at + n] += value * _SMOOTHING[p, q, n]
+                table[at + 12 + n] += square * _SMOOTHING[p, q, n]
+    _far_panels(kind, kink, width, farthest, scale, table)
+
+
+def _far_panels(
+    kind: int, kink: float, width: float, farthest: float, scale: float, table: np.ndarray
+) -> None:
+    """Write what a table has away from the kink; panels are some cells long."""
+    start = 6.0 * _PANEL * width
+    cell = 0.15 * (scale + start)
+    table[_NUMBERS], table[_NUMBERS + 1] = start, 1.0 / cell
+    table[_NUMBERS + 2] = 1.0 / (_PANEL * width)
+    k, used = 0, 0
+    while k < _FAR_PANELS and used < 128:
+        edge = start + used * cell
+        cells = max(math.floor(0.6 * (scale + edge) / cell), 1)
+        if k == _FAR_PANELS - 1 or used + cells > 128:
+            cells = 128 - used
+        length = cells * cell
+        if edge < farthest:
+            _far_panel(kind, kink + edge, length, width, table, (12 + k) * _POWERS)
+            _far_panel(kind, kink - edge, -length, width, table, (20 + k) * _POWERS)
+        table[_NUMBERS + 3 + 2 * k] = 2.0 / length
+        table[_NUMBERS + 4 + 2 * k] = 2.0 * edge / length + 1.0
+        for q in range(used, used + cells):
+            table[_CELLS + q] = k
+        used += cells
+        k += 1
+
+
+def _far_panel(
+    kind: int, start: float, length: float, width: float, table: np.ndarray, at: int
+) -> None:
+    """Write coefficients of one panel away from the kink."""
+    for n in range(24):
+        table[at + n] = 0.0
+    for q in range(12):
+        place = start + 0.5 * length * (1.0 + _TWELVE[q])
+        value = square = 0.0
+        for m in range(10):
+            found = quadrature_factor(kind, place + width * _HERMITE_10[0, m])
+            value += _HERMITE_10[1, m] * found
+            square += _HERMITE_10[1, m] * found * found
+        for n in range(12):
+            table[at + n] += value * _TO_POWERS[n, q]
+            table[at + 12 + n] += square * _TO_POWERS[n, q]
+
+
+def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
+    """Return F at a distance from the kink; ``first`` is 0, or 12 for the square."""
+    at, x = _place_in(table, distance)
+    found: float = table[at + first + 11]
+    for n in range(10, -1, -1):
+        found = found * x + table[at + first + n]
+    return found
+
+
+def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:
+    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1."""
+    u = distance * table[_NUMBERS + 2] + 6.0
+    if 0.0 < u < 12.0:
+        p = int(u)
+        return p * _POWERS, 2.0 * (u - p) - 1.0
+    far = abs(distance)
+    q = min(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 127)
+    k = int(table[_CELLS + max(q, 0)])
+    x = far * table[_NUMBERS + 3 + 2 * k] - table[_NUMBERS + 4 + 2 * k]
+    return (12 + k if distance > 0.0 else 20 + k) * _POWERS, x
+
+
+def _placed(
+    table: np.ndarray, places: np.ndarray, shift: float, at: np.ndarray, x: np.ndarray
+) -> None:
+    """Write the same for many distances and a shift of all."""
+    for p in range(places.size & _BITS):
+        at[p], x[p] = _place_in(table, places[p] + shift)
+
+
+def _powers(
+    table: np.ndarray, first: int, at: np.ndarray, x: np.ndarray, values: np.ndarray
+) -> None:
+    """Write F, or the average of the square, at many places in panels."""
+    for p in range(x.size & _BITS):
+        a, y = (at[p] + first) & _BITS, x[p]
+        f = table[a + 11] * y + table[a + 10]
+        f = (f * y + table[a + 9]) * y + table[a + 8]
+        f = (f * y + table[a + 7]) * y + table[a + 6]
+        f = (f * y + table[a + 5]) * y + table[a + 4]
+        f = (f * y + table[a + 3]) * y + table[a + 2]
+        values[p] = (f * y + table[a + 1]) * y + table[a]

@@ -1,0 +1,1 @@
+"""Functions for means of signs, error functions and waves, of one run or eight."""

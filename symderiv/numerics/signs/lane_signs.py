@@ -1,0 +1,144 @@
+r"""Functions of Gaussian means for several runs at a time, in place of those of one run.
+
+Their names, arguments and values are those of :mod:`~symderiv.numerics.signs.fields`,
+:mod:`~symderiv.numerics.signs.sign_mean4` and :mod:`~symderiv.numerics.signs.sign_covariances`;
+numbers are lane values of ``symderiv_kernels.lanes.runtime``. A run's rule of quadrature follows
+from its own correlations, so that its values do not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from symderiv.numerics.signs.shifted_signs import _sign_covariance
+from symderiv.numerics.signs.sign_covariances import (
+    _PRICE_NODES,
+    _PRICE_WEIGHTS,
+    _REACH,
+    _TAIL,
+    _decay,
+    _price_density,
+)
+from symderiv.numerics.signs.sign_mean4 import (
+    _BEGIN,
+    _EVEN_NODES,
+    _EVEN_WEIGHTS,
+    _NODES,
+    _STRETCH,
+    _WEIGHTS,
+    _ends_of,
+)
+
+if TYPE_CHECKING:
+    from symderiv_kernels.lanes.runtime import any_lane, chosen, inverse_root, negated, unit_scale
+
+    _Lanes = Any
+
+
+def _unit_scale(variance: _Lanes) -> _Lanes:
+    """Return the power of two that brings a standard deviation near 1 without rounding."""
+    return unit_scale(variance)
+
+
+def _mean_signs(values: _Lanes, count: int) -> None:
+    """Replace the first numbers h of an array by E[sgn(x + h)] = erf(h/sqrt(2))."""
+    for n in range(count):
+        h = abs(values[n])
+        x = chosen(h < 9.0, h, 9.0)
+        w = (x - 4.5) / (x + 4.5)
+        w2 = w * w
+        w4 = w2 * w2
+        w8 = w4 * w4
+        a = _TAIL[0] + _TAIL[1] * w + (_TAIL[2] + _TAIL[3] * w) * w2
+        b = _TAIL[4] + _TAIL[5] * w + (_TAIL[6] + _TAIL[7] * w) * w2
+        c = _TAIL[8] + _TAIL[9] * w + (_TAIL[10] + _TAIL[11] * w) * w2
+        d = _TAIL[12] + _TAIL[13] * w + (_TAIL[14] + _TAIL[15] * w) * w2
+        e = _TAIL[16] + _TAIL[17] * w
+        total = a + b * w4 + (c + d * w4) * w8 + e * (w8 * w8)
+        values[n] = math.copysign(1.0 - total * _decay(-0.5 * x * x), values[n])
+
+
+def _price_sum(start: int, stop: int, t: _Lanes, squares: _Lanes, product: _Lanes) -> _Lanes:
+    """Return the sum of one of the rules."""
+    total = 0.0 * t
+    for j in range(start, stop, 4):
+        low = _PRICE_WEIGHTS[j] * _price_density(_PRICE_NODES[j] * t, squares, product)
+        low += _PRICE_WEIGHTS[j + 1] * _price_density(_PRICE_NODES[j + 1] * t, squares, product)
+        high = _PRICE_WEIGHTS[j + 2] * _price_density(_PRICE_NODES[j + 2] * t, squares, product)
+        high += _PRICE_WEIGHTS[j + 3] * _price_density(_PRICE_NODES[j + 3] * t, squares, product)
+        total += low + high
+    return total
+
+
+def _sign_covariances(
+    first: _Lanes, second: _Lanes, correlation: _Lanes, total: _Lanes, count: int
+) -> None:
+    """Replace the first numbers of an array of means h by covariances of two signs.
+
+    ``second`` are the means k; ``total`` is what the function of one run needs.
+    """
+    largest = abs(correlation[0])
+    for n in range(1, count):
+        largest = max(largest, abs(correlation[n]))
+    middle, wide, far = largest > _REACH[0], largest > _REACH[1], largest > _REACH[2]
+    for n in range(count):
+        h, k, r = first[n], second[n], correlation[n]
+        squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
+        t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
+        found = 0.0 * t
+        if any_lane(negated(middle)):
+            found = chosen(middle, found, _price_sum(0, 8, t, squares, product))
+        if any_lane(middle & negated(wide)):
+            found = chosen(middle, _price_sum(8, 20, t, squares, product), found)
+        if any_lane(wide & negated(far)):
+            found = chosen(wide, _price_sum(20, 40, t, squares, product), found)
+        found = t * found
+        if any_lane(far):
+            found = chosen(far, _sign_covariance(h, k, r), found)
+        first[n] = found
+
+
+def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
+    """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    d, r, p, start, end = path
+    root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
+    first = inverse_root(max(cc + p[0] * ss, 1e-300))
+    second = inverse_root(max(cc + p[1] * ss, 1e-300))
+    third = inverse_root(max(cc + p[2] * ss, 1e-300))
+    total = r[0] * first * math.atan((start[0] * cc + end[0] * ss) * first * root)
+    total += r[1] * second * math.atan((start[1] * cc + end[1] * ss) * second * root)
+    total += r[2] * third * math.atan((start[2] * cc + end[2] * ss) * third * root)
+    return total
+
+
+def _integrated_angles(path: _Lanes, variance: _Lanes) -> _Lanes:
+    """Return the integral over sigma."""
+    p = path[2]
+    least = min(min(p[0], p[1]), p[2])
+    reach, farthest = _ends_of(variance, least)
+    # runs with a field that is nothing, or two equal ones, need no panels
+    finish = chosen(least > 0.0, max(min(reach, farthest), _BEGIN), _BEGIN)
+    total = 0.0 * variance
+    for n in range(_EVEN_NODES.size):
+        ss = (_STRETCH * _EVEN_NODES[n]) ** 2
+        weight = _STRETCH * _EVEN_WEIGHTS[n] / (1.0 + ss)
+        total += weight * _angles_at(1.0, ss, path)
+    at = _BEGIN + 0.0 * total
+    while any_lane(at < finish):
+        # Panels may grow where the integrand is already small.
+        half = chosen(at < finish, 0.5 * min(1.6 + 0.1 * at, finish - at), 0.0)
+        for n in range(_NODES.size):
+            sigma = math.exp(at + half * (1.0 + _NODES[n]))
+            ss = sigma * sigma
+            weight = half * _WEIGHTS[n] * sigma / (1.0 + ss)
+            total += weight * _angles_at(1.0, ss, path)
+        at += 2.0 * half
+    beyond = reach < farthest
+    if any_lane(beyond):
+        half = chosen(beyond, 0.5 * math.exp(-2.0 * finish), 0.0)
+        for n in range(_NODES.size):
+            cc = half * (1.0 + _NODES[n])
+            weight = 0.5 * half * _WEIGHTS[n] / (1.0 + cc)
+            total += weight * _angles_at(cc, 1.0, path)
+    return total

@@ -1,0 +1,1 @@
+"""Figures of analyses, one module for each kind of answer."""

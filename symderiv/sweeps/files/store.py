@@ -1,0 +1,312 @@
+"""One Zarr store for a sweep: swept keys are dimensions, a box of points is written whole.
+
+Beside the arrays, which xarray opens as they are, ``.symderiv/boxes/N.json`` of every box that was
+written holds the SHA-256 of its part of every array, the statuses and what failed. ``zarr.json``
+(:mod:`symderiv.sweeps.files.manifest`) holds those of all other files. Whatever is read comes
+through :meth:`Store.content`, which verifies it: what is not as it was written is damage, what was
+never written is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from zarr import Array
+
+from symderiv import __version__
+from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.files import MACHINE
+from symderiv.foundation.seals import is_sealed, sealed
+from symderiv.foundation.showing import plain
+from symderiv.sweeps.box_results import SCALARS, BoxResult
+from symderiv.sweeps.files.manifest import OWN, ROOT, DamagedError, Manifest, read_manifest
+from symderiv.sweeps.files.sealed_files import SealedFiles, place_file
+from symderiv.sweeps.files.store_arrays import coordinates, make_array, make_arrays, open_array
+from symderiv.sweeps.layout import Box, SweepLayout
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["Store"]
+
+_MOST_ERRORS = 20
+
+
+class Store:
+    """A store as it is, which one process at a time may write to.
+
+    Args:
+        path: its folder.
+        manifest: what it says of itself.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path, self.manifest = path, manifest
+        self.layout = manifest.layout
+        self._files = SealedFiles(path, self.content)
+        self._arrays: dict[str, Array[Any]] = {}
+
+    @classmethod
+    def create(cls, path: Path, study: str, layout: SweepLayout) -> Store:
+        """Make a new store, there whole or not at all; nothing must have its name.
+
+        Raises:
+            InputError: the folder cannot be written to.
+        """
+        beside = path.with_name(f".{path.name}.new")
+        try:
+            shutil.rmtree(beside, ignore_errors=True)
+            (beside / OWN / "boxes").mkdir(parents=True)
+            made = cls(beside, Manifest.of(study, layout))
+            make_arrays(made._files, layout)
+            made._take_files()
+            os.rename(beside, path)
+        except OSError as error:
+            kind = SymderivError if error.errno in MACHINE else InputError
+            raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+        return cls(path, made.manifest)
+
+    @classmethod
+    def at(cls, path: Path) -> Store:
+        """Return the store of a folder, to be read; metadata and coordinates are verified.
+
+        Raises:
+            InputError: there is no store, or it is damaged.
+        """
+        store = cls(path, read_manifest(path))
+        for key in store.manifest.wrong_files(path):
+            raise store._damaged(key)
+        return store
+
+    def mend(self, layout: SweepLayout, notice: Callable[[str], None]) -> None:
+        """Write damaged metadata and coordinates anew.
+
+        Args:
+            layout: that of the store, with the output times.
+            notice: called with one line for each.
+        """
+        wrong = self.manifest.wrong_files(self.path)
+        for key in wrong:
+            notice(f"{self._damaged(key).damage}; it is written again")
+            name, _, rest = key.rpartition("/")
+            if rest == ROOT:
+                self._files.place(key, json.dumps(self.manifest.arrays[name]).encode())
+            else:
+                name = key.partition("/c/")[0]
+                self._array(name)[...] = coordinates(layout)[name][0]
+        if wrong or not self.manifest.is_saved(self.path):
+            self._take_files()
+
+    # reading ------------------------------------------------------------------------------------
+
+    def content(self, key: str) -> bytes | None:
+        """Return the verified content of a file; None if it was never written.
+
+        Raises:
+            DamagedError: it is not as it was written, or gone.
+        """
+        if key == ROOT:
+            return self.manifest.content
+        name, _, rest = key.rpartition("/")
+        if rest == ROOT:
+            metadata = self.manifest.arrays.get(name)
+            return None if metadata is None else json.dumps(metadata).encode()
+        digest = self.manifest.files.get(key)
+        if digest is None:
+            box = self._box_of(key)
+            record = None if box is None else self.record(box)
+            digest = None if record is None else record["sha256"].get(key.partition("/c/")[0])
+        if digest is None:
+            return None
+        try:
+            content = (self.path / key).read_bytes()
+        except FileNotFoundError:
+            raise self._damaged(key, "is missing") from None
+        except OSError as error:
+            raise self._damaged(key, f"cannot be read ({error.strerror})") from None
+        if _digest(content) != digest:
+            raise self._damaged(key)
+        return content
+
+    def record(self, box: Box) -> dict[str, Any] | None:
+        """Return the content of the box's own file; None if the box was never written.
+
+        Raises:
+            DamagedError: the file is not as it was written, or gone.
+        """
+        try:
+            content = self._record(box).read_bytes()
+        except FileNotFoundError:
+            if self.manifest.complete:
+                raise self._damaged_box(box, "its record is missing") from None
+            return None
+        except OSError as error:
+            raise self._damaged_box(box, f"its record cannot be read ({error.strerror})") from None
+        if is_sealed(content):
+            record: dict[str, Any] = json.loads(content)
+            if record.get("sweep") == self.manifest.identity and record["box"] == box.number:
+                return record
+        raise self._damaged_box(box, "its record was changed")
+
+    def read(self, box: Box) -> BoxResult | None:
+        """Return a box as it was written; None if it never was.
+
+        Raises:
+            DamagedError: not all of it is as it was written.
+        """
+        record = self.record(box)
+        if record is None:
+            return None
+        arrays = {}
+        for name in record["sha256"]:
+            if name not in self.manifest.arrays:
+                raise self._damaged_box(box, f"the store has no {name}")
+            array = self._array(name)
+            values = np.asarray(array[box.slices])
+            if name in SCALARS:
+                values = values.astype(SCALARS[name][0])
+            arrays[name] = values.reshape(len(box), *values.shape[len(box.lengths) :])
+        return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
+
+    def found(self) -> tuple[Counter[str], dict[str, str]]:
+        """Return numbers of points by status, and why points failed, by their labels; some if
+        many did.
+        """
+        counts, errors = Counter[str](), dict[str, str]()
+        for box in self.layout.boxes():
+            record = self.record(box)
+            if record is None:
+                continue
+            counts.update(record["status"])
+            for place, why in record["errors"].items():
+                if len(errors) < _MOST_ERRORS:
+                    errors[self.layout.label(int(box.indices[int(place)]))] = why
+        return counts, errors
+
+    def dataset(self) -> xarray.Dataset:
+        """Return the store as a dataset; arrays are read, and verified, when they are used."""
+        import xarray
+
+        files = SealedFiles(self.path, self.content, read_only=True)
+        data: xarray.Dataset = xarray.open_zarr(files, chunks=None, consolidated=True)
+        data.attrs = dict(self.manifest.attributes)
+        return data
+
+    # writing ------------------------------------------------------------------------------------
+
+    def write(self, box: Box, result: BoxResult) -> None:
+        """Write a box; it counts from the moment on when its own file is there.
+
+        Raises:
+            SymderivError: the disk is full or fails; the box is as if it had never been written.
+        """
+        try:
+            if self.manifest.complete:
+                self._save(replace(self.manifest, complete=False))
+            # until it is whole again
+            self._record(box).unlink(missing_ok=True)
+            digests = {}
+            for name, values in sorted(result.arrays.items()):
+                array = self._made(name, values)
+                inner = array.shape[len(box.lengths) :]
+                if values.shape[1:] != inner:
+                    whole = np.full((len(box), *inner), np.nan)
+                    whole[(slice(None), *(slice(n) for n in values.shape[1:]))] = values
+                    values = whole
+                array[box.slices] = values.reshape(*box.lengths, *inner)
+                digests[name] = self._files.written.pop(self._chunk(box, array))
+            said = {
+                "sweep": self.manifest.identity,
+                "box": box.number,
+                "sha256": digests,
+                "status": dict(Counter(result.arrays["status"].tolist())),
+                "errors": dict(list(result.errors.items())[:_MOST_ERRORS]),
+                "symderiv": __version__,
+            }
+            place_file(self._record(box), sealed(json.dumps(plain(said)).encode(), "json"))
+        except OSError as error:
+            raise SymderivError(
+                f"{self.path}: cannot be written: {error.strerror or error}; its complete parts "
+                "are intact"
+            ) from None
+
+    def complete(self) -> None:
+        """Note that every box was written, so that one which is missing is damage."""
+        if not self.manifest.complete:
+            self._save(replace(self.manifest, complete=True))
+
+    def _made(self, name: str, values: np.ndarray) -> Array[Any]:
+        """Return the array of a variable; what only some rules have is made when it is first
+        seen.
+        """
+        if name not in self.manifest.arrays:
+            make_array(self._files, self.layout, name, values.dtype.kind, values.shape[1:])
+            self._take_files()
+        return self._array(name)
+
+    def _array(self, name: str) -> Array[Any]:
+        if name not in self._arrays:
+            self._arrays[name] = open_array(self._files, name)
+        return self._arrays[name]
+
+    def _take_files(self) -> None:
+        """Put metadata and coordinates that were written into the manifest."""
+        files = self._files.taken()
+        arrays = {
+            key.rpartition("/")[0]: json.loads((self.path / key).read_bytes())
+            for key in files
+            if key.endswith(ROOT)
+        }
+        self._save(self.manifest.with_files(files, arrays))
+
+    def _save(self, manifest: Manifest) -> None:
+        manifest.save(self.path)
+        self.manifest = manifest
+
+    # places -------------------------------------------------------------------------------------
+
+    def _record(self, box: Box) -> Path:
+        return self.path / OWN / "boxes" / f"{box.number}.json"
+
+    def _chunk(self, box: Box, array: Array[Any]) -> str:
+        """Return the key of the chunk of an array that is the part of a box."""
+        place = [a // b for a, b in zip(box.start, self.layout.box, strict=True)]
+        place += [0] * (array.ndim - len(place))
+        return f"{array.basename}/c/{'/'.join(map(str, place))}"
+
+    def _box_of(self, key: str) -> Box | None:
+        """Return the box of which a file is a chunk."""
+        name, _, place = key.partition("/c/")
+        if name not in self.manifest.arrays:
+            return None
+        with suppress(ValueError):
+            along = [int(part) for part in place.split("/")][: len(self.layout.shape)]
+            return self.layout.box_at(int(np.ravel_multi_index(along, self.layout.boxes_along)))
+        return None
+
+    def _damaged(self, key: str, how: str = "was changed") -> DamagedError:
+        name = key.partition("/c/")[0].removesuffix(f"/{ROOT}")
+        box = self._box_of(key) if key not in self.manifest.files else None
+        if box is None:
+            kind = "metadata" if key.endswith(ROOT) else "values"
+            return DamagedError(self.path, f"of the {kind} of {name}: {key} {how}")
+        return self._damaged_box(box, f"{key} {how}")
+
+    def _damaged_box(self, box: Box, how: str) -> DamagedError:
+        return DamagedError(self.path, f"at {self.layout.labels(box)}: {how}")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
