@@ -233,5 +233,5 @@ def _bibliography() -> str:
     installed = resources.files("symderiv").joinpath("bibliography.bib")
     if installed.is_file():
         return installed.read_text(encoding="utf-8")
-    beside = Path(__file__).parents[3] / "docs" / "bibliography.bib"
+    beside = Path(__file__).parents[4] / "docs" / "bibliography.bib"
     return beside.read_text(encoding="utf-8")
