@@ -85,8 +85,8 @@ def cite(
     """
     from symderiv.api.results.equations.citations import cited
 
-    file = text_output(output, "bib", force=force, inputs=[study])
     citation = cited(study, equation)
+    file = text_output(output, "bib", force=force, inputs=citation.files)
     if file is not None or not json_:
         write_text(citation.to_bibtex(), file)
     if json_:

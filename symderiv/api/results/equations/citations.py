@@ -33,7 +33,10 @@ class Citation(Answer):
 
     Attributes:
         keys: the keys of the entries; reasons: by key, the results that rest on it.
+        files: the files from which a study was read and takes numbers.
     """
+
+    files: tuple[Path, ...] = ()
 
     _title = "What the results rest on"
     _first = ("keys",)
@@ -85,7 +88,10 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
             f"{name!r} is neither a study file nor one of {', '.join(names())}"
             + did_you_mean(name, names())
         )
-    return citation_of(load_study(name, timed=False))
+    study = load_study(name, timed=False)
+    citation = citation_of(study)
+    citation.files = (Path(name), *study.input_files)
+    return citation
 
 
 def citation_of(study: Study) -> Citation:
@@ -211,7 +217,7 @@ def _repository(code: Code) -> tuple[str, str]:
 @cache
 def _data() -> dict[str, Any]:
     """Return the sources in ``citations.toml``, with those that the records of keys name."""
-    file = resources.files("symderiv.api.results").joinpath("citations.toml")
+    file = resources.files("symderiv.api.results.equations").joinpath("citations.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     records = {f"{table}.{key}": record for table, key, record in all_records()}
     tables["keys"] |= {key: record.sources for key, record in records.items() if record.sources}
