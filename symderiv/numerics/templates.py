@@ -59,7 +59,8 @@ def templates() -> str:
     ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
     names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
     ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
-    them points; the integrand depends on CONSTANTS numbers more.
+    them points; the integrand depends on CONSTANTS numbers more; ``ruled_`` in front is for those
+    that take the rule as their first argument.
     """
     products, joint = _means_of_products(), _joint_means()
     return "\n\n".join((*_functions_of_four(), *products, *joint, _MEAN_FORCES, _MEAN_LOSS))
@@ -99,20 +100,23 @@ def _joint_means() -> Iterator[str]:
     for size in range(1, MOST_JOINT + 1):
         for levels in range(1, min(size, MOST_NONLINEAR) + 1):
             for constants in range(MOST_CONSTANTS + 1):
-                yield _joint_mean(size, levels, constants)
+                for given in (False, True):
+                    yield _joint_mean(size, levels, constants, given)
 
 
-def _joint_mean(size: int, levels: int, constants: int) -> str:
+def _joint_mean(size: int, levels: int, constants: int, given: bool) -> str:
     covariances, means = _moments(size)
     moments = ", ".join((*covariances, *means))
     linear = size - levels
     fields = [f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2)]
     numbers = [f"k{n + 1}" for n in range(constants)]
-    return f'''def joint_mean_{size}_{levels}_{constants}({", ".join([moments, *numbers])}):
+    name, rule = f"joint_mean_{size}_{levels}_{constants}", "rule" if given else "JOINT_RULE"
+    arguments = ", ".join([*([rule] if given else []), moments, *numbers])
+    return f'''def {"ruled_" if given else ""}{name}({arguments}):
     """Mean over {size} fields."""
     moments = _joint_array(({moments}))
-    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, JOINT_RULE)
-    sphere = JOINT_RULE[2] * JOINT_RULE[2]
+    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, {rule})
+    sphere = {rule}[2] * {rule}[2]
     total = 0.0
     while _joint_next(out, sums, factor, points, counts, index, sphere):
         total += out[0] * integrand({", ".join(fields + numbers)})

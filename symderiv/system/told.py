@@ -10,6 +10,7 @@ import sympy as sp
 
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import ALL
 from symderiv.statement.stated_problem import Constraint, Descent, Inputs
@@ -17,7 +18,6 @@ from symderiv.statement.vector_expressions import VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
 from symderiv.system.letters import Letters
-from symderiv.system.means.joint_means import LARGEST_VARIANCE
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemEquations", "conditions_of"]

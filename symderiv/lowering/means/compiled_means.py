@@ -7,14 +7,16 @@ each stands there for the module's own function of the same name, if the two are
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from symderiv_codegen import Constant, Function, Procedure, Program, print_numba
 
 from symderiv.compiled_code.translated_functions import TranslatedModule
+from symderiv.numerics import GAUSSIAN
 
 _RULE = "<f8 1"
 
@@ -73,6 +75,26 @@ class CompiledMeans:
         ]
 
 
+def module_of_means(
+    functions: Sequence[Function],
+    constants: Mapping[str, Constant],
+    procedures: Sequence[Procedure] = (),
+) -> str:
+    """Return the text of a module that has means and nothing else."""
+    program = Program(
+        "means",
+        "",
+        {},
+        (),
+        ("K", "M"),
+        tuple(functions),
+        tuple(procedures),
+        constants=constants,
+        extension=GAUSSIAN,
+    )
+    return print_numba(program)
+
+
 @lru_cache(maxsize=4)
 def compiled_means(text: str) -> CompiledMeans:
     """Return the means by quadrature of a module, kept for who asks with another tolerance.
@@ -82,20 +104,35 @@ def compiled_means(text: str) -> CompiledMeans:
     """
     translation, meaning = TranslatedModule(text), dict(_meaning(text))
 
-    @cache
-    def by_numba() -> dict[str, Any]:
-        space: dict[str, Any] = {"__name__": "compiled means"}
-        exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
-        return space
-
     def function(name: str) -> Callable[..., float]:
-        found: Callable[..., float] = translation.function(name, lambda: by_numba()[name])
-        return found
+        return compiled_function(text, name, translation)
 
     translation.together({name: kinds for name, kinds in _KINDS.items() if name in meaning})
     functions = {name: function(name) for name in _MEANS if name in meaning}
-    kinks = by_numba()["quadrature_kinks"] if "quadrature_kinks" in meaning else None
+    kinks = _by_numba(text)["quadrature_kinks"] if "quadrature_kinks" in meaning else None
     return CompiledMeans(functions, function("quadrature_factor"), kinks, meaning)
+
+
+def compiled_function(
+    text: str, name: str, translation: TranslatedModule | None = None
+) -> Callable[..., float]:
+    """Return a function of a module, translated, or compiled by numba where it cannot be.
+
+    Args:
+        text: The text of the module.
+        name: The name of the function.
+        translation: The module, if others of its functions are asked for.
+    """
+    module = translation or TranslatedModule(text)
+    compiled: Callable[..., float] = module.function(name, lambda: _by_numba(text)[name])
+    return compiled
+
+
+@lru_cache(maxsize=4)
+def _by_numba(text: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "compiled means"}
+    exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
+    return space
 
 
 def _meaning(text: str) -> Iterator[tuple[str, str]]:

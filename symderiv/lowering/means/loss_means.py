@@ -18,14 +18,13 @@ from symderiv_codegen import (
     Constant,
     Function,
     Procedure,
-    Program,
     ScalarFunction,
-    print_numba,
 )
 
 from symderiv.formula.as_function import as_function
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.lowering.means import force_error
+from symderiv.lowering.means.compiled_means import module_of_means
 from symderiv.lowering.means.force_fields import ForceFields
 from symderiv.lowering.means.numeric_activation import X
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
@@ -48,7 +47,6 @@ from symderiv.lowering.solver_arrays import (
     A,
     B,
 )
-from symderiv.numerics import GAUSSIAN
 
 DEFAULT_TOLERANCE, DEFAULT_KINKED_TOLERANCE = 1e-10, 1e-8
 SAFETY = 3.0
@@ -276,18 +274,6 @@ class LossMeans:
             "FORCE_PANELS": known.panels,
             "FORCE_LATTICE": lattice(),
         }
-        text = print_numba(
-            Program(
-                "means",
-                "",
-                {},
-                (),
-                ("K", "M"),
-                self.functions(),
-                (FORCES, LOSSES),
-                constants=constants,
-                extension=GAUSSIAN,
-            )
-        )
+        text = module_of_means(self.functions(), constants, (FORCES, LOSSES))
         rule = self.problem.rule
         return force_error.ForceTrial(uncompiled(text, NO_OVERFLOW), rule.flips, rule.biases)

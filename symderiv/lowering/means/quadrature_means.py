@@ -16,10 +16,8 @@ from symderiv_codegen import (
     Constant,
     Function,
     Procedure,
-    Program,
     ScalarFunction,
     TemplateFunction,
-    print_numba,
 )
 
 from symderiv.foundation.derivation_cache import derived_once
@@ -30,7 +28,7 @@ from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.lowering.means.compiled_means import compiled_means
+from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS, LARGEST_VARIANCE, Kinds, Search
@@ -46,7 +44,6 @@ from symderiv.lowering.means.quadrature_rules import (
     stated_error,
 )
 from symderiv.lowering.means.shared_means import KINKED_NOISE_MEANS, NOISE_MEANS
-from symderiv.numerics import GAUSSIAN
 
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
 
@@ -348,20 +345,8 @@ class Quadrature:
         rules = dict.fromkeys(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (0.0,))
         constants: dict[str, Constant] = {**self._kink_constants, **rules}
         means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
-        functions = (*self.activation_functions(), *means)
-        text = print_numba(
-            Program(
-                "means",
-                "",
-                {},
-                (),
-                ("K", "M"),
-                functions,
-                () if self.noise_means is None else (self.noise_means,),
-                constants=constants,
-                extension=GAUSSIAN,
-            )
-        )
+        procedures = () if self.noise_means is None else (self.noise_means,)
+        text = module_of_means((*self.activation_functions(), *means), constants, procedures)
         return Search(compiled_means(text), self.means, self.biased, *self.within)
 
     @property

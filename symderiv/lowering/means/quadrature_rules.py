@@ -1,7 +1,7 @@
 """The rules of quadrature that a module can have, from coarse to fine.
 
-What the numbers mean is said in ``symderiv.numerics.quadratures.smooth_mean``, ``kinked_mean`` and
-``plane_mean``.
+What the numbers mean is said in ``symderiv.numerics.quadratures.smooth_mean``, ``kinked_mean``,
+``plane_mean`` and ``joint_mean``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ AnyRule = TypeVar("AnyRule")
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
+JOINT_STEPS = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18)
 
 
 def coarsest(
@@ -133,6 +134,15 @@ def plane_rule(
     four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even)
     right_angle = math.ceil(8 + 0.45 * digits)
     return MeanRule(1 / points, four, (*panels.two, float(right_angle), float(even)))
+
+
+def joint_rule(step: float) -> tuple[float, float, float]:
+    """Equal steps for any function of a few fields, which reach 7.5 standard deviations.
+
+    Args:
+        step: The step in units of the fields.
+    """
+    return step, 1.1 * step, 7.5
 
 
 def finer(rule: MeanRule) -> MeanRule:

@@ -1,1 +1,1 @@
-"""Means of an arbitrary statement: taken apart by independence, closed or by quadrature."""
+"""Averages of an arbitrary statement, taken apart until ``lowering/means`` has their means."""

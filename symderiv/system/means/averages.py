@@ -17,11 +17,12 @@ import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
 from symderiv.lowering.means.closed_means import X, field_symbols
+from symderiv.lowering.means.joint_means import Joint
+from symderiv.lowering.means.polynomials import coefficients
 from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
-from symderiv.system.means.polynomials import coefficients
 from symderiv.system.means.slot_means import SlotMeans
 
 __all__ = ["Averages", "has_no_closed_form"]
@@ -168,7 +169,8 @@ class Averages:
             return None
         if len(constants) > MOST_CONSTANTS:
             return None
-        return outside * self.functions.joints.joint(written, len(nonlinear), forms, self.law)
+        joint = Joint(written, len(nonlinear), len(forms), tuple(constants))
+        return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
 
     def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return the powers of parameters that all terms of an expression share, and the rest."""

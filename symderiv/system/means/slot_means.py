@@ -10,9 +10,9 @@ from symderiv_codegen import Function, ScalarFunction
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
+from symderiv.lowering.means.joint_means import Joint, JointMeans
 from symderiv.statement.field_law import Law
 from symderiv.system.means.joint_forms import FormSlot
-from symderiv.system.means.joint_means import JointMeans
 
 __all__ = ["MOST_FIELDS", "SlotMeans"]
 
@@ -54,7 +54,7 @@ class SlotMeans:
         try:
             found = _in_real_numbers(closed_mean(*key))
         except NotYetError:
-            return self.joints.mean(slots, law)
+            return self._by_quadrature(slots, covariance, means)
         if found.value.is_number and not found.definitions:
             return found.value
         if key not in self._names:
@@ -64,6 +64,67 @@ class SlotMeans:
         moments += [each for each in means if each != 0]
         numbers = found.arguments[len(moments) :]
         return sp.Function(self._names[key])(*moments, *numbers)
+
+    def _by_quadrature(
+        self, slots: Sequence[FormSlot], covariance: list[list[sp.Expr]], means: list[sp.Expr]
+    ) -> sp.Expr:
+        delta = next((n for n, s in enumerate(slots) if s.function.has(sp.DiracDelta)), None)
+        if delta is not None:
+            return self._given(slots, delta, covariance, means)
+        return self._product([slot.function for slot in slots], covariance, means)
+
+    def _given(
+        self,
+        slots: Sequence[FormSlot],
+        delta: int,
+        covariance: list[list[sp.Expr]],
+        means: list[sp.Expr],
+    ) -> sp.Expr:
+        """Return a mean with one delta function: a density times a conditional mean."""
+        total = sp.S.Zero
+        others = [n for n in range(len(slots)) if n != delta]
+        for term in sp.Add.make_args(sp.expand(slots[delta].function)):
+            rest, place = _at_delta(term)
+            variance = covariance[delta][delta]
+            gap = place - means[delta]
+            density = sp.exp(-(gap**2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
+            share = {n: covariance[n][delta] / variance for n in others}
+            left = [
+                [covariance[n][m] - share[n] * covariance[m][delta] for m in others] for n in others
+            ]
+            inner = self._product(
+                [slots[n].function for n in others],
+                left,
+                [means[n] + share[n] * gap for n in others],
+            )
+            total += rest * density * inner
+        return total
+
+    def _product(
+        self,
+        functions: Sequence[sp.Expr],
+        covariance: list[list[sp.Expr]],
+        means: list[sp.Expr],
+    ) -> sp.Expr:
+        if not functions:
+            return sp.S.One
+        if set().union(*(f.free_symbols for f in functions)) - {X}:
+            raise NotYetError("a function without closed mean has a parameter of its own")
+        order = sorted(
+            range(len(functions)),
+            key=lambda n: (_is_polynomial(functions[n]), str(functions[n]), str(covariance[n][n])),
+        )
+        size = len(order)
+        integrand = sp.Mul(
+            *(
+                f.xreplace({X: z})
+                for f, z in zip((functions[n] for n in order), field_symbols(size), strict=True)
+            )
+        )
+        nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
+        ordered = [[covariance[i][j] for j in order] for i in order]
+        joint = Joint(integrand, nonlinear, size)
+        return self.joints.mean(joint, ordered, [means[n] for n in order])
 
     @property
     def all_functions(self) -> tuple[Function, ...]:
@@ -98,3 +159,22 @@ def _merged(slots: Sequence[FormSlot]) -> list[FormSlot]:
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
     found = ((reduced(function, X), form) for form, function in rest.items())
     return alone + [FormSlot(function, form) for function, form in found if function != 1]
+
+
+def _is_polynomial(function: sp.Expr) -> bool:
+    return function.is_polynomial(X) is True
+
+
+def _at_delta(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return the factor and the place of f(x) δ(x − c).
+
+    Raises:
+        NotYetError: Two delta functions, or derivatives of them.
+    """
+    deltas = [f for f in sp.Mul.make_args(term) if f.has(sp.DiracDelta)]
+    if len(deltas) != 1 or not isinstance(deltas[0], sp.DiracDelta) or len(deltas[0].args) > 1:
+        raise NotYetError(f"{term} is more than one delta function times a function")
+    argument = sp.expand(deltas[0].args[0])
+    rate = sp.diff(argument, X)
+    place = sp.cancel(X - argument / rate)
+    return (term / deltas[0]).subs(X, place) / sp.Abs(rate), place

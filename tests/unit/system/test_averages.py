@@ -20,11 +20,11 @@ from unit.system.statements import gram
 import symderiv as sd
 from benchmarks.direct_rates import direct_mean
 from symderiv.foundation.errors import NotClosed
+from symderiv.lowering.means.joint_means import Joint
 from symderiv.statement.field_law import Law
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.averages import Averages
-from symderiv.system.means.joint_means import Joint
 from symderiv.system.means.slot_means import SlotMeans
 
 THIRD, HALF = sp.Rational(1, 3), sp.Rational(1, 2)

@@ -12,10 +12,11 @@ from scipy import integrate
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
 from symderiv.lowering.means.closed_means import X
+from symderiv.lowering.means.field_covariances import field_covariance
+from symderiv.lowering.means.joint_means import Joint, JointMeans, mean_by_rule, rule_for
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.statement.field_law import Law
-from symderiv.system.means import joint_means
 from symderiv.system.means.joint_forms import FormSlot
-from symderiv.system.means.joint_means import Joint, JointMeans, rule_for
 from symderiv.system.means.slot_means import MOST_FIELDS, SlotMeans
 
 # SGD, compilation and quadrature: a part of them a day
@@ -42,24 +43,21 @@ def _by_characteristic_function(frequencies: np.ndarray, degree: int) -> float:
 @pytest.mark.parametrize(
     ("nonlinear", "size", "degree"), [(1, 1, 0), (1, 2, 2), (2, 2, 0), (1, 3, 1), (2, 3, 2)]
 )
-def test_the_rule_in_numpy_gives_means_of_waves(nonlinear: int, size: int, degree: int) -> None:
+def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degree: int) -> None:
     """A wave in the first fields times a power of the last, which is a polynomial for the rule."""
     frequencies = np.array([0.9, -0.7, 0.5])[:size]
     frequencies[nonlinear:] = 0.0
-    phase = sum(float(k) * z for k, z in zip(frequencies, Z, strict=False))
+    phase = sum(sp.Rational(str(k)) * z for k, z in zip(frequencies, Z, strict=False))
     function = sp.cos(phase) * Z[size - 1] ** degree
     joint = Joint(function, nonlinear, size)
-    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
-    given = COVARIANCE[:size, :size], MEAN[:size]
-    found = joint_means._mean(call, joint, *given, NONE, 0.4)
+    found = mean_by_rule(joint)(0.4, COVARIANCE[:size, :size], MEAN[:size], NONE)
     assert found == pytest.approx(_by_characteristic_function(frequencies, degree), abs=1e-11)
 
 
 def test_a_field_that_does_not_vary_is_its_mean() -> None:
     joint = Joint(sp.cos(Z[0]) * Z[1] ** 2, 1, 2)
-    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
     covariance = np.array([[0.0, 0.0], [0.0, 0.7]])
-    found = joint_means._mean(call, joint, covariance, MEAN[:2], NONE, 0.4)
+    found = mean_by_rule(joint)(0.4, covariance, MEAN[:2], NONE)
     assert found == pytest.approx(np.cos(0.2) * (0.7 + 0.09), abs=1e-13)
 
 
@@ -77,9 +75,9 @@ def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
 
         return integrate.quad(weighed, -12 * width, 12 * width, epsabs=1e-13, points=[0.0])[0]
 
-    call = sp.lambdify(hard.fields, hard.function, "numpy")
-    for variance in (0.5, 1.3, joint_means.LARGEST_VARIANCE):
-        found = joint_means._mean(call, hard, np.array([[variance]]), np.zeros(1), NONE, finer)
+    mean = mean_by_rule(hard)
+    for variance in (0.5, 1.3, LARGEST_VARIANCE):
+        found = mean(finer, np.array([[variance]]), np.zeros(1), NONE)
         assert found == pytest.approx(exact(np.sqrt(variance)), abs=more)
 
 
@@ -91,7 +89,7 @@ def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
         (Joint(sp.tanh(sp.Add(*Z[:5])), 5, 5), "5 joint fields"),
         (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
         (Joint(sp.tanh(Z[0]) * sp.Add(*K), 1, 1, K), "more than 4 numbers"),
-        (Joint(sp.tanh(Z[0]) * sp.exp(Z[1]), 1, 2), "no polynomial of its last"),
+        (Joint(sp.tanh(Z[0]) * sp.exp(Z[1]), 1, 2), "not a polynomial of its last"),
     ],
 )
 def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> None:
@@ -135,8 +133,8 @@ class Fields:
             c, b = (float(each.xreplace(numbers)) for each in call.args)
             number = str(call.func).rpartition("_")[2]
             (z,), function = (
-                means.functions[f"integrand_{number}"].arguments,
-                means.functions[f"integrand_{number}"].value,
+                means.joints.functions[f"integrand_{number}"].arguments,
+                means.joints.functions[f"integrand_{number}"].value,
             )
             inner = sp.lambdify(z, function, ["scipy", "numpy"])
 
@@ -149,7 +147,7 @@ class Fields:
 
 def test_a_delta_function_is_a_density_times_a_mean_given_its_place() -> None:
     """E[(1 + a) δ(2a − 1) tanh(b)], by the law of b given a = 1/2."""
-    given, means = Fields(), JointMeans()
+    given, means = Fields(), SlotMeans()
     a, b, _ = given.fields
     slots = [
         FormSlot(
@@ -183,28 +181,28 @@ def test_two_delta_functions_and_their_slopes_are_refused(function: sp.Expr) -> 
     given = Fields()
     slots = [FormSlot(function, given.fields[0]), FormSlot(sp.tanh(X), given.fields[1])]
     with pytest.raises(NotYetError, match="more than one delta"):
-        JointMeans().mean(slots, given.law)
+        SlotMeans().mean(slots, given.law)
 
 
 def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
-    given, means = Fields(), JointMeans()
+    given, means = Fields(), SlotMeans()
     a, b, c = given.fields
     va, vb, vc = given.vectors
     slots = [FormSlot(X**2, a), FormSlot(sp.tanh(X), b + 1), FormSlot(X, c)]
     taken = means.mean(slots, given.law)
-    function = means.functions["integrand_1"]
+    function = means.joints.functions["integrand_1"]
     # the mean over the last two: z2 and z3 stand for their means, s for what is left
     s12, s22 = sp.symbols("s12 s22", real=True)
     assert sp.expand(function.value - sp.tanh(Z[0]) * _wick(Z[1], Z[2], s12, s22)) == 0
     order = [vb, vc, va]
     triangle = [order[i].dot(order[j]) for i in range(3) for j in range(i, 3)]
     assert taken == sp.Function("joint_1")(*triangle, 1, 0, 0)
-    assert means.functions["joint_1"].names == (("integrand", "integrand_1"),)
+    assert means.joints.functions["joint_1"].names == (("integrand", "integrand_1"),)
     # compiled code hands the integrand to the rule, and calls the mean with all of its arguments
     assert function.as_value
     names = "c11 c12 c13 c22 c23 c33 b1 b2 b3"
-    assert " ".join(map(str, means.functions["joint_1"].arguments)) == names
-    assert means.functions["joint_1"].template == "joint_mean_3_1_0"
+    assert " ".join(map(str, means.joints.functions["joint_1"].arguments)) == names
+    assert means.joints.functions["joint_1"].template == "joint_mean_3_1_0"
 
 
 def _wick(y: sp.Expr, z: sp.Expr, c: sp.Expr, v: sp.Expr) -> sp.Expr:
@@ -215,9 +213,8 @@ def _wick(y: sp.Expr, z: sp.Expr, c: sp.Expr, v: sp.Expr) -> sp.Expr:
 def test_fields_of_any_power_are_averaged_over_exactly() -> None:
     """A field to the twelfth beside a curve: more than five points of Gauss and Hermite know."""
     joint = Joint(sp.cos(Z[0]) * Z[1] ** 12, 1, 2)
-    call = sp.lambdify(joint.arguments, joint.integrand, "numpy")
     covariance = np.array([[0.7, 0.4], [0.4, 0.9]])
-    found = joint_means._mean(call, joint, covariance, np.zeros(2), NONE, 0.4)
+    found = mean_by_rule(joint)(0.4, covariance, np.zeros(2), NONE)
     # cos is the real part of a wave, which moves the mean of the other by i 0.4
     t, w = np.polynomial.hermite_e.hermegauss(20)
     wanted = float((w / w.sum() @ (np.sqrt(0.9) * t + 0.4j) ** 12).real) * np.exp(-0.35)
@@ -268,3 +265,20 @@ def test_parameters_of_functions_are_arguments_of_their_means() -> None:
     # E[(a² + t)(b + 3 + s)] of centred a and b
     assert sp.expand(value - (va.dot(va) + t) * (3 + s)) == 0
     assert function.guarded
+
+
+@pytest.mark.parametrize("function", [sp.tanh(Z[0] * Z[1]), sp.tanh(Z[0]) * sp.tanh(3 * Z[1]) ** 2])
+def test_stated_errors_hold_at_other_covariances(function: sp.Expr) -> None:
+    """Against equal steps along the eigenvectors, which the rule does not know."""
+    joint = Joint(function, 2, 2)
+    (step, error), mean, rng = rule_for(joint), mean_by_rule(joint), np.random.default_rng(95)
+    call, t = sp.lambdify(Z[:2], function, "numpy"), np.arange(-8, 8, 0.04)
+    weights = np.exp(-(t**2) / 2)
+    weights /= weights.sum()
+    for _ in range(25):
+        covariance = field_covariance(rng, 2, LARGEST_VARIANCE)
+        values, turn = np.linalg.eigh(covariance)
+        (a, b), (c, d) = turn * np.sqrt(np.maximum(values, 0.0))
+        x, y = np.meshgrid(t, t)
+        wanted = weights @ call(a * x + b * y, c * x + d * y) @ weights
+        assert mean(step, covariance, np.zeros(2), NONE) == pytest.approx(wanted, abs=error)

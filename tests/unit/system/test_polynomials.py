@@ -3,7 +3,7 @@
 import numpy as np
 import sympy as sp
 
-from symderiv.system.means.polynomials import coefficients, mean_over
+from symderiv.lowering.means.polynomials import coefficients, mean_over
 
 X, Y, A, B = sp.symbols("x y a b", real=True)
 

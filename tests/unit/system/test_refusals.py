@@ -10,7 +10,7 @@ import sympy as sp
 
 import symderiv as sd
 from symderiv.foundation.errors import InputError
-from symderiv.system.means.joint_means import MOST_NONLINEAR
+from symderiv.lowering.means.joint_means import MOST_NONLINEAR
 
 
 def _plain() -> tuple[sd.System, object, object, object]:

@@ -7,6 +7,9 @@ from functools import reduce
 
 import sympy as sp
 
+from symderiv.gaussian import covariance_symbols
+from symderiv.lowering.means.closed_means import bias_symbols, closed_mean, field_symbols
+
 __all__ = ["coefficients", "mean_over"]
 
 Monomial = tuple[int, ...]
@@ -87,7 +90,7 @@ def mean_over(
     symbols: Sequence[sp.Symbol],
     covariance: Mapping[tuple[int, int], sp.Expr],
 ) -> sp.Expr | None:
-    """Return the mean over Gaussian symbols, whose means keep their names, by Wick's rule.
+    """Return the mean over Gaussian symbols, whose means keep their names, exactly.
 
     Args:
         expression: A polynomial of the symbols.
@@ -100,27 +103,16 @@ def mean_over(
     found = coefficients(expression, symbols)
     if found is None:
         return None
-    known: dict[Monomial, sp.Expr] = {}
-    return sp.Add(*(c * _moment(p, symbols, covariance, known) for p, c in found.items()))
+    if not symbols:
+        return expression
+    size = len(symbols)
+    places = {covariance_symbols(size)[pair]: value for pair, value in covariance.items()}
+    places |= dict(zip(bias_symbols(size), symbols, strict=True))
+    return sp.Add(*(c * _moment(powers).xreplace(places) for powers, c in found.items()))
 
 
-def _moment(
-    powers: Monomial,
-    symbols: Sequence[sp.Symbol],
-    covariance: Mapping[tuple[int, int], sp.Expr],
-    known: dict[Monomial, sp.Expr],
-) -> sp.Expr:
-    """Return the mean of a monomial."""
-    if not any(powers):
-        return sp.S.One
-    if powers not in known:
-        first = next(n for n, power in enumerate(powers) if power)
-        rest = tuple(power - int(n == first) for n, power in enumerate(powers))
-        total = symbols[first] * _moment(rest, symbols, covariance, known)
-        for other, power in enumerate(rest):
-            if power:
-                fewer = tuple(m - int(n == other) for n, m in enumerate(rest))
-                pair = min(first, other), max(first, other)
-                total += power * covariance[pair] * _moment(fewer, symbols, covariance, known)
-        known[powers] = sp.expand(total)
-    return known[powers]
+def _moment(powers: Monomial) -> sp.Expr:
+    """Return the mean of a monomial of fields in terms of their covariances and means."""
+    fields = field_symbols(len(powers))
+    monomial = sp.Mul(*(z**power for z, power in zip(fields, powers, strict=True)))
+    return closed_mean(monomial, (True,) * len(powers)).value

@@ -1,0 +1,238 @@
+"""Means of any function of a few fields by quadrature, with the largest error found.
+
+Fields that a function is a polynomial of are averaged over exactly, given the others, before
+anything is integrated. Stated systems have such means where no closed form is known; their rule is
+the coarsest of a list that keeps a tolerance, with the largest error that a search over covariances
+finds, and a mean that none of them serves is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from symderiv_codegen import Function, ScalarFunction, TemplateFunction
+
+from symderiv.foundation.derivation_cache import derived_once
+from symderiv.foundation.errors import NotYetError
+from symderiv.gaussian import covariance_symbols
+from symderiv.lowering.means.closed_means import bias_symbols, field_symbols
+from symderiv.lowering.means.compiled_means import compiled_function, module_of_means
+from symderiv.lowering.means.field_covariances import Matrix, field_covariance
+from symderiv.lowering.means.patterns import upper_triangle
+from symderiv.lowering.means.polynomials import mean_over
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
+from symderiv.lowering.means.quadrature_rules import (
+    JOINT_STEPS,
+    coarsest,
+    joint_rule,
+    stated_error,
+)
+from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
+
+__all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
+
+TOLERANCE, LAST_TOLERANCE = 1e-9, 1e-7
+"""What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
+SAFETY = 3.0
+_SEED = 7
+_RANDOM = {1: 40, 2: 20, 3: 4, 4: 0}
+"""How many random covariances are tried, by the number of fields that are integrated over."""
+_FINEST = {1: 0.12, 2: 0.12, 3: 0.2, 4: 0.36}
+"""The step that others are compared with: that of half the step costs 16 times as much in four
+dimensions."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A function of a few fields whose mean is taken by quadrature.
+
+    Args:
+        function: The function in z1, z2, …, a polynomial of the last ones.
+        nonlinear: How many fields it is not a polynomial of.
+        size: How many fields there are.
+        constants: Further symbols that it is a polynomial of.
+    """
+
+    function: sp.Expr
+    nonlinear: int
+    size: int
+    constants: tuple[sp.Symbol, ...] = ()
+
+    @property
+    def fields(self) -> tuple[sp.Symbol, ...]:
+        """z1, z2, …"""
+        return field_symbols(self.size)
+
+    @property
+    def left(self) -> dict[tuple[int, int], sp.Symbol]:
+        """The covariance of the last fields when the others are given, by their places."""
+        linear = self.size - self.nonlinear
+        return {
+            (i, j): sp.Symbol(f"s{i + 1}{j + 1}", real=True)
+            for i in range(linear)
+            for j in range(i, linear)
+        }
+
+    @cached_property
+    def integrand(self) -> sp.Expr:
+        """The mean over the last fields given the others, which is what is integrated.
+
+        The last fields stand for their conditional means in it.
+        """
+        found = mean_over(self.function, self.fields[self.nonlinear :], self.left)
+        if found is None:
+            raise NotYetError(f"{self.function} is not a polynomial of its last fields")
+        return found
+
+    @property
+    def arguments(self) -> tuple[sp.Symbol, ...]:
+        """Arguments of the integrand."""
+        return (*self.fields, *self.left.values(), *self.constants)
+
+    def functions(self, name: str, integrand: str, ruled: bool = False) -> tuple[Function, ...]:
+        """Return the integrand and its mean as functions of a module.
+
+        Args:
+            name, integrand: What they are called.
+            ruled: Whether the mean takes the rule as its first argument.
+        """
+        covariance = covariance_symbols(self.size)
+        arguments = tuple(covariance[place] for place in upper_triangle(self.size))
+        arguments += bias_symbols(self.size) + self.constants
+        template = f"joint_mean_{self.size}_{self.nonlinear}_{len(self.constants)}"
+        if ruled:
+            arguments, template = (sp.Symbol("rule"), *arguments), f"ruled_{template}"
+        what, how = f"What {name} averages.", f"Mean of {integrand} by quadrature."
+        return (
+            ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True),
+            TemplateFunction(name, arguments, template, (("integrand", integrand),), how),
+        )
+
+    def refuse_many(self) -> None:
+        """Refuse more fields or constants than there are templates for, with a ``NotYetError``."""
+        if self.nonlinear > MOST_NONLINEAR or self.size > MOST_JOINT:
+            raise NotYetError(
+                f"it is a mean over {self.nonlinear} joint fields of functions without closed "
+                f"means ({self.size} in all); quadrature takes at most {MOST_NONLINEAR} "
+                f"({MOST_JOINT})"
+            )
+        if len(self.constants) > MOST_CONSTANTS:
+            names = ", ".join(map(str, self.constants))
+            raise NotYetError(f"it depends on {names}: more than {MOST_CONSTANTS} numbers")
+
+
+class JointMeans:
+    """The functions by quadrature of one system, with the rule that they share.
+
+    Attributes:
+        functions: The functions by name.
+        names: What each joint function is called.
+        error: The largest error found, times a safety factor; zero without such means.
+        step: The rule's, in units of the fields.
+    """
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+        self.names: dict[Joint, str] = {}
+        self.error, self.step = 0.0, JOINT_STEPS[0]
+
+    @property
+    def constants(self) -> dict[str, float | tuple[float, ...]]:
+        """Constants of the module."""
+        if not self.names:
+            return {}
+        return {
+            "JOINT_RULE": joint_rule(self.step),
+            "JOINT_ERROR": self.error,
+            "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
+        }
+
+    def mean(
+        self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]
+    ) -> sp.Expr:
+        """Return the mean of a function of fields with these moments.
+
+        Raises:
+            NotYetError: More joint fields than are integrated over, or a function that the rules
+                do not integrate to the tolerance.
+        """
+        triangle = [covariance[i][j] for i, j in upper_triangle(joint.size)]
+        if joint.nonlinear == 0:
+            places = dict(zip(joint.fields, means, strict=True))
+            places |= dict(zip(joint.left.values(), triangle, strict=True))
+            return joint.integrand.xreplace(places)
+        return sp.Function(self._named(joint))(*triangle, *means, *joint.constants)
+
+    def _named(self, joint: Joint) -> str:
+        if joint not in self.names:
+            joint.refuse_many()
+            step, error = rule_for(joint)
+            self.step, self.error = min(step, self.step), max(error, self.error)
+            number = len(self.names) + 1
+            name = self.names[joint] = f"joint_{number}"
+            functions = joint.functions(name, f"integrand_{number}")
+            self.functions |= {function.name: function for function in functions}
+        return self.names[joint]
+
+
+@derived_once("lowering", "numerics", "gaussian", "compiled_code")
+def rule_for(joint: Joint) -> tuple[float, float]:
+    """Return the coarsest step that keeps the tolerance, else the finest, and its largest error.
+
+    The search for errors compares with the finest rule that is affordable in so many dimensions, at
+    covariances up to variance ``LARGEST_VARIANCE``, with means and constants of order 1.
+
+    Raises:
+        NotYetError: No step keeps ``LAST_TOLERANCE``.
+    """
+    mean, cases, finest = mean_by_rule(joint), list(_cases(joint)), _FINEST[joint.nonlinear]
+    exact = [mean(finest, *case) for case in cases]
+
+    def error_of(step: float, enough: float) -> float:
+        errors = [abs(mean(step, *case) - value) for case, value in zip(cases, exact, strict=True)]
+        return stated_error(SAFETY * float(np.max(errors)), 1e-14)
+
+    steps = [step for step in JOINT_STEPS if step > 1.2 * finest]
+    scale = max(1.0, *map(abs, exact))
+    what = str(joint.function)
+    step, error = coarsest(steps, error_of, TOLERANCE * scale, what, limited=True)
+    if error > LAST_TOLERANCE * scale:
+        raise NotYetError(
+            f"quadrature over its {joint.nonlinear} joint fields does not reach "
+            f"{LAST_TOLERANCE:g}: it is not smooth enough, or has too many fields"
+        )
+    return step, error
+
+
+def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
+    """Yield covariances of independent, correlated and nearly aligned fields, means, constants."""
+    rng, size = np.random.default_rng(_SEED), joint.size
+    covariances = []
+    for spread in (1.0, 0.05):
+        for variance in (LARGEST_VARIANCE, 0.5):
+            vectors = np.ones((size, 1)) + spread * rng.standard_normal((size, size + 1))
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            covariances.append(variance * vectors @ vectors.T)
+    if joint.nonlinear == MOST_NONLINEAR:
+        covariances = covariances[::2]
+    for _ in range(_RANDOM[joint.nonlinear]):
+        covariances.append(field_covariance(rng, size, LARGEST_VARIANCE))
+    for covariance in covariances:
+        constants = rng.uniform(-1.5, 1.5, len(joint.constants))
+        yield covariance, rng.uniform(-0.5, 0.5, size), constants
+
+
+def mean_by_rule(joint: Joint) -> Callable[[float, Matrix, Matrix, Matrix], float]:
+    """Return the mean as modules compute it, for a step, covariance, means and constants."""
+    text = module_of_means(joint.functions("joint_mean", "integrand", ruled=True), {})
+    compiled, upper = compiled_function(text, "joint_mean"), np.triu_indices(joint.size)
+
+    def mean(step: float, covariance: Matrix, means: Matrix, constants: Matrix) -> float:
+        numbers = (*covariance[upper], *means, *constants)
+        return float(compiled(np.array(joint_rule(step)), *map(float, numbers)))
+
+    return mean
