@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
     from symderiv.api.arguments.events import Event
     from symderiv.api.arguments.taken_keys import (
+        EnsembleKeys,
         FluctuationKeys,
+        MapKeys,
         ProblemKeys,
         SimulateKeys,
         SolveKeys,
+        SweepKeys,
     )
     from symderiv.api.results.equations.citations import Citation
     from symderiv.api.results.equations.derived import LearningDerivation, Module
@@ -634,17 +637,15 @@ class Problem(Shown):
         progress: Progress = None,
         notice: Any = None,
         over: Mapping[str, Sequence[Any]] | None = None,
-        **lists: Sequence[Any],
+        **lists: Unpack[EnsembleKeys],
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
 
-        If 256 runs or more share a solver module, each thread integrates eight of them at a time in
-        compiled lanes, also with tasks and with schedules whose rates are constant between jumps.
-        Fewer runs, means by quadrature and losses are integrated one after the other on each
-        thread, and no Python code runs between their steps. Schedules that are formulas, mixtures
-        of tasks, batches that grow with N and large systems are solved as by :meth:`solve`, one run
-        on each thread. The numbers agree with those of :meth:`solve` to the tolerance, which is
-        that of each step; ``check="auto"`` measures how large the errors have become.
+        If 256 runs or more share a solver module, each thread integrates eight of them at a time,
+        also with tasks and with schedules whose rates are constant between jumps. Schedules that
+        are formulas, mixtures of tasks, batches that grow with N and large systems are solved as by
+        :meth:`solve`. The numbers agree with those of :meth:`solve` to the tolerance of each step;
+        ``check="auto"`` measures how large the errors have become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
@@ -654,19 +655,18 @@ class Problem(Shown):
             check: "auto" measures the error of each run from a second one with a larger tolerance
                 and a start that differs by more than rounding, for up to twice the time.
             progress, notice: see :meth:`solve`.
-            over, lists: values of arguments as for :meth:`replace`, each a dimension of the result;
-                ``over`` takes them as a dictionary, with names such as "training.learning_rate".
+            over, lists: values as for :meth:`replace`, each a dimension of the result; ``over``
+                takes any names of keys, such as "training.learning_rate".
 
         Returns:
             An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
             ``status`` ("done", or why the run ended early, after which its values are not a number;
-            or "failed: …" with the reason), alpha_end, tolerance_reached (not a number unless
-            measured), local_error_sum (of the steps, as estimated), steps, rhs_evaluations and
-            wall_seconds over the lists. After an interrupt from the keyboard, the dataset contains
-            what was computed.
+            or "failed: …" with the reason), alpha_end, tolerance_reached (if measured),
+            local_error_sum (of the steps, as estimated), steps, rhs_evaluations and wall_seconds
+            over the lists. After an interrupt from the keyboard, it contains what was computed.
 
-            It draws itself with ``runs.plot(quantity)``, see :meth:`symderiv.Sweep.plot`. Under the
-            name ``symderiv`` it also has ``features()``, ``to_csv()`` and ``save(path)``.
+            It draws itself with ``plot(quantity)``, see :meth:`symderiv.Sweep.plot`. Its attribute
+            ``symderiv`` has ``features()``, ``to_csv()`` and ``save(path)``.
 
         Raises:
             InputError: a value is not acceptable, or the results do not fit into memory.
@@ -677,14 +677,14 @@ class Problem(Shown):
         >>> runs = problem.ensemble(learning_rate=[0.5, 1.0], seed=range(3), end=10, points=5)
         >>> dict(runs.generalization_error.sizes)
         {'learning_rate': 2, 'seed': 3, 'alpha': 5}
-        >>> figure = runs.plot()
         """
-        times = {name: lists.pop(name) for name in map(argument_of, _ACCURATELY) if name in lists}
-        study = self._timed(times).with_end()
         from symderiv.api.results.runs.ensembles import ensemble_of
 
+        named, names = dict[str, Any](**lists), set(map(argument_of, _ACCURATELY))
+        times = {name: named.pop(name) for name in names & named.keys()}
+        study = self._timed(times).with_end()
         with naming_arguments(), progress_bar(progress) as update:
-            every = _lists_of(over, lists)
+            every = _lists_of(over, named)
             runs = ensemble_of(study, every, threads, max_steps, check, update, notice)
         warn_caller(runs.symderiv.failure())
         return runs
@@ -801,7 +801,7 @@ class Problem(Shown):
         over: Mapping[str, Sequence[Any] | str] | None = None,
         *,
         output: str | PathLike[str] | None = None,
-        **lists: Any,
+        **lists: Unpack[SweepKeys],
     ) -> Sweep:
         """Solve a grid of problems and keep it in one store, whose points are not solved again.
 
@@ -821,8 +821,9 @@ class Problem(Shown):
             SymderivError: the disk is full or the scheduler is gone; complete parts are kept.
         """
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
-        how = taken(SweepMade, lists)
-        return how.sweep(self._study.with_end(), _lists_of(over, lists), store)
+        named: dict[str, Any] = {**lists}
+        how = taken(SweepMade, named)
+        return how.sweep(self._study.with_end(), _lists_of(over, named), store)
 
     @taking(MapMade)
     def map(
@@ -830,7 +831,7 @@ class Problem(Shown):
         quantity: Quantity,
         *,
         over: Mapping[str, Sequence[Any]] | None = None,
-        **lists: Any,
+        **lists: Unpack[MapKeys],
     ) -> StudyMap:
         """Map a number or a kind of a run over two keys; solve only where it changes.
 
@@ -846,8 +847,9 @@ class Problem(Shown):
         Raises:
             InputError: there is no such quantity, or an end is not acceptable.
         """
-        how = taken(MapMade, lists)
-        return how.map(self._study.with_end(), quantity, _lists_of(over, lists))
+        named: dict[str, Any] = {**lists}
+        how = taken(MapMade, named)
+        return how.map(self._study.with_end(), quantity, _lists_of(over, named))
 
     @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:

@@ -11,13 +11,17 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from symderiv.api.problem import Problem
 from symderiv.api.results.runs.localise import localise
+from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import replace_file
+from symderiv.keys.checked import known_keys, record_of
+from symderiv.problem.key_names import STATED, study_key
 
 __all__ = ["STUB", "stub_text", "write_stub"]
 
@@ -30,6 +34,12 @@ _CALLS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
     "LocaliseKeys": (localise, localise),
 }
 """The names of the tables, each with what shows the arguments and what takes them."""
+_GRIDS: Final[dict[str, Callable[..., Any]]] = {
+    "EnsembleKeys(GridKeys": Problem.ensemble,
+    "SweepKeys(TimedGridKeys": Problem.sweep,
+    "MapKeys(TimedGridKeys": Problem.map,
+}
+"""Tables of calls that also take lists of values for keys, each with the tables it extends."""
 _HEAD: Final = '''"""Arguments that calls take by the records of keys.
 
 Written by ``symderiv generate --checked-in``; do not edit.
@@ -43,18 +53,21 @@ from numpy.typing import NDArray
 
 from symderiv.api.arguments.events import Event
 from symderiv.foundation.outputs import Output
+from symderiv.foundation.progress import Progress
 
 Numbers = Sequence[float] | NDArray[Any]
+Values = Sequence[Any] | NDArray[Any]
 '''
 
 
 def stub_text() -> str:
     """Return the stub: a dictionary of types for every call."""
-    classes = (
-        "\n".join((f"class {name}(TypedDict, total=False):", *_entries(*call)))
-        for name, call in _CALLS.items()
-    )
-    return "\n".join((_HEAD, "\n\n".join(classes), ""))
+    classes = {f"{name}(TypedDict": _entries(*calls) for name, calls in _CALLS.items()}
+    classes["GridKeys(TypedDict"] = _lists(*STATED, "data")
+    classes["TimedGridKeys(GridKeys"] = _lists("time")
+    classes |= {name: _entries(call, call) for name, call in _GRIDS.items()}
+    texts = ("\n".join((f"class {c}, total=False):", *lines)) for c, lines in classes.items())
+    return "\n".join((_HEAD, "\n\n".join(texts), ""))
 
 
 def write_stub(check: bool = False) -> bool:
@@ -71,17 +84,34 @@ def _entries(shown: Callable[..., Any], taking: Callable[..., Any]) -> Iterator[
     code, words = inspect.unwrap(taking).__code__, _words(shown)
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for name, each in inspect.signature(shown).parameters.items():
-        if name in own:
-            continue
-        yield f"    {name}: {_type(each.annotation)}"
-        yield textwrap.fill(
-            f'"""{words[name]}"""',
-            100,
-            initial_indent="    ",
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        if name not in own and each.kind is not each.VAR_KEYWORD:
+            yield f"    {name}: {_type(each.annotation)}"
+            yield _documented(words[name])
+
+
+def _lists(*tables: str) -> Iterator[str]:
+    """Yield lines for the keys of tables of which a call takes lists by their names."""
+    keys = (f"{table}.{name}" for table in tables for name in known_keys([table]))
+    for key in dict.fromkeys(keys):
+        name, record = key.rpartition(".")[2], record_of(key)
+        with suppress(InputError):  # of a name that two tables have
+            if record is not None and study_key(name) == key:
+                yield f"    {name}: Values"
+                yield _documented(f"{record.words}.")
+    if "data" in tables:
+        yield '    inputs: Values\n    """models of the inputs."""'
+        yield '    tasks: Values\n    """lists of tasks, as arguments of a problem."""'
+
+
+def _documented(text: str) -> str:
+    return textwrap.fill(
+        f'"""{text}"""',
+        100,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _words(call: Callable[..., Any]) -> dict[str, str]:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from symderiv.api.arguments.events import Event
 from symderiv.foundation.outputs import Output
+from symderiv.foundation.progress import Progress
 
 Numbers = Sequence[float] | NDArray[Any]
+Values = Sequence[Any] | NDArray[Any]
 
 class ProblemKeys(TypedDict, total=False):
     teacher_activation: str | None
@@ -216,3 +218,221 @@ class LocaliseKeys(TypedDict, total=False):
     """number of examples of each run for a flow that is not exact."""
     seed: int
     """the seed of the first run."""
+
+class GridKeys(TypedDict, total=False):
+    activation: Values
+    """g; activation of the students: a name, or a formula in ``x``."""
+    teacher_activation: Values
+    """g̃; activation of the teachers: a name, or a formula in ``x``; g when left out."""
+    students: Values
+    """K; number of student units."""
+    teachers: Values
+    """M; number of teacher units."""
+    student_weights: Values
+    """v; output weights of the students; a text is a formula in K and M."""
+    teacher_weights: Values
+    """ṽ; output weights of the teachers; a text is a formula in K and M."""
+    train_second_layer: Values
+    """whether training changes the output weights v."""
+    student_biases: Values
+    """b; biases of the student units g(x_i + b_i)."""
+    teacher_biases: Values
+    """c; biases of the teacher units g̃(y_n + c_n)."""
+    train_biases: Values
+    """whether training changes the biases b, by gradient descent."""
+    learning_rate: Values
+    """η; learning rate of the first layer; results name the default where you gave none."""
+    second_layer_learning_rate: Values
+    """η_v; learning rate of the output weights; η when left out."""
+    order: Values
+    """whether the equations contain the terms of order η² (full) or not."""
+    weight_decay: Values
+    """κ; weight decay of the first layer."""
+    second_layer_weight_decay: Values
+    """κ_v; weight decay of the second layer."""
+    label_noise: Values
+    """σ; standard deviation of Gaussian noise on the labels."""
+    loss: Values
+    """loss ℓ(s, t) of output s and target t: squared, logistic, exponential, hinge, huber, or a
+    formula in ``s`` and ``t``."""
+    target: Values
+    """target of the student: the output of the teacher, or its sign."""
+    label_flip: Values
+    """probability with which the target changes its sign, before label noise."""
+    keep: Values
+    """dropout: the probability that a student unit stays active for an example; errors use all
+    units, with v times ``evaluation_scale``."""
+    dropout: Values
+    """the probability that a student unit is left out for an example: another way to write
+    ``keep``, which is 1 minus it."""
+    evaluation_scale: Values
+    """factor of v when errors are computed with dropout; ``keep`` when left out."""
+    input_noise: Values
+    """σ_x; standard deviation of noise on the inputs of the student, which sees ξ + σ_x ε;
+    ``noisy_error`` is the error at noisy inputs."""
+    update_noise: Values
+    """σ_J; noise on updates: every step adds σ_J ζ/√N to J_i, with ζ standard Gaussian; with
+    ``batch_ratio`` a step adds σ_J ζ."""
+    batch: Values
+    """b; number of examples in a step, which descends their mean gradient; α counts examples."""
+    batch_ratio: Values
+    """c; examples in a step per input: a step has b = cN examples, J ← J − η (√N/b) Σ F ξ; output
+    weights and biases move N times as far as in a step of ``batch``."""
+    momentum: Values
+    """β; momentum: V ← βV + step, and V is added to J, v and biases; weight decay acts directly,
+    without momentum."""
+    momentum_rate: Values
+    """γ; rate of momentum of order 1/N: 1 − β = γ/N, with steps N times smaller; with U = NV
+    results have ``P`` = E u x, ``W`` = E u u, ``C`` = E u y."""
+    normalise: Values
+    """normalisation of steps. gradient divides the steps of J by √(E Σ_i F_i² · E|ξ|²/N), the mean
+    over examples at the present weights; sphere rescales each J_i after each step so that Q_ii is
+    constant."""
+    schedule: Values
+    """factor of all learning rates that depends on time: ``{times = […], rates = […]}`` is constant
+    in between; ``{power = a, after = α₀}`` is 1 up to α₀, then (α/α₀)^(−a); a text is a formula in
+    ``alpha``."""
+    bias_learning_rate: Values
+    """η_b; learning rate of the biases, b_i ← b_i − (η_b/N) F_i; η when left out."""
+    sobolev_weight: Values
+    """λ_∇; weight of gradients in the loss: it gains λ/2 times the squared norm of the difference
+    between the gradients of s and t by the input."""
+    consistency_weight: Values
+    """λ_A; weight of a mean teacher: the loss gains λ/2 (s − a)², where a is the output of the
+    averaged students A."""
+    averaging_rate: Values
+    """γ_A; rate of averaging the students, A ← A + γ (J − A)/N, from A = J; results have ``J.A``,
+    ``A.A``, ``A.B``."""
+    student_std: Values
+    """σ_J; standard deviation of the student's initial weights."""
+    teacher: Values
+    """whether teachers are drawn at random, or are exactly orthogonal with squared norm N."""
+    draw: Values
+    """whether the run begins with overlaps of drawn vectors, or with the mean of such overlaps."""
+    seed: Values
+    """seed of the drawn vectors."""
+    state: Values
+    """name of a state file, which replaces the drawn vectors."""
+    sites: Values
+    """D; number of sites."""
+    gain: Values
+    """g; gain: inputs become Gaussian as it tends to 0, and are signs at ``inf``."""
+    lengths: Values
+    """ξ; correlation lengths in sites, of label 1 and of label 0; one number for both labels."""
+    convention: Values
+    """ψ; nonlinearity of the inputs."""
+    complement: Values
+    """whether half of the inputs are complements of pulses."""
+    dimension: Values
+    """N; dimension of the inputs, for drawn initial vectors and simulations; the limit N → ∞ when
+    left out."""
+    eigenvalues: Values
+    """ρ_k; eigenvalues, not negative and not all zero, shape (L,)."""
+    weights: Values
+    """multiplicities divided by N, shape (L,), with sum 1; equal ones when left out."""
+    distinct_eigenvalues: Values
+    """L; number of eigenvalues."""
+    exponent: Values
+    """β; exponent of the power law."""
+    file: Values
+    """the covariance, shape (N, N); or an .npz file with the array ``covariance`` or ``samples``;
+    or an .npy file. A matrix that is not symmetric is read as samples."""
+    array: Values
+    """the name of the array in an .npz file, if it has another one."""
+    grouping_tolerance: Values
+    """relative distance within which eigenvalues count as equal; 1e-9 when left out."""
+    nonlinearity: Values
+    """f; nonlinearity of the inputs: a name, or a formula in ``x``."""
+    latent_dimension: Values
+    """D; dimension of the latent vectors."""
+    features: Values
+    """F; features, shape (N, D), or a file with them (``features``); normal numbers when left
+    out."""
+    latent_ratio: Values
+    """ratio D/N in the limit N, D → ∞; it replaces both dimensions."""
+    nodes: Values
+    """number of nodes of the limiting spectrum; 64 when left out."""
+    probabilities: Values
+    """probabilities of the components, with sum 1; equal ones when left out (latent vectors
+    only)."""
+    components: Values
+    """number of components."""
+    separation: Values
+    """range α of the means of the components, which are drawn uniformly from [−α, α)."""
+    assignment: Values
+    """whether a component is drawn for each example, or for each latent coordinate."""
+    means: Values
+    """whether the means of the components are common to all latent coordinates, or drawn for
+    each."""
+    standardise: Values
+    """whether latent coordinates are scaled to mean 0 and variance 1."""
+    inputs: Values
+    """models of the inputs."""
+    tasks: Values
+    """lists of tasks, as arguments of a problem."""
+
+class TimedGridKeys(GridKeys, total=False):
+    end: Values
+    """last time α = examples / N; when left out, 500 divided by the learning rate, counted from the
+    beginning of the last task."""
+    points: Values
+    """number of times; the first is 0."""
+    spacing: Values
+    """spacing of the times."""
+    values: Values
+    """ascending times of the results; they replace end, points and spacing."""
+    relative_tolerance: Values
+    """relative tolerance of Q, R and v."""
+    absolute_tolerance: Values
+    """absolute tolerance of Q, R and v."""
+    compression: Values
+    """whether a few nodes represent many eigenvalues; auto does so where the accuracy allows it."""
+
+class EnsembleKeys(GridKeys, total=False):
+    end: float | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+    alpha: Numbers | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+    points: int | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+    spacing: Literal["log", "linear"] | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+    relative_tolerance: float | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+    absolute_tolerance: float | None
+    """see :meth:`solve`; the same for all runs. The default end is that of this problem."""
+
+class SweepKeys(TimedGridKeys, total=False):
+    scheduler: str | None
+    """the address of a running Dask cluster."""
+    workers: int | None
+    """processes of this machine; 0 for this one alone, on all its processors. The default depends
+    on the number of points: one per processor from 50000 points on."""
+    force: bool
+    """replace a sweep of another problem."""
+    fresh: bool
+    """solve everything again."""
+    progress: Progress
+    """see :meth:`symderiv.Problem.solve`."""
+    notice: Any
+    """called with a line that says where the sweep runs, and with one for each damaged part."""
+
+class MapKeys(TimedGridKeys, total=False):
+    resolution: int
+    """cells along a side of which only the ends are given: ``coarse`` times a power of 2, at most
+    2048."""
+    coarse: int
+    """number of rectangles along each side that are tried first; a region inside one of them may be
+    missed."""
+    change: float | None
+    """largest change of the quantity that does not count, of its decimal logarithm where it spans
+    decades; a twentieth of its range when left out. Not for kinds."""
+    kinds: bool | None
+    """a function gives kinds, and only whether they are equal counts."""
+    check: int
+    """points of the full grid, drawn at random, that are solved to compare."""
+    checkpoint: Any
+    """see :meth:`symderiv.Problem.solve`; for quantities with a name. Runs that it has are not
+    solved again."""
+    progress: Progress
+    """see :meth:`symderiv.Problem.solve`."""
