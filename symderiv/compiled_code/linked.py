@@ -54,7 +54,7 @@ class Linked:
             object_code.keep(path, {self._name: self._compiled})
 
     def _path(self) -> Path:
-        found = find_spec(self._module)
-        own = "" if found is None or found.origin is None else Path(found.origin).read_text()
+        spec = find_spec(self._module)
+        own = "" if spec is None or spec.origin is None else Path(spec.origin).read_text()
         shared = Path(__file__).with_name("compiled.py").read_text()
         return code_path(f"{self._module}.{self._name}", (own, shared))

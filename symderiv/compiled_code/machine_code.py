@@ -217,8 +217,8 @@ def _surroundings() -> tuple[str, ...]:
 
     versions = []
     for package in ("numba", "llvmlite"):
-        found = importlib.util.find_spec(package)
-        places = [] if found is None else found.submodule_search_locations or []
+        spec = importlib.util.find_spec(package)
+        places = [] if spec is None else spec.submodule_search_locations or []
         versions += [(Path(place) / "_version.py").read_text() for place in places]
     features = binding.get_host_cpu_features()
     chosen = sorted(f"{key}={value}" for key, value in os.environ.items() if key[:6] == "NUMBA_")
@@ -255,14 +255,14 @@ def read(path: Path) -> dict[str, MachineCode] | None:
         said = json.loads(head)
         if said["file"] != path.name:
             return None
-        found: dict[str, MachineCode] = {}
+        by_name: dict[str, MachineCode] = {}
         for name, entry in said["functions"].items():
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
-            found[name] = linked(entry, code)
+            by_name[name] = linked(entry, code)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
         # numba does what cannot be done here
         return None
-    return found
+    return by_name
 
 
 def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) -> bool:
@@ -280,8 +280,8 @@ def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) 
 def _is_own(path: Path) -> bool:
     """Return whether nobody but the user can have written the file."""
     for place in (path, path.parent):
-        found = place.stat()
-        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        status = place.stat()
+        if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             return False
     return True
 

@@ -32,8 +32,8 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
     if not is_possible():
         return False
     entries = {name: entry_of_first(function) for name, function in functions.items()}
-    found = {name: entry for name, entry in entries.items() if entry is not None}
-    return len(found) == len(functions) and write(path, found)
+    complete = {name: entry for name, entry in entries.items() if entry is not None}
+    return len(complete) == len(functions) and write(path, complete)
 
 
 def in_memory(function: Any, signature: Any) -> MachineCode | None:
@@ -112,8 +112,8 @@ def _object_code(function: Any, symbol: str) -> bytes | None:
     with suppress(AttributeError, OSError, TypeError, IndexError):
         file = function._cache._cache_file
         for key in file._load_index():
-            found = file.load(key)
-            if found is not None and found[1].llvm_func_name == symbol:
-                _, how, parts = found[0]
+            cached = file.load(key)
+            if cached is not None and cached[1].llvm_func_name == symbol:
+                _, how, parts = cached[0]
                 return bytes(parts[0]) if how == "object" else None
     return None

@@ -114,9 +114,9 @@ class TranslatedModule:
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
     ) -> MachineCode | None:
         path = self._path(name, arguments, sizes)
-        kept = (read(path) if path is not None else None) or {}
-        if name in kept:
-            return kept[name]
+        on_disk = (read(path) if path is not None else None) or {}
+        if name in on_disk:
+            return on_disk[name]
         from symderiv.compiled_code.translation.translated import translated
 
         try:
@@ -166,8 +166,8 @@ class TranslatedFunction:
         code = self._codes.get(kinds)
         if code is None:
             known = None not in kinds
-            found = self._module.code(self._name, _as_lists(kinds)) if known else None
-            code = self._codes[kinds] = found or self._otherwise()
+            translated = self._module.code(self._name, _as_lists(kinds)) if known else None
+            code = self._codes[kinds] = translated or self._otherwise()
         return code
 
 

@@ -102,10 +102,10 @@ class Branch:
             ToleranceError: Newton's method does not converge to it.
         """
         one, other = (self.equations.point(each) for each in self.states[n : n + 2])
-        found = self.equations.corrected(one + share * (other - one), _unit(other - one))
-        if found is None:
+        corrected = self.equations.corrected(one + share * (other - one), _unit(other - one))
+        if corrected is None:
             raise ToleranceError(f"a branch was lost near alpha = {self.states[n].alpha:g}")
-        return self.equations.described(found[0])
+        return self.equations.described(corrected[0])
 
     def at(self, alpha: float) -> Stationary:
         """Return the state at an α between the ends."""
@@ -119,21 +119,21 @@ class Branch:
         # states change with the root of α where a branch begins or turns
         for part in (share, share**0.5, 1.0 - (1.0 - share) ** 0.5):
             try:
-                found = stationary(self.equations.energy, one.x + part * along, alpha, self.frame)
+                state = stationary(self.equations.energy, one.x + part * along, alpha, self.frame)
             except ToleranceError:
                 continue
-            place = (found.x - one.x) @ along / (along @ along)
-            aside = np.abs(found.x - one.x - place * along).max()
+            place = (state.x - one.x) @ along / (along @ along)
+            aside = np.abs(state.x - one.x - place * along).max()
             if 0.0 < place < 1.0 and aside < 0.3 * np.abs(along).max():
-                return found
+                return state
         # near a fold: by the place between the neighbours
         share = brentq(lambda s: self.between(n, s).alpha - alpha, 0.0, 1.0, xtol=1e-15)
         return replace(self.between(n, float(share)), alpha=alpha)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    found: np.ndarray = vector / np.linalg.norm(vector)
-    return found
+    unit: np.ndarray = vector / np.linalg.norm(vector)
+    return unit
 
 
 def described(energy: FreeEnergy, x: np.ndarray, alpha: float) -> Stationary:
@@ -222,9 +222,9 @@ class BranchEquations:
     def tangent(self, point: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
         """Return the direction of the branch, onwards from the one before or to larger α."""
         _, _, rows = np.linalg.svd(self.equations(point)[1])
-        found: np.ndarray = rows[-1]
-        towards = found[-1] if before is None else found @ before
-        return found if towards >= 0.0 else -found
+        direction: np.ndarray = rows[-1]
+        towards = direction[-1] if before is None else direction @ before
+        return direction if towards >= 0.0 else -direction
 
     def corrected(self, guess: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
         """Return the point of the branch in the plane of a guess, and how many steps it took."""
@@ -235,10 +235,10 @@ class BranchEquations:
             slope, bend = self.equations(point)
             return np.append(slope, tangent @ (point - guess)), np.vstack([bend, tangent])
 
-        found = newton(equations, guess, _NEWTON - 1, _SMALL)
-        if found is None or not self.inside(found[0]):
+        solved = newton(equations, guess, _NEWTON - 1, _SMALL)
+        if solved is None or not self.inside(solved[0]):
             return None
-        point, size, count = found
+        point, size, count = solved
         # near where branches cross, rounding leaves more than the tolerance of the change
         near = size < _ROUND and np.abs(self.equations(point)[0]).max() < 10 * _SMALL
         settled = size < _SMALL * (1 + np.abs(point).max())
@@ -251,14 +251,14 @@ def _one_side(
     points: list[np.ndarray] = []
     point = start
     while len(points) < _STEPS:
-        found = scaled.corrected(point + length * tangent, tangent)
-        turned = None if found is None else scaled.tangent(found[0], tangent)
-        if found is None or turned is None or turned @ tangent < 0.97:
+        ahead = scaled.corrected(point + length * tangent, tangent)
+        turned = None if ahead is None else scaled.tangent(ahead[0], tangent)
+        if ahead is None or turned is None or turned @ tangent < 0.97:
             length /= 2.0
             if length < _SHORTEST:
                 return points, "the boundary of what vectors can have"
             continue
-        new, steps = found
+        new, steps = ahead
         if not 0.0 < new[-1] <= 1.0:
             edge = 1.0 if new[-1] > 1.0 else 0.0
             last = _at_alpha(scaled, point, new, edge)
@@ -278,8 +278,8 @@ def _at_alpha(
     guess = one + share * (other - one)
     direction = np.zeros(guess.size)
     direction[-1] = 1.0
-    found = scaled.corrected(guess, direction)
-    return None if found is None else found[0]
+    at_alpha = scaled.corrected(guess, direction)
+    return None if at_alpha is None else at_alpha[0]
 
 
 def pieces_of(curve: BranchCurve) -> list[Branch]:
@@ -287,7 +287,7 @@ def pieces_of(curve: BranchCurve) -> list[Branch]:
     equations, states = curve.equations, curve.states
     grows = np.diff([each.alpha for each in states]) > 0.0
     turns = [n + 1 for n in range(len(grows) - 1) if grows[n] != grows[n + 1]]
-    found: list[Branch] = []
+    pieces: list[Branch] = []
     part: list[Stationary] = []
     begin, from_fold = 0, False
     for n in [*turns, len(states)]:
@@ -301,9 +301,9 @@ def pieces_of(curve: BranchCurve) -> list[Branch]:
         if len(part) > 1:
             down = part[0].alpha > part[-1].alpha
             folds = (to_fold, from_fold) if down else (from_fold, to_fold)
-            found.append(Branch(equations, part[::-1] if down else part, folds))
+            pieces.append(Branch(equations, part[::-1] if down else part, folds))
         part, begin, from_fold = rest, n + 1, to_fold
-    return found
+    return pieces
 
 
 def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Stationary, bool]:
@@ -317,10 +317,10 @@ def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Station
     direction = _unit(other - one)
 
     def along(share: float) -> np.ndarray:
-        found = equations.corrected(one + share * (other - one), direction)
-        if found is None:
+        extremal = equations.corrected(one + share * (other - one), direction)
+        if extremal is None:
             raise ToleranceError("a fold of a branch was not located")
-        return found[0]
+        return extremal[0]
 
     def speed(share: float) -> float:
         return float(equations.tangent(along(share), direction)[-1])

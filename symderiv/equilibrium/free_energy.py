@@ -134,13 +134,13 @@ class FreeEnergy:
     def _teachers(self) -> float:
         """The part of the error that teachers have alone."""
         mean, square = pair_mean(self.teacher, self.teacher), square_mean(self.teacher)
-        found = 0.0
+        error = 0.0
         for n in range(self.M):
-            found += 0.5 * self.w[n] ** 2 * float(square(np.array(self.T[n, n]))[0])
+            error += 0.5 * self.w[n] ** 2 * float(square(np.array(self.T[n, n]))[0])
             for m in range(n):
                 given = (np.array(each) for each in (self.T[n, n], self.T[n, m], self.T[m, m]))
-                found += float(self.w[n] * self.w[m] * mean(*given)[0])
-        return found
+                error += float(self.w[n] * self.w[m] * mean(*given)[0])
+        return error
 
     def _add_students(self, Q: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> float:
         mean, own = pair_mean(self.student, self.student), square_mean(self.student)
@@ -154,25 +154,25 @@ class FreeEnergy:
         first, second = np.triu_indices(self.K, 1)
         if not first.size:
             return value
-        found = mean(np.diag(Q)[first], Q[first, second], np.diag(Q)[second])
+        means = mean(np.diag(Q)[first], Q[first, second], np.diag(Q)[second])
         factors = self.v[first] * self.v[second]
         for n, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
             places = [self._places.get(each) for each in ((i, i), (i, j), (j, j))]
-            self._add(places, float(factors[n]), [each[..., n] for each in found[1:]], slope, bend)
-        return value + float(factors @ found[0])
+            self._add(places, float(factors[n]), [each[..., n] for each in means[1:]], slope, bend)
+        return value + float(factors @ means[0])
 
     def _add_cross(
         self, Q: np.ndarray, R: np.ndarray, slope: np.ndarray, bend: np.ndarray
     ) -> float:
         mean, q = pair_mean(self.student, self.teacher), len(self.pairs)
-        found = mean(np.diag(Q)[:, None], R, np.diag(self.T)[None, :])
+        means = mean(np.diag(Q)[:, None], R, np.diag(self.T)[None, :])
         factors = -np.outer(self.v, self.w)
         for i, n in np.ndindex(R.shape):
             places = [self._places.get((i, i)), q + i * self.M + n, None]
             self._add(
-                places, float(factors[i, n]), [each[..., i, n] for each in found[1:]], slope, bend
+                places, float(factors[i, n]), [each[..., i, n] for each in means[1:]], slope, bend
             )
-        return float(np.sum(factors * found[0]))
+        return float(np.sum(factors * means[0]))
 
     @staticmethod
     def _add(

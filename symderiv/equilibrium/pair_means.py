@@ -48,9 +48,9 @@ class PairMean:
         self, a: np.ndarray, c: np.ndarray, b: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the mean (…), its gradient (3, …) and its second derivatives (3, 3, …)."""
-        found = self.values(a, c, b)
-        aa, ac, ab, cc, cb, bb = found[4:]
-        return found[0], found[1:4], np.array([[aa, ac, ab], [ac, cc, cb], [ab, cb, bb]])
+        values = self.values(a, c, b)
+        aa, ac, ab, cc, cb, bb = values[4:]
+        return values[0], values[1:4], np.array([[aa, ac, ab], [ac, cc, cb], [ab, cb, bb]])
 
 
 @lru_cache(maxsize=64)
@@ -123,14 +123,14 @@ def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
         NotYetError: They are no functions.
     """
     x = variable_of(g)
-    found = [sp.diff(g, x, n) for n in range(5)]
+    derivatives = [sp.diff(g, x, n) for n in range(5)]
     if g.has(sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min, sp.Piecewise):
         raise NotYetError(
             f"{g} has a kink or a jump and its means have no closed form, so that its free energy "
             "is not known yet; take an analytic activation or one with closed means",
             argument="activation",
         )
-    return [_whole(as_function([x], each)) for each in found]
+    return [_whole(as_function([x], each)) for each in derivatives]
 
 
 def _lattice(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

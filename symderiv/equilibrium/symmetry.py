@@ -28,11 +28,13 @@ class Symmetries:
 
     def frame(self, x: np.ndarray) -> np.ndarray:
         """Return an orthonormal frame of the states with the symmetry of a state, shape (n, m)."""
-        kept = [g for g in self._all if np.abs(g @ x - x).max() < _EQUAL]
-        if not kept:
+        unchanged = [g for g in self._all if np.abs(g @ x - x).max() < _EQUAL]
+        if not unchanged:
             return np.eye(x.size)
-        found: np.ndarray = null_space(np.vstack(kept) - np.tile(np.eye(x.size), (len(kept), 1)))
-        return found
+        frame: np.ndarray = null_space(
+            np.vstack(unchanged) - np.tile(np.eye(x.size), (len(unchanged), 1))
+        )
+        return frame
 
     def _generators(self) -> Iterator[np.ndarray]:
         energy = self._energy
@@ -77,6 +79,6 @@ def _even(g: sp.Expr) -> bool:
 def _exchanges(count: int) -> Iterator[np.ndarray]:
     yield np.arange(count)
     for i, j in itertools.combinations(range(count), 2):
-        found = np.arange(count)
-        found[[i, j]] = found[[j, i]]
-        yield found
+        order = np.arange(count)
+        order[[i, j]] = order[[j, i]]
+        yield order

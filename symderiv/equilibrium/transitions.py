@@ -73,17 +73,17 @@ class Landscape:
     @cached_property
     def transitions(self) -> list[Transition]:
         """Transitions, by α; of several at one α the first kind in the list above."""
-        found = [*self._breaks(), *self._folds(), *self._exchanges()]
-        return sorted(found, key=lambda each: each.alpha)
+        transitions = [*self._breaks(), *self._folds(), *self._exchanges()]
+        return sorted(transitions, key=lambda each: each.alpha)
 
     def stable_at(self, alpha: float) -> list[tuple[int, Stationary]]:
         """Return the stable states at an α with the numbers of their branches."""
-        found = []
+        states = []
         for number, branch in enumerate(self.branches):
             state = state_at(branch, alpha)
             if state is not None and state.stable:
-                found.append((number, state))
-        return found
+                states.append((number, state))
+        return states
 
     def _search(self) -> None:
         waiting: list[_Begin] = [self._origin()]
@@ -199,8 +199,8 @@ class Landscape:
     def _first(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> Stationary | None:
         """Return a state of a branch near the one that it leaves."""
         equations = BranchEquations(self.energy, frame, self.most)
-        found = equations.corrected(equations.point(state) + _FIRST * along, along)
-        return None if found is None else equations.described(found[0])
+        first = equations.corrected(equations.point(state) + _FIRST * along, along)
+        return None if first is None else equations.described(first[0])
 
     def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
         first = self._first(state, along, frame)
@@ -211,7 +211,7 @@ class Landscape:
         energy, random = self.energy, np.random.default_rng(1)
         for n in range(_STARTS):
             x = self._start(random, 0.9 - 0.3 * n if n < 2 else None)
-            found = minimize(
+            minimum = minimize(
                 lambda x: self._value(x, alpha),
                 x,
                 jac=lambda x: energy.at(x, alpha)[1],
@@ -219,10 +219,10 @@ class Landscape:
                 method="trust-exact",
                 options={"initial_trust_radius": 0.05, "max_trust_radius": 0.3, "gtol": 1e-7},
             )
-            if not energy.inside(found.x):
+            if not energy.inside(minimum.x):
                 continue
             try:
-                state = stationary(energy, found.x, alpha, np.eye(energy.size))
+                state = stationary(energy, minimum.x, alpha, np.eye(energy.size))
             except ToleranceError:
                 continue
             if state.stable:
@@ -281,9 +281,9 @@ class Landscape:
         for one, other, first, last in zip(best, best[1:], grid, grid[1:], strict=False):
             if one is None or other is None or one == other:
                 continue
-            found = self._equal(one, other, float(first), float(last))
-            if found is not None:
-                yield Transition("first-order", found, (one, other))
+            place = self._equal(one, other, float(first), float(last))
+            if place is not None:
+                yield Transition("first-order", place, (one, other))
 
     def _lowest(self, alpha: float) -> int | None:
         states = self.stable_at(alpha)

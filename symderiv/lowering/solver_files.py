@@ -44,8 +44,8 @@ class SolverText:
 
     def files(self, name: str) -> dict[str, str]:
         """Return the texts by their paths in a folder of modules."""
-        found = {f"{name}.py": self.readable, f"{FAST}/{name}.py": self.fast}
-        return {**found, **({f"{LANES}/{name}.py": self.lanes} if self.lanes else {})}
+        texts = {f"{name}.py": self.readable, f"{FAST}/{name}.py": self.fast}
+        return {**texts, **({f"{LANES}/{name}.py": self.lanes} if self.lanes else {})}
 
 
 def solver_of(program: Program, lanes: bool = True) -> SolverText:

@@ -114,8 +114,8 @@ class Reading:
     @cached_property
     def symbols(self) -> list[sp.Symbol]:
         """All symbols of all expressions."""
-        found = set().union(*(each.free_symbols for each in self._entries.values()))
-        return sorted(found, key=str)
+        symbols = set().union(*(each.free_symbols for each in self._entries.values()))
+        return sorted(symbols, key=str)
 
     def _of(self, kind: type) -> dict[sp.Symbol, Any]:
         meaning = self.statement.symbols.meaning
@@ -154,22 +154,22 @@ class Reading:
     @cached_property
     def functions(self) -> Mapping[bool, tuple[list[tuple[str, str, str]], Any]]:
         """The averages that coefficients need first, then all else: keys and what computes them."""
-        found = {}
+        functions = {}
         for first in (True, False):
             keys = [key for key in self._entries if (key[0] == "mean") is first]
             values = [self._entries[key] for key in keys]
             function = as_function([self.symbols], values) if keys else None
-            found[first] = keys, function
-        return found
+            functions[first] = keys, function
+        return functions
 
     @cached_property
     def kinks(self) -> set[sp.Expr]:
         """Expressions at whose zeros increments are not smooth, and other kinks in them."""
-        found: set[sp.Expr] = set()
+        kinks: set[sp.Expr] = set()
         for value in self._entries.values():
             for each in value.atoms(*ROUGH):
-                found |= set().union(*map(_without_kinks, gaps_of(each)))
-        return found
+                kinks |= set().union(*map(_without_kinks, gaps_of(each)))
+        return kinks
 
 
 def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
@@ -231,21 +231,21 @@ class StateFrame:
 
     def row(self, symbol: sp.Symbol) -> Floats:
         """Return a field or a Gaussian latent as a row of coefficients of z."""
-        found = np.zeros(self.dimension)
+        row = np.zeros(self.dimension)
         if symbol in self.reading.fields:
             of = self.reading.fields[symbol]
             rows, names = self.rows[of.input.name]
             place = self.places[of.input.name]
-            found[place : place + rows.shape[1]] = rows[names.index(of.vector.name)]
+            row[place : place + rows.shape[1]] = rows[names.index(of.vector.name)]
         else:
-            found[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
-        return found
+            row[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
+        return row
 
     def polynomial(self, first: int = 0) -> list[bool]:
         """Return whether increments are polynomials of second degree at most of z, from one on."""
         points = np.random.default_rng(3).normal(size=(5, self.dimension))
         averages = dict.fromkeys(self.reading.means, 1.0)
-        found = []
+        flat = []
         for n in range(first, self.dimension):
             there = []
             for place in (-1.0, 0.0, 1.0, 2.0):
@@ -253,8 +253,8 @@ class StateFrame:
                 values = self.values(points, False, averages).values()
                 there.append(np.concatenate([each.ravel() for each in values]))
             bent = there[3] - 3 * there[2] + 3 * there[1] - there[0]
-            found.append(bool((np.abs(bent) <= 1e-10 * (1 + np.abs(there).max(axis=0))).all()))
-        return found
+            flat.append(bool((np.abs(bent) <= 1e-10 * (1 + np.abs(there).max(axis=0))).all()))
+        return flat
 
     def kinks(self) -> Floats | None:
         """Return rows (a, c) of the planes a·z + c = 0 where increments are not smooth.
@@ -269,10 +269,10 @@ class StateFrame:
             at = [list(self.reading.finite_latents).index(s) for s in used]
             for given in {tuple(each) for each in values[at].T} if used else {()}:
                 known = place.xreplace({**self._numbers, **dict(zip(used, given, strict=True))})
-                found = self._planes(known, sorted(known.free_symbols & random, key=str))
-                if found is None:
+                own = self._planes(known, sorted(known.free_symbols & random, key=str))
+                if own is None:
                     return None
-                planes += found
+                planes += own
         return np.array(planes).reshape(len(planes), self.dimension + 1)
 
     def _planes(self, place: sp.Expr, symbols: Sequence[sp.Symbol]) -> list[Floats] | None:
@@ -288,14 +288,14 @@ class StateFrame:
         x = np.linspace(-12, 12, 4801)
         values = as_function(symbols, place)
         y = values(x) * np.ones_like(x)
-        found = []
+        planes = []
         for n in np.flatnonzero(np.sign(y[:-1]) != np.sign(y[1:])):
             low, high = x[n], x[n + 1]
             for _ in range(60):
                 middle = (low + high) / 2
                 low, high = (middle, high) if values(middle) * values(low) > 0 else (low, middle)
-            found.append(np.append(self.row(symbols[0]), -low))
-        return found
+            planes.append(np.append(self.row(symbols[0]), -low))
+        return planes
 
     def mean_steps(self, z: Floats, weights: Floats) -> tuple[MeanStep, MeanStep]:
         """Return the averaged increments, and the same without the noise of random forces.
@@ -312,9 +312,9 @@ class StateFrame:
                 self.reading.means, self.values(z, True, {}).values(), strict=True
             )
         }
-        found = {key: each.ravel() for key, each in self.values(z, False, averages).items()}
-        means = {key: float(each @ both) for key, each in found.items() if key[0] != "input"}
-        forces = {key[1:]: each for key, each in found.items() if key[0] == "input"}
+        steps = {key: each.ravel() for key, each in self.values(z, False, averages).items()}
+        means = {key: float(each @ both) for key, each in steps.items() if key[0] != "input"}
+        forces = {key[1:]: each for key, each in steps.items() if key[0] == "input"}
         turned = np.tile(z, (len(chance), 1)) * both[:, None]
         along = {key: each @ turned for key, each in forces.items()}
         steady = {key for key, each in forces.items() if np.ptp(each) == 0}
@@ -338,9 +338,11 @@ class StateFrame:
         fields = {s: (z @ self.row(s))[None] for s in random}
         known: dict[sp.Symbol, Any] = {**self._numbers, **latents, **fields, **averages}
         keys, function = reading.functions[first]
-        found = function([known.get(symbol, np.nan) for symbol in reading.symbols]) if keys else []
+        results = (
+            function([known.get(symbol, np.nan) for symbol in reading.symbols]) if keys else []
+        )
         shape = len(chance), len(z)
-        return {key: np.broadcast_to(each, shape) for key, each in zip(keys, found, strict=True)}
+        return {key: np.broadcast_to(each, shape) for key, each in zip(keys, results, strict=True)}
 
     def _assembled(
         self,

@@ -38,14 +38,14 @@ def of_one_example(
     places = {mean: sp.Dummy(real=True) for mean in means}
     outside = expression.xreplace(places)
     inside = [mean.args[0] for mean in means]
-    found = set(places.values())
-    curved = any(sp.diff(outside, place).free_symbols & found for place in found)
+    symbols = set(places.values())
+    curved = any(sp.diff(outside, place).free_symbols & symbols for place in symbols)
     if curved or any(each.has(BatchMean) for each in inside):
         raise InputError(
             f"{where}: a step must be linear in means over a batch; inside another function "
             "write P.average(…), which equals the mean over cN examples"
         )
-    for symbol in sorted(outside.free_symbols - found, key=str):
+    for symbol in sorted(outside.free_symbols - symbols, key=str):
         if is_random(symbol):
             raise InputError(
                 f"{where}: {symbol} belongs to an example of a batch, but stands outside a mean; "

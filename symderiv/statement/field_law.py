@@ -75,7 +75,7 @@ class Law:
         self._inputs = {each.name: each for each in statement.inputs}
         #: Components of inputs that are mixtures, with their probabilities, by name.
         self.mixtures = {
-            each.name: found for each in statement.inputs if (found := _components(each))
+            each.name: components for each in statement.inputs if (components := _components(each))
         }
         for parts in self.mixtures.values():
             self._inputs |= {part.name: part for _, part in parts}
@@ -99,13 +99,13 @@ class Law:
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """The combinations of components of all mixtures."""
-        found = []
+        cases = []
         for parts in itertools.product(*self.mixtures.values()):
             atoms: dict[FreshInput, FreshInput] = {}
             for name, (_, part) in zip(self.mixtures, parts, strict=True):
                 atoms |= dict(zip(self._inputs[name].atoms, part.atoms, strict=True))
-            found.append(Case(sp.Mul(*(p for p, _ in parts)), self.symbols, atoms))
-        return tuple(found)
+            cases.append(Case(sp.Mul(*(p for p, _ in parts)), self.symbols, atoms))
+        return tuple(cases)
 
     def timed(self, expression: sp.Expr) -> sp.Expr:
         """Return an expression with a symbol for every step in time, which steps of runs end at.
@@ -234,19 +234,19 @@ class Law:
 
     def finite_latents(self, expression: sp.Expr) -> list[tuple[sp.Symbol, Latent]]:
         """Return the latents with finitely many values in an expression."""
-        found = []
+        latents = []
         for symbol in sorted(expression.free_symbols, key=str):
             meaning = self.symbols.meaning.get(symbol)
             if isinstance(meaning, Latent) and meaning.law != "gaussian":
-                found.append((symbol, meaning))
-        return found
+                latents.append((symbol, meaning))
+        return latents
 
     def blocks(self, symbols: Iterable[sp.Symbol]) -> list[set[sp.Symbol]]:
         """Return the symbols in sets that are independent of each other."""
-        found: dict[tuple[str, int], set[sp.Symbol]] = {}
+        blocks: dict[tuple[str, int], set[sp.Symbol]] = {}
         for symbol in symbols:
-            found.setdefault(self.block(symbol), set()).add(symbol)
-        return list(found.values())
+            blocks.setdefault(self.block(symbol), set()).add(symbol)
+        return list(blocks.values())
 
     def block(self, symbol: sp.Symbol) -> tuple[str, int]:
         """Return the name of the independent set that a Gaussian symbol belongs to."""

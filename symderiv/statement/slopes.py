@@ -27,10 +27,10 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     if not any(e.has(symbol) for e in expression.atoms(*ROUGH)):
         return sp.diff(expression, symbol)
     expression = _idempotent(expression)
-    found = sp.diff(expression, symbol)
-    if not found.has(sp.DiracDelta):
-        return found
-    return sp.Add(*(term for term in _terms(found) if not _vanishes(term, symbol)))
+    derivative = sp.diff(expression, symbol)
+    if not derivative.has(sp.DiracDelta):
+        return derivative
+    return sp.Add(*(term for term in _terms(derivative) if not _vanishes(term, symbol)))
 
 
 def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:

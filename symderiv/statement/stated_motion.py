@@ -156,14 +156,14 @@ def _parted(step: StatedStep, law: Law) -> StatedStep:
 
 def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp.Expr]:
     """Return what the averages that occur in expressions, and in each other, are."""
-    means, found = law.symbols.of(Mean), {}
+    means, averages = law.symbols.of(Mean), {}
     pending = [*expressions]
     while pending:
         for symbol in sorted(pending.pop().free_symbols & set(means), key=str):
-            if symbol not in found:
-                found[symbol] = average_of(_jumps_parted(means[symbol].expression, law), law)
-                pending.append(found[symbol])
-    return found
+            if symbol not in averages:
+                averages[symbol] = average_of(_jumps_parted(means[symbol].expression, law), law)
+                pending.append(averages[symbol])
+    return averages
 
 
 def average_of(expression: sp.Expr, law: Law) -> sp.Expr:
@@ -183,7 +183,7 @@ def _times(atom: FreshInput, law: Law) -> int:
 
 def drift_of(change: StatedChange, law: Law) -> dict[Key, sp.Expr]:
     """Return the drift of a vector by name of inputs and vector."""
-    found: dict[Key, sp.Expr] = {}
+    drift: dict[Key, sp.Expr] = {}
     for case in law.cases:
         for atom, force in case.change(change).inputs.items():
             times = _times(atom, law) * case.probability
@@ -196,15 +196,15 @@ def drift_of(change: StatedChange, law: Law) -> dict[Key, sp.Expr]:
                     continue
                 rate = average_of(slope(force, symbol), law)
                 key = atom.source, meaning.vector
-                found[key] = found.get(key, sp.S.Zero) + times * share * rate
+                drift[key] = drift.get(key, sp.S.Zero) + times * share * rate
     for vector, rate in change.vectors.items():
         key = ALL, vector
-        found[key] = found.get(key, sp.S.Zero) + average_of(rate, law)
-    return {key: rate for key, rate in found.items() if rate != 0}
+        drift[key] = drift.get(key, sp.S.Zero) + average_of(rate, law)
+    return {key: rate for key, rate in drift.items() if rate != 0}
 
 
 def _noise(first: StatedChange, second: StatedChange, law: Law) -> dict[str, sp.Expr]:
-    found: dict[str, sp.Expr] = {}
+    noise: dict[str, sp.Expr] = {}
     small = law.statement.order == "small-learning-rate"
     for case in law.cases:
         one_change, other_change = case.change(first), case.change(second)
@@ -214,8 +214,8 @@ def _noise(first: StatedChange, second: StatedChange, law: Law) -> dict[str, sp.
                 share = law.correlation(one, other)
                 if share != 0 and not (small and law.is_random(force * reaction)):
                     mean = average_of(force * reaction, law)
-                    found[one.source] = found.get(one.source, sp.S.Zero) + times * share * mean
-    return {key: rate for key, rate in found.items() if rate != 0}
+                    noise[one.source] = noise.get(one.source, sp.S.Zero) + times * share * mean
+    return {key: rate for key, rate in noise.items() if rate != 0}
 
 
 def _observed(name: str, value: sp.Expr, law: Law) -> sp.Expr:

@@ -182,10 +182,10 @@ class Statement:
 
 
 def _grouped(members: Iterable[tuple[Member, str]]) -> dict[str, tuple[Member, ...]]:
-    found: dict[str, tuple[Member, ...]] = {}
+    groups: dict[str, tuple[Member, ...]] = {}
     for member, name in members:
-        found[name] = (*found.get(name, ()), member)
-    return found
+        groups[name] = (*groups.get(name, ()), member)
+    return groups
 
 
 def _name(key: SlowVector | sp.Symbol) -> str:

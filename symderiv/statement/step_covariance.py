@@ -145,21 +145,21 @@ class StepVariation:
 
     def _averages(self, z: Floats, both: Floats) -> dict[sp.Symbol, float]:
         means = self.reading.means
-        found = self.frame.values(z, True, {}).values() if means else ()
-        return {s: float((each * both).sum()) for s, each in zip(means, found, strict=True)}
+        results = self.frame.values(z, True, {}).values() if means else ()
+        return {s: float((each * both).sum()) for s, each in zip(means, results, strict=True)}
 
     @cached_property
     def terms(self) -> list[Term]:
         """All that varies: changes are sums of these, and means of changes of their products."""
-        found: list[Term] = [("one",)]
+        terms: list[Term] = [("one",)]
         for atom in self.atoms:
             acting = self.acting(atom)
             rank = len(self.axes(atom))
-            found += [("part", c, atom, str(r)) for c in acting for r in range(rank)]
+            terms += [("part", c, atom, str(r)) for c in acting for r in range(rank)]
             pairs = itertools.combinations_with_replacement(acting, 2)
-            found += [("product", atom, *pair) for pair in pairs]
-        found += [("vector", c, w) for c, others in self._drifts.items() for w in others]
-        return found + [("scalar", u, "") for u in self.scalars]
+            terms += [("product", atom, *pair) for pair in pairs]
+        terms += [("vector", c, w) for c, others in self._drifts.items() for w in others]
+        return terms + [("scalar", u, "") for u in self.scalars]
 
     @cached_property
     def _place(self) -> dict[Term, int]:
@@ -170,24 +170,24 @@ class StepVariation:
         values = {k: v.ravel() for k, v in self.frame.values(points, False, averages).items()}
         count = len(self.reading.combinations[1])
         z = np.tile(points.T, count)
-        found = np.empty((len(self.terms), z.shape[1]))
+        varied = np.empty((len(self.terms), z.shape[1]))
         for row, (kind, *names) in enumerate(self.terms):
             if kind == "one":
-                found[row] = 1.0
+                varied[row] = 1.0
             elif kind == "part":
                 own = z[self.frame.places[names[1]] + int(names[2])]
-                np.multiply(values["input", names[0], names[1]], own, out=found[row])
+                np.multiply(values["input", names[0], names[1]], own, out=varied[row])
             elif kind == "product":
                 one, other = (values["input", name, names[0]] for name in names[1:])
-                np.multiply(one, other, out=found[row])
+                np.multiply(one, other, out=varied[row])
             else:
-                found[row] = values[kind, names[0], names[1]]
-        return found
+                varied[row] = values[kind, names[0], names[1]]
+        return varied
 
     @cached_property
     def _weighing(self) -> Floats:
         """Changes d in the terms, given the whole fields, shape (n, terms)."""
-        found, L = np.zeros((self.size, len(self.terms))), self.classes
+        weights, L = np.zeros((self.size, len(self.terms))), self.classes
         first = len(self.pairs) * L
         number = {name: n for n, name in enumerate(self._names)}
         for row, pair in enumerate(self.pairs):
@@ -196,17 +196,17 @@ class StepVariation:
                 for atom in self._forces.get(one, ()):
                     part = self._along[atom][number[other]] / self.state.weight[:, None]
                     for r, column in enumerate(part.T):
-                        found[rows, self._place["part", one, atom, str(r)]] += column
+                        weights[rows, self._place["part", one, atom, str(r)]] += column
                 for source in self._drifts.get(one, ()):
                     overlap = self.state.overlap(source, other)
-                    found[rows, self._place["vector", one, source]] += overlap
+                    weights[rows, self._place["vector", one, source]] += overlap
             for atom in self.atoms:
                 place = self._product(atom, *pair)
                 if place is not None:
-                    found[rows, place] += self.eigenvalue(atom)
+                    weights[rows, place] += self.eigenvalue(atom)
         for n, name in enumerate(self.scalars):
-            found[first + n, self._place["scalar", name, ""]] = 1.0
-        return found
+            weights[first + n, self._place["scalar", name, ""]] = 1.0
+        return weights
 
     def _product(self, atom: str, one: str, other: str) -> int | None:
         place = self._place.get(("product", atom, one, other))
@@ -214,7 +214,7 @@ class StepVariation:
 
     def _rest(self, mean: Floats) -> Floats:
         """Return the covariance that parts of fields add which whole fields leave open."""
-        found, L = np.zeros((self.size, self.size)), self.classes
+        rest, L = np.zeros((self.size, self.size)), self.classes
         number = {name: n for n, name in enumerate(self._names)}
         for atom in self.atoms:
             acting, left = self.acting(atom), self._left(atom)
@@ -228,30 +228,30 @@ class StepVariation:
                         slopes[place] += 1 / self.state.weight[k]
             for c, d in itertools.product(range(len(acting)), repeat=2):
                 square = mean[self._product(atom, acting[c], acting[d])]
-                found += square * slopes[c] @ left @ slopes[d].T
-        return found
+                rest += square * slopes[c] @ left @ slopes[d].T
+        return rest
 
     def _further(self, second: Floats) -> Floats:
         """Return the means of e."""
-        found, L = np.zeros(self.size), self.classes
+        further, L = np.zeros(self.size), self.classes
         number = {name: n for n, name in enumerate(self._names)}
         for row, (a, b) in enumerate(self.pairs):
             rows = slice(row * L, row * L + L)
             for atom, other in itertools.product(self._forces.get(a, ()), self._forces.get(b, ())):
-                found[rows] += self._norms(second, (a, atom), (b, other)) / self.state.weight
+                further[rows] += self._norms(second, (a, atom), (b, other)) / self.state.weight
             for one, two in ((a, b), (b, a)):
                 for atom, source in itertools.product(
                     self._forces.get(one, ()), self._drifts.get(two, ())
                 ):
                     mixed = second[self._parts(one, atom), self._place["vector", two, source]]
                     part = self._along[atom][number[source]] @ mixed
-                    found[rows] += part / self.state.weight
+                    further[rows] += part / self.state.weight
             for source, target in itertools.product(
                 self._drifts.get(a, ()), self._drifts.get(b, ())
             ):
                 place = self._place["vector", a, source], self._place["vector", b, target]
-                found[rows] += second[place] * self.state.overlap(source, target)
-        return found
+                further[rows] += second[place] * self.state.overlap(source, target)
+        return further
 
     def _parts(self, name: str, atom: str) -> list[int]:
         rank = len(self.axes(atom))
@@ -263,11 +263,11 @@ class StepVariation:
         size = np.sqrt(self.eigenvalue(atoms[0]) * self.eigenvalue(atoms[1]))
         turned = np.einsum("rkn,skn->krs", self.axes(atoms[0]), self.axes(atoms[1]))
         mixed = second[np.ix_(self._parts(*one), self._parts(*other))]
-        found = np.einsum("krs,rs->k", turned, mixed)
+        norms = np.einsum("krs,rs->k", turned, mixed)
         if atoms[0] == atoms[1]:
             square = second[0, self._product(atoms[0], one[0], other[0])]
-            found -= square * np.einsum("krr->k", turned)
-        return np.asarray(size * found)
+            norms -= square * np.einsum("krr->k", turned)
+        return np.asarray(size * norms)
 
     def acting(self, atom: str) -> list[str]:
         """Return the vectors on which an input has a force."""
@@ -307,8 +307,8 @@ class StepVariation:
     def _left(self, atom: str) -> Floats:
         """Return the covariance of parts of fields given the whole ones, shape (V L, V L)."""
         share, L, V = self.state.weight * self.eigenvalue(atom), self.classes, len(self._rows)
-        found = np.zeros((V, L, V, L))
+        left = np.zeros((V, L, V, L))
         for k in range(L):
-            found[:, k, :, k] = share[k] * self._rows[:, k] @ self._rows[:, k].T
+            left[:, k, :, k] = share[k] * self._rows[:, k] @ self._rows[:, k].T
         known = self._along[atom].reshape(V * L, -1)
-        return found.reshape(V * L, V * L) - known @ known.T
+        return left.reshape(V * L, V * L) - known @ known.T

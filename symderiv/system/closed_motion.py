@@ -108,17 +108,17 @@ class Closed:
 
     def completed(self, pairs: Iterable[Pair]) -> frozenset[Pair]:
         """Return pairs with all those that their equations need, and so on until nothing is new."""
-        found = set(pairs)
+        reached = set(pairs)
         while True:
             more = set()
-            for a, b in found:
+            for a, b in reached:
                 for one, other in ((a, b), (b, a)):
                     more |= {self.ordered(c, other) for _, c in self.drift.get(one, {})}
                 for (_, c), (_, d), _ in self.equations.products(a, b):
                     more.add(self.ordered(c, d))
-            if more <= found:
-                return frozenset(found)
-            found |= more
+            if more <= reached:
+                return frozenset(reached)
+            reached |= more
 
     def ordered(self, first: SlowVector, second: SlowVector) -> Pair:
         """Return a pair in the order of declaration."""
@@ -353,9 +353,9 @@ class _ProcedureBody:
     def _named(self, name: str, value: sp.Expr) -> sp.Symbol:
         """Return a local of this name with a value."""
         self.locals.append(Array(name, ()))
-        found = sp.Symbol(name, real=True)
-        self.steps.append(Assignment(found, value))
-        return found
+        local = sp.Symbol(name, real=True)
+        self.steps.append(Assignment(local, value))
+        return local
 
     def assign(self, target: sp.Expr, value: sp.Expr) -> None:
         """Assign an output."""

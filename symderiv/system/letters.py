@@ -36,15 +36,15 @@ class Letters(LatexPrinter):  # type: ignore[misc]
         if letter and not self.law.symbols.knows(letter.removeprefix("\\")):
             indices = ",".join(filter(None, (index, text[len(head) :])))
             return f"{letter}_{{{indices}}}" if indices else letter
-        found = re.fullmatch(r"([A-Za-z]+)_?(\d*)(.*)", text)
-        if not found or found[3]:
+        parts = re.fullmatch(r"([A-Za-z]+)_?(\d*)(.*)", text)
+        if not parts or parts[3]:
             return rf"\operatorname{{{text.replace('_', chr(92) + '_')}}}"
-        letters = found[1]
+        letters = parts[1]
         greek = sp.latex(sp.Symbol(letters))
         head = (
             greek if len(letters) == 1 or greek.startswith("\\") else rf"\operatorname{{{letters}}}"
         )
-        return f"{head}_{{{found[2]}}}" if found[2] else head
+        return f"{head}_{{{parts[2]}}}" if parts[2] else head
 
     def _print_Symbol(self, expr: sp.Symbol, style: str = "") -> str:
         meaning = self.law.symbols.meaning.get(expr)
@@ -57,9 +57,9 @@ class Letters(LatexPrinter):  # type: ignore[misc]
             first, second = self.name(meaning.first.name), self.name(meaning.second.name)
             return rf"{first} \cdot {second}"
         if expr in self.law.covariances:
-            found = self.law.covariances[expr]
-            pair = f"{self.name(found.first.name)} {self.name(found.second.name)}"
-            inputs = " ".join(map(self.name, found.inputs))
+            covariance = self.law.covariances[expr]
+            pair = f"{self.name(covariance.first.name)} {self.name(covariance.second.name)}"
+            inputs = " ".join(map(self.name, covariance.inputs))
             return f"C^{{{inputs}}}_{{{pair}}}"
         if expr in self.law.jumps:
             return rf"\Theta\left({self.doprint(self.law.jumps[expr])}\right)"

@@ -135,13 +135,13 @@ class Layout:
     def dimensions(self, name: str) -> tuple[str, ...]:
         """Return the names of the axes of an order parameter in datasets."""
         parts = (name,) if name in self.scalars else tuple(name.split("."))
-        found = ["eigenvalue"] if self.classes > 1 and name not in self.scalars else []
+        axes = ["eigenvalue"] if self.classes > 1 and name not in self.scalars else []
         for part in parts:
             members = self.scalars[part] if name in self.scalars else self.families[part]
             if self._axis(members, part):
                 axis = f"{part}_unit"
-                found.append(f"{axis}_2" if axis in found else axis)
-        return tuple(found)
+                axes.append(f"{axis}_2" if axis in axes else axis)
+        return tuple(axes)
 
     def _axis(self, members: tuple[Any, ...], name: str) -> tuple[int, ...]:
         alone = len(members) == 1 and str(getattr(members[0], "name", members[0])) == name
@@ -231,12 +231,12 @@ class Layout:
 
     def jumps(self, parameters: Mapping[str, Any]) -> list[float]:
         """Return the ascending times after α = 0 at which something jumps."""
-        found = set()
+        times = set()
         for place in self.closed.equations.law.jumps.values():
             value, slope = self._in_time(place, 0.0, parameters)
             if slope != 0:
-                found.add(-value / slope)
-        return sorted(time for time in found if time > 0)
+                times.add(-value / slope)
+        return sorted(time for time in times if time > 0)
 
     def at_time(
         self, constants: np.ndarray, alpha: float, parameters: Mapping[str, Any]
@@ -252,11 +252,11 @@ class Layout:
 
     def begun(self, constants: np.ndarray, alpha: float) -> np.ndarray:
         """Return the constants of a piece of a run that begins at a time."""
-        found = constants.copy()
-        views = self.packing("parameters").views(found)
+        changed = constants.copy()
+        views = self.packing("parameters").views(changed)
         if BEGIN in views:
             views[BEGIN][...] = alpha
-        return found
+        return changed
 
     def _in_time(
         self, place: sp.Expr, alpha: float, parameters: Mapping[str, Any]
@@ -274,13 +274,13 @@ class Layout:
         """Return the order parameters by name, all that are needed or these, from states (…, n)."""
         fields = self.packing("state").views(states)
         fixed = self.packing("parameters").views(parameters)
-        found = {}
+        by_name = {}
         lead = states.shape[:-1]
         many = self.classes > 1
         for name in self.names if names is None else names:
             if name in self.scalars:
                 columns = [fields[scalar_name(s)][..., 0] for s in self.scalars[name]]
-                found[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
+                by_name[name] = np.stack(columns, axis=-1).reshape((*lead, *self.shape(name)))
                 continue
             result = np.empty((*lead, self.classes, *self.shape(name)), dtype=states.dtype)
             for index, (one, other) in self._places(name):
@@ -292,8 +292,8 @@ class Layout:
                 )
                 place: Any = (..., slice(None), *index)
                 result[place] = value
-            found[name] = result if many else np.take(result, 0, axis=len(lead))
-        return found
+            by_name[name] = result if many else np.take(result, 0, axis=len(lead))
+        return by_name
 
     def _overlap(self, name: str, value: Any) -> np.ndarray:
         """Return an overlap with its axis of eigenvalue classes in front."""

@@ -164,11 +164,11 @@ class StatedSystem(Language):
             A run with ``run.alpha`` and, by name, order parameters and observables with α first.
         """
         times = asked_times(end, alpha)
-        found = self.solver.solve(
+        run = self.solver.solve(
             times, initial, parameters, relative_tolerance, absolute_tolerance, progress
         )
-        warn_caller(found.failure())
-        return replace(found, system=self)
+        warn_caller(run.failure())
+        return replace(run, system=self)
 
     def report(
         self,
@@ -199,8 +199,10 @@ class StatedSystem(Language):
         run = self.solve(initial=initial, **solving)
         simulation = None
         if dimension is not None:
-            kept = {k: v for k, v in solving.items() if not k.endswith("_tolerance")}
-            simulation = self.simulate(dimension, runs=runs, initial=initial, seed=seed, **kept)
+            simulated = {k: v for k, v in solving.items() if not k.endswith("_tolerance")}
+            simulation = self.simulate(
+                dimension, runs=runs, initial=initial, seed=seed, **simulated
+            )
         return run.report(path, simulation=simulation, force=force)
 
     @following("simulating")
@@ -239,9 +241,9 @@ class StatedSystem(Language):
 
         times = asked_times(end, alpha)
         asked = Experiment(self.solver, dimension, runs, times, seed, method)
-        found = simulated(asked, initial, parameters)
-        warn_caller(found.failure())
-        return found
+        simulation = simulated(asked, initial, parameters)
+        warn_caller(simulation.failure())
+        return simulation
 
     def precise_rates(
         self, state: Mapping[str, Any], digits: int, **parameters: Any

@@ -79,14 +79,14 @@ class StatedTasks:
     @cached_property
     def taught(self) -> tuple[sp.Expr, ...]:
         """One number per task: 1 for an example that belongs to it, else 0."""
-        found = [sp.S.Zero] * self._tasks.count
+        parts = [sp.S.Zero] * self._tasks.count
         for number, phase in enumerate(self._phases):
             shares = self._tasks.shares[number]
             there = [n for n, share in enumerate(shares) if share > 0.0]
             chosen = self._chosen(number, [shares[n] for n in there])
             for n, one in zip(there, chosen, strict=True):
-                found[n] += phase * one
-        return tuple(found)
+                parts[n] += phase * one
+        return tuple(parts)
 
     def _chosen(self, number: int, shares: Sequence[float]) -> list[sp.Expr]:
         """Return for every task of a phase 1 where a fresh latent says that it is taught."""
@@ -108,18 +108,18 @@ class StatedTasks:
     @cached_property
     def heads(self) -> tuple[sp.Expr, ...]:
         """Factor of the output weights of every head."""
-        found = [sp.S.Zero] * self._tasks.heads
+        factors = [sp.S.Zero] * self._tasks.heads
         for head, factor in zip(self._tasks.head, self.taught, strict=True):
-            found[int(head)] += factor
-        return tuple(found) if len(found) > 1 else (sp.S.One,)
+            factors[int(head)] += factor
+        return tuple(factors) if len(factors) > 1 else (sp.S.One,)
 
     def _mixed(self, rows: Sequence[Sequence[sp.Expr]]) -> np.ndarray:
         columns = zip(*rows, strict=True)
-        found: Any = [
+        mixed: Any = [
             sp.Add(*(factor * each for factor, each in zip(self.taught, column, strict=True)))
             for column in columns
         ]
-        return np.array(found, dtype=object)
+        return np.array(mixed, dtype=object)
 
     @cached_property
     def inputs(self) -> tuple[tuple[Any, sp.Expr], ...]:

@@ -68,15 +68,17 @@ def _law_of(study: Study) -> _Law:
 
 def divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Return quotients, 0 where both are 0."""
-    found: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
-    return found
+    quotients: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
+    return quotients
 
 
 def shown_covariance(state: State) -> np.ndarray:
     """Return the covariance of teachers that inputs show, shape (M, M)."""
     rho = state.eigenvalue[:, None, None]
-    found: np.ndarray = np.einsum("k,kij->ij", state.weight, divided(state.teacher_overlap, rho))
-    return found
+    covariance: np.ndarray = np.einsum(
+        "k,kij->ij", state.weight, divided(state.teacher_overlap, rho)
+    )
+    return covariance
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:

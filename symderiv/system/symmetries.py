@@ -56,7 +56,7 @@ def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
         if len(each) > 1:
             sizes.setdefault(len(each), []).append(name)
     samples = _samples(solver, constants)
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     for size, names in sizes.items():
         left = list(names)
         for count in range(1, len(names) + 1):
@@ -65,9 +65,9 @@ def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
                     continue
                 exchange = _exchange(solver, families, size, constants, samples)
                 if exchange is not None:
-                    found.append(exchange)
+                    exchanges.append(exchange)
                     left = [name for name in left if name not in families]
-    return found
+    return exchanges
 
 
 def classes_of(count: int, orders: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -143,7 +143,7 @@ def signs_of(solver: Solver, constants: Floats) -> list[Floats]:
     A member is one of a family of vectors, with the scalar of the same number or without.
     """
     layout, closed = solver.layout, solver.closed
-    samples, found = _samples(solver, constants), []
+    samples, signs = _samples(solver, constants), []
     scalars: list[tuple[Any, ...]] = [(), *layout.scalars.values()]
     for members in layout.families.values():
         for others in (each for each in scalars if len(each) in (0, len(members))):
@@ -165,8 +165,8 @@ def signs_of(solver: Solver, constants: Floats) -> list[Floats]:
                 if np.any(fixed * constants != constants) or np.all(own == 1.0):
                     continue
                 if all(_turned(solver, constants, own, *sample) for sample in samples):
-                    found.append(own)
-    return found
+                    signs.append(own)
+    return signs
 
 
 def _turned(
@@ -179,13 +179,13 @@ def _turned(
 
 def _samples(solver: Solver, constants: Floats) -> list[tuple[Floats, Floats]]:
     """Return states in general position with their rates."""
-    found = []
+    samples = []
     for seed in range(_SAMPLES):
         state = drawn_state(solver, constants, np.random.default_rng(seed))
         rates = np.empty_like(state)
         solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
-        found.append((state, rates))
-    return found
+        samples.append((state, rates))
+    return samples
 
 
 def drawn_state(
@@ -199,7 +199,7 @@ def drawn_state(
     packing = layout.packing("state")
     state = drawn.uniform(0.3, 0.9, packing.size)
     views = packing.views(state)
-    room = len(fixed) + len(vectors) + 2
+    length = len(fixed) + len(vectors) + 2
     for k in range(layout.classes):
         gram = np.array(
             [[float(given[overlap_name(closed.ordered(a, b))][k]) for b in fixed] for a in fixed]
@@ -207,11 +207,11 @@ def drawn_state(
         values, basis = np.linalg.eigh(gram)
         roots = basis * np.sqrt(np.maximum(values, 0.0))
         place = {
-            v: np.pad(root, (0, room - len(fixed))) for v, root in zip(fixed, roots, strict=True)
+            v: np.pad(root, (0, length - len(fixed))) for v, root in zip(fixed, roots, strict=True)
         }
         for v in vectors:
             if v not in place:
-                place[v] = drawn.normal(size=room) * scale / np.sqrt(room)
+                place[v] = drawn.normal(size=length) * scale / np.sqrt(length)
         for a, b in closed.moving:
             views[overlap_name((a, b))][k] = place[a] @ place[b]
     return state

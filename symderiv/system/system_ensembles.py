@@ -94,11 +94,11 @@ class SystemChunk(EndedRuns):
 
     def put(self, number: int, values: dict[str, np.ndarray], times: int) -> None:
         """Take over the curves of one run, of which ``times`` were asked for."""
-        for name, found in values.items():
+        for name, curve in values.items():
             if name not in self.values:
-                shape = (self.status.size, times, *found.shape[1:])
+                shape = (self.status.size, times, *curve.shape[1:])
                 self.values[name] = np.full(shape, np.nan)
-            self.values[name][number, : len(found)] = found
+            self.values[name][number, : len(curve)] = curve
 
 
 @dataclass
@@ -148,12 +148,12 @@ def integrate_points(
                 progress(before + ended)
 
         runs = _Runs(batch, wanted)
-        found = runs.integrated(wanted.steps, [p.state for p in batch.points], told)
-        _take(chunk, batch, wanted, found, runs.held)
-        if wanted.check and not found.interrupted:
-            chunk.tolerance_reached[batch.numbers] = _errors(runs, batch, wanted, found)
+        curves = runs.integrated(wanted.steps, [p.state for p in batch.points], told)
+        _take(chunk, batch, wanted, curves, runs.held)
+        if wanted.check and not curves.interrupted:
+            chunk.tolerance_reached[batch.numbers] = _errors(runs, batch, wanted, curves)
         done += len(batch.points)
-        if found.interrupted:
+        if curves.interrupted:
             break
     return chunk
 
@@ -204,17 +204,17 @@ class _Runs:
             begin = replace(self._points[number], state=states[number])
             if plain:
                 problem = FlatProblem(right_hand_side, begin.state, sizes, begin.constants, alpha)
-                found = integrate_flat(problem, limits)
+                results = integrate_flat(problem, limits)
             else:
-                found = self._in_pieces(number, begin, limits)
+                results = self._in_pieces(number, begin, limits)
             ended[0] += 1
             told(ended[0])
-            return found
+            return results
 
         first = run(0)
         with ThreadPoolExecutor(self._wanted.workers) as pool:
-            found = [first, *pool.map(run, range(1, len(states)))]
-        return _as_lanes(found, alpha.size, time.perf_counter() - started)
+            results = [first, *pool.map(run, range(1, len(states)))]
+        return _as_lanes(results, alpha.size, time.perf_counter() - started)
 
     def _in_pieces(self, number: int, begin: Begin, limits: StepLimits) -> FlatResult:
         """Return a run in whose equations time occurs, or that makes steps of order one."""
@@ -378,8 +378,8 @@ def _labelled(
     for name, array in chunk.values.items():
         inner = layout.dimensions(name) if name in layout.all_names else ()
         variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
-    for name, kept in _RUNS.items():
-        numbers = getattr(chunk, kept)
+    for name, attribute in _RUNS.items():
+        numbers = getattr(chunk, attribute)
         variables[name] = (
             over,
             (numbers.astype(str) if name == "status" else numbers).reshape(shape),

@@ -102,17 +102,17 @@ def system_text(system: Any) -> str:
 
 
 def _told(declaration: Mapping[str, Any]) -> dict[str, Any]:
-    found = {k: v for k, v in declaration.items() if v not in (None, False)}
-    if "model" in found:
-        found["model"] = found["model"].model_dump(mode="json", exclude_unset=True)
-    if "correlation" in found:
-        found["correlation"] = [[str(e) for e in row] for row in found["correlation"].tolist()]
-    if isinstance(found.get("law"), tuple):
-        found["law"] = {str(value): str(p) for value, p in found["law"]}
+    told = {k: v for k, v in declaration.items() if v not in (None, False)}
+    if "model" in told:
+        told["model"] = told["model"].model_dump(mode="json", exclude_unset=True)
+    if "correlation" in told:
+        told["correlation"] = [[str(e) for e in row] for row in told["correlation"].tolist()]
+    if isinstance(told.get("law"), tuple):
+        told["law"] = {str(value): str(p) for value, p in told["law"]}
     for key in ("value", "batch_ratio"):
-        if key in found:
-            found[key] = str(found[key])
-    return found
+        if key in told:
+            told[key] = str(told[key])
+    return told
 
 
 def _line(line: Any) -> dict[str, Any]:
@@ -268,5 +268,5 @@ class _Reader:
 
 def _names(formula: str) -> tuple[str, ...]:
     """Return the names in a formula that are no functions and no constants."""
-    found = re.findall(r"[A-Za-z]\w*(?!\w|\s*\()", formula)
-    return tuple(sorted(set(found) - {"pi", "E"}))
+    names = re.findall(r"[A-Za-z]\w*(?!\w|\s*\()", formula)
+    return tuple(sorted(set(names) - {"pi", "E"}))

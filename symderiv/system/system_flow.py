@@ -75,15 +75,15 @@ class SystemFlow(ExchangedFlow):
 
     def state(self, values: Floats) -> Floats:
         """Return the packed state of these coordinates."""
-        found = self.begin.copy()
-        found[self.place] = values
-        return found
+        packed = self.begin.copy()
+        packed[self.place] = values
+        return packed
 
     def slope(self, values: Floats) -> Floats:
-        found = np.empty_like(self.begin)
+        rates = np.empty_like(self.begin)
         solver = self.solver
-        solver.right_hand_side(0.0, self.state(values), solver.layout.sizes, self.constants, found)
-        return np.asarray(found[self.place] / self.unit)
+        solver.right_hand_side(0.0, self.state(values), solver.layout.sizes, self.constants, rates)
+        return np.asarray(rates[self.place] / self.unit)
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
         random = np.random.default_rng(seed)
@@ -103,22 +103,22 @@ class SystemFlow(ExchangedFlow):
         same = np.arange(size)
         moves = [(order, np.ones(size)) for each in self.exchanges for order in each.orders]
         moves += [(same, sign) for sign in signs_of(self.solver, self.constants)]
-        found = {_key(same, np.ones(size)): (same, np.ones(size))}
-        waiting = list(found.values())
+        reached = {_key(same, np.ones(size)): (same, np.ones(size))}
+        waiting = list(reached.values())
         while waiting:
             order, sign = waiting.pop()
             for other, factor in moves:
                 new = order[other], sign[other] * factor
-                if _key(*new) not in found:
-                    found[_key(*new)] = new
+                if _key(*new) not in reached:
+                    reached[_key(*new)] = new
                     waiting.append(new)
-            if len(found) > _MOST_ELEMENTS:
+            if len(reached) > _MOST_ELEMENTS:
                 raise NotYetError(
                     f"these equations have more than {_MOST_ELEMENTS} symmetries; take fewer units"
                 )
         number = np.full(size, -1)
         number[self.place] = np.arange(self.place.size)
-        orders, signs = zip(*found.values(), strict=True)
+        orders, signs = zip(*reached.values(), strict=True)
         return (
             np.array([number[order[self.place]] for order in orders]),
             np.array([sign[self.place] for sign in signs]),
@@ -177,7 +177,7 @@ class SystemFlow(ExchangedFlow):
 
     def alike(self, values: Floats) -> str:
         """Return which members of families an exchange in this state leaves alone, in words."""
-        state, found = self.state(values), []
+        state, words = self.state(values), []
         scale = 1e-6 * (1 + np.max(np.abs(state)))
         for exchange in self.exchanges:
             pairs = [
@@ -185,8 +185,8 @@ class SystemFlow(ExchangedFlow):
                 for (i, j), order in zip(exchange.pairs, exchange.orders, strict=True)
                 if np.max(np.abs(state[order] - state)) < scale
             ]
-            found += [f"{exchange.name} {', '.join(pairs)}"] if pairs else []
-        return "; ".join(found)
+            words += [f"{exchange.name} {', '.join(pairs)}"] if pairs else []
+        return "; ".join(words)
 
 
 def _key(order: Labels, sign: Floats) -> bytes:

@@ -110,8 +110,8 @@ def plateau_of(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
     families = {each.name: classes_of(start.size, each.orders) for each in exchanges}
-    found = flow.spectrum(state, families)
-    direction, rate = found.escape
+    modes = flow.spectrum(state, families)
+    direction, rate = modes.escape
     layout = solver.layout
     return SystemPlateau(
         state=layout.unpacked(state, constants, layout.shown(initial)),
@@ -119,8 +119,8 @@ def plateau_of(
         unstable_eigenvalue=rate,
         direction=direction,
         escape_time=1 / rate if rate > 0 else None,
-        eigenvalues=found.eigenvalues,
-        eigenvalue_error=found.error,
+        eigenvalues=modes.eigenvalues,
+        eigenvalue_error=modes.error,
         residual=flow.residual(state),
     )
 
@@ -171,7 +171,7 @@ def held_places(solver: Solver) -> dict[int, float | None]:
     """Return the places of a state that constraints hold, with their values if these are known."""
     layout, closed = solver.layout, solver.closed
     slices = layout.packing("state").slices
-    found: dict[int, float | None] = {}
+    held: dict[int, float | None] = {}
     for constraint in layout.statement.constraints:
         if layout.classes > 1:
             raise NotYetError("plateaus under constraints need isotropic inputs")
@@ -179,5 +179,5 @@ def held_places(solver: Solver) -> dict[int, float | None]:
             for b in constraint.vectors:
                 if a is b or constraint.kind == "orthonormal":
                     value = float(a is b) if constraint.kind == "orthonormal" else None
-                    found[slices[overlap_name(closed.ordered(a, b))].start] = value
-    return found
+                    held[slices[overlap_name(closed.ordered(a, b))].start] = value
+    return held

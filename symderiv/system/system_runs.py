@@ -129,19 +129,19 @@ class Solver:
 
     @cached_property
     def _fast(self) -> WaitingModule:
-        found: WaitingModule = kept_module(print_fast(self.closed.program))
-        return found
+        module: WaitingModule = kept_module(print_fast(self.closed.program))
+        return module
 
     @cached_property
     def _observing(self) -> WaitingModule:
-        found: WaitingModule = kept_module(self.readable)
-        return found
+        module: WaitingModule = kept_module(self.readable)
+        return module
 
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        found: Callable[..., None] = self._fast.specialised(1)
-        return found
+        compiled: Callable[..., None] = self._fast.specialised(1)
+        return compiled
 
     def rates(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> SystemRates:
         """Return the rates, or what a step adds, and the observables at a state.
@@ -178,7 +178,7 @@ class Solver:
         times = np.zeros(len(states)) if alpha is None else alpha
         rows = np.broadcast_to(constants, (len(states), constants.shape[-1]))
         packings = self.layout.packing("state"), self.layout.packing("parameters")
-        found = {}
+        by_name = {}
         for name in self.closed.observables if names is None else names:
             function = self._observing.function(f"observe_{name}")
             procedure = self.closed.program.procedure(f"observe_{name}")
@@ -189,8 +189,8 @@ class Solver:
                 constant = {k: float(v) if not v.shape else v for k, v in fixed.items()}
                 fields = {**packings[0].views(state), **constant, "alpha": float(time)}
                 values.append(function(*(fields[array.name] for array in procedure.inputs)))
-            found[name] = np.array(values)
-        return found
+            by_name[name] = np.array(values)
+        return by_name
 
     def solve(
         self,
@@ -272,8 +272,8 @@ class Solver:
                 limits,
                 progress=_since(start, progress),
             )
-            found = result.results[: wanted.size]
-            rows = rows.joined(found, held, result)
+            values = result.results[: wanted.size]
+            rows = rows.joined(values, held, result)
             state = result.last_state
             if result.cause != "done":
                 break

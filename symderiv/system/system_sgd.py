@@ -139,8 +139,8 @@ class SystemSimulation(CurveResult):
             field = name.removesuffix("_run").removesuffix(ERROR)
             axes = [f"{field}_{n + 1}" for n in range(value.ndim - len(lead))]
             data[name] = ((*lead, *axes), value)
-        kept = {"dimension": self.dimension, "method": self.method, "end": self.cause}
-        return xarray.Dataset(data, {"alpha": self.alpha}, kept)
+        facts = {"dimension": self.dimension, "method": self.method, "end": self.cause}
+        return xarray.Dataset(data, {"alpha": self.alpha}, facts)
 
     @property
     def _single(self) -> dict[str, np.ndarray]:

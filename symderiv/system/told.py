@@ -266,44 +266,44 @@ class SystemEquations:
 def conditions_of(closed: Closed) -> list[str]:
     """Return what the limit assumes for this statement, one sentence each."""
     statement, law = closed.equations.statement, closed.equations.law
-    found = [
+    conditions = [
         "Every step draws fresh inputs: an example that is used twice is not one of these.",
         "The number of vectors, and of steps over N, stays finite while N grows; overlaps and "
         "scalars are of order one.",
     ]
     if statement.order != "full":
-        found.append(
+        conditions.append(
             "Steps are many and small: their noise, what is quadratic in forces that depend on the "
             "example, is left out."
         )
     if statement.batch_ratio is not None:
-        found.append(
+        conditions.append(
             f"A step takes cN fresh examples with c = {statement.batch_ratio} and moves weights by "
             "amounts of order one; averages over a batch are those over an example, up to "
             "N^(-1/2)."
         )
-    found += _conditions_of_inputs(statement.inputs, law)
+    conditions += _conditions_of_inputs(statement.inputs, law)
     expressions = [f for c in closed.equations.step.vectors.values() for f in c.inputs.values()]
     if any(e.has(sp.sign, sp.Heaviside) for e in expressions):
-        found.append(
+        conditions.append(
             "Forces jump: their mean slopes contain densities at the jump, so no variance of a "
             "field in a jump may vanish."
         )
     if closed.means.joints.functions:
-        found.append(
+        conditions.append(
             "Means without closed form are integrated numerically; their stated error is the "
             f"largest found for variances up to {LARGEST_VARIANCE:g}: "
             f"{closed.means.joints.error:.1e}."
         )
-    found += [_kept_by(constraint) for constraint in statement.constraints]
+    conditions += [_kept_by(constraint) for constraint in statement.constraints]
     if closed.equations.law.covariances or any(
         key[0] != ALL for rates in closed.drift.values() for key in rates
     ):
-        found.append(
+        conditions.append(
             "Squared norms of inputs over N are their mean eigenvalue (self-averaging), with "
             "fluctuations of order N^(-1/2) that add nothing."
         )
-    return found
+    return conditions
 
 
 def _conditions_of_inputs(inputs: Iterable[Inputs], law: Law) -> Iterator[str]:

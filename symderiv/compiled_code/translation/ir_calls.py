@@ -56,8 +56,8 @@ def called_known(at: FunctionBody, function: Any, values: Sequence[Value], dtype
     if function in (np.empty, np.zeros, np.ones):
         return _filled_anew(at, function, values, dtype)
     if function is len and len(values) == 1:
-        found = values[0]
-        return found.shape[0] if isinstance(found, IrArray) else known(len(_tuple(found)))
+        first = values[0]
+        return first.shape[0] if isinstance(first, IrArray) else known(len(_tuple(first)))
     numbers = [_number(value) for value in values]
     if function in _LLVM:
         name = at.module.declared(f"llvm.{_LLVM[function]}.f64")
@@ -89,15 +89,15 @@ def _least(sign: str) -> Callable[[FunctionBody, Sequence[IrNumber]], IrNumber]:
     """Return Python's min or max: of equal numbers the first one."""
 
     def chosen(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
-        writer, found = at.writer, numbers[0]
+        writer, least = at.writer, numbers[0]
         for number in numbers[1:]:
-            number, found = writer.alike(number, found)
-            condition = writer.compared(sign, number, found)
+            number, least = writer.alike(number, least)
+            condition = writer.compared(sign, number, least)
             if condition.constant is not None:
-                found = number if condition.constant else found
+                least = number if condition.constant else least
             else:
-                found = writer.selected(condition, number, found)
-        return found
+                least = writer.selected(condition, number, least)
+        return least
 
     return chosen
 
@@ -247,8 +247,8 @@ def copied(at: FunctionBody, array: IrArray) -> IrArray:
     word = LLVM[array.item]
 
     def write(place: IrNumber) -> None:
-        found = writer.made(f"load {word}, ptr {writer.place(array, [place])}")
-        writer.line(f"store {word} {found}, ptr {writer.moved(made, place)}")
+        item = writer.made(f"load {word}, ptr {writer.place(array, [place])}")
+        writer.line(f"store {word} {item}, ptr {writer.moved(made, place)}")
 
     at.repeated(array.shape[0], write)
     return made

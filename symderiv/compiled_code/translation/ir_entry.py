@@ -58,7 +58,7 @@ def add_entry(
     Raises:
         UntranslatableError: The function is not of the language.
     """
-    found: list[IrEntry] = []
+    entries: list[IrEntry] = []
 
     def write(statements: Statements) -> tuple[str, Kind | None]:
         statements.raises = True
@@ -89,14 +89,14 @@ def add_entry(
         text = writer.text().replace("start:\n", f"start:\n{begin}", 1)
         tuples = any(isinstance(each, list) for each in arguments)
         for_c = "" if tuples else f"{symbol}_c"
-        found[:] = [IrEntry(symbol, for_c, list(arguments), returns, statements.messages)]
+        entries[:] = [IrEntry(symbol, for_c, list(arguments), returns, statements.messages)]
         return f"define i32 @{symbol}({head}) {{\n{text}\n}}", statements.returns
 
     text, _ = written(module, source, write)
     module.add(text)
-    if found[0].for_c:
-        module.add(_for_c(found[0]))
-    return found[0]
+    if entries[0].for_c:
+        module.add(_for_c(entries[0]))
+    return entries[0]
 
 
 def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Value]]:
@@ -122,13 +122,13 @@ def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Val
 
 def _apart(source: FunctionSource, arguments: Sequence[Any]) -> list[int]:
     """Return where the addresses of arrays called ``derivative`` are among the words."""
-    found = []
+    places = []
     names = [each.arg for each in source.node.args.args]
     for n, name in enumerate(names):
         if name == "derivative":
             before, _, _ = _arguments(arguments[:n])
-            found.append(len(before) + _DATA)
-    return found
+            places.append(len(before) + _DATA)
+    return places
 
 
 def _for_c(entry: IrEntry) -> str:

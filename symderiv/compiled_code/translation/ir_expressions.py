@@ -76,17 +76,17 @@ class Expressions(FunctionBody):
         Raises:
             UntranslatableError: It is not of the language.
         """
-        found = self._any(node)
-        if isinstance(found, (IrNumber, IrArray, tuple)):
-            return found
+        value = self._any(node)
+        if isinstance(value, (IrNumber, IrArray, tuple)):
+            return value
         raise UntranslatableError(f"{ast.unparse(node)} as a value")
 
     def number(self, node: ast.expr) -> IrNumber:
         """Return the value of an expression that is a number."""
-        found = self.value(node)
-        if not isinstance(found, IrNumber):
+        value = self.value(node)
+        if not isinstance(value, IrNumber):
             raise UntranslatableError(f"{ast.unparse(node)} where a number is expected")
-        return found
+        return value
 
     def condition(self, node: ast.expr) -> IrNumber:
         """Return whether an expression is true."""
@@ -104,11 +104,11 @@ class Expressions(FunctionBody):
         return known(node.value)
 
     def _name(self, node: ast.Name) -> Any:
-        found = self.variables.get(node.id)
-        if isinstance(found, IrSlot):
-            return self.writer.loaded(found.kind, found.places)
-        if found is not None:
-            return found
+        variable = self.variables.get(node.id)
+        if isinstance(variable, IrSlot):
+            return self.writer.loaded(variable.kind, variable.places)
+        if variable is not None:
+            return variable
         return self._given(self.source.named(node.id))
 
     def _given(self, value: Any) -> Any:
@@ -138,16 +138,16 @@ class Expressions(FunctionBody):
         return tuple(self._listed(node.elts))
 
     def _listed(self, nodes: Sequence[ast.expr]) -> list[Value]:
-        found: list[Value] = []
+        listed: list[Value] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
                 parts = self.value(node.value)
                 if not isinstance(parts, tuple):
                     raise UntranslatableError(ast.unparse(node))
-                found.extend(parts)
+                listed.extend(parts)
             else:
-                found.append(self.value(node))
-        return found
+                listed.append(self.value(node))
+        return listed
 
     # operations
 
@@ -174,8 +174,8 @@ class Expressions(FunctionBody):
         made = new_array(self, array.shape)
 
         def write(place: IrNumber) -> None:
-            found = writer.made(f"load double, ptr {writer.place(array, [place])}")
-            product = writer.arithmetic("*", number, IrNumber("f", found))
+            entry = writer.made(f"load double, ptr {writer.place(array, [place])}")
+            product = writer.arithmetic("*", number, IrNumber("f", entry))
             writer.line(f"store double {product.text}, ptr {writer.moved(made, place)}")
 
         self.repeated(array.shape[0], write)
@@ -190,17 +190,17 @@ class Expressions(FunctionBody):
 
     def _compare(self, node: ast.Compare) -> IrNumber:
         numbers = [self.number(each) for each in (node.left, *node.comparators)]
-        found: IrNumber | None = None
+        so_far: IrNumber | None = None
         for operation, left, right in zip(node.ops, numbers[:-1], numbers[1:], strict=True):
             sign = _SIGNS.get(type(operation))
             if sign is None:
                 raise UntranslatableError(ast.unparse(node))
             here = self.writer.compared(sign, left, right)
-            if found is not None:
-                here = IrNumber("b", self.writer.made(f"and i1 {found.text}, {here.text}"))
-            found = here
-        assert found is not None
-        return found
+            if so_far is not None:
+                here = IrNumber("b", self.writer.made(f"and i1 {so_far.text}, {here.text}"))
+            so_far = here
+        assert so_far is not None
+        return so_far
 
     def _boolop(self, node: ast.BoolOp) -> IrNumber:
         """Return truth values only; later ones are looked at where earlier ones leave it open."""
@@ -269,8 +269,8 @@ class Expressions(FunctionBody):
         if kind == "f" and None not in constants:
             array = self.module.numbers(tuple(constants))
         else:
-            room = self.writer.reserved(f"[{len(base)} x {LLVM[kind]}]")
-            array = IrArray(kind, room, (known(len(base)),))
+            reserved = self.writer.reserved(f"[{len(base)} x {LLVM[kind]}]")
+            array = IrArray(kind, reserved, (known(len(base)),))
             for n, number in enumerate(numbers):
                 where = self.writer.moved(array, known(n))
                 self.writer.line(f"store {LLVM[kind]} {number.text}, ptr {where}")
@@ -289,7 +289,7 @@ class Expressions(FunctionBody):
         writer, steps = self.writer, self.writer.steps_of(base)
         origin = known(0)
         shape: list[IrNumber] = []
-        kept: list[IrNumber] = []
+        strides: list[IrNumber] = []
         contiguous = base.steps is None
         for axis, (length, step) in enumerate(zip(base.shape, steps, strict=True)):
             node = nodes[axis] if axis < len(nodes) else ast.Slice()
@@ -301,7 +301,7 @@ class Expressions(FunctionBody):
                 whole = node.lower is None and node.upper is None
                 contiguous = contiguous and (whole or not shape)
                 shape.append(writer.arithmetic("-", end, begin))
-                kept.append(step)
+                strides.append(step)
             else:
                 begin = self.number(node)
                 contiguous = contiguous and not shape
@@ -311,7 +311,7 @@ class Expressions(FunctionBody):
                 begin = IrNumber("i", begin.text)
             origin = writer.arithmetic("+", origin, writer.arithmetic("*", begin, step))
         data = writer.moved(base, origin) if origin.constant != 0 else base.data
-        return IrArray(base.item, data, tuple(shape), None if contiguous else tuple(kept))
+        return IrArray(base.item, data, tuple(shape), None if contiguous else tuple(strides))
 
     # calls
 

@@ -325,8 +325,8 @@ def _returned(statements: Statements) -> None:
     if returns is None:
         writer.end("ret void")
         return
-    found = writer.loaded(returns, statements.result)
-    result, words = result_type(returns), texts(found)
+    value = writer.loaded(returns, statements.result)
+    result, words = result_type(returns), texts(value)
     if len(words) == 1:
         writer.end(f"ret {result} {words[0]}")
         return
@@ -337,12 +337,12 @@ def _returned(statements: Statements) -> None:
 
 
 def _values(kinds: Sequence[Kind], names: Sequence[str]) -> list[Value]:
-    found, at = [], 0
+    values, at = [], 0
     for kind in kinds:
         count = len(leaves(kind))
-        found.append(built(kind, names[at : at + count]))
+        values.append(built(kind, names[at : at + count]))
         at += count
-    return found
+    return values
 
 
 def _named(words: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -110,10 +110,10 @@ class IrModule:
             text, returns = self._translate(self, source, name, kinds)
             self._texts.append(text)
             self._callees[key] = Callee(name, returns)
-        found = self._callees[key]
-        if found is None:
+        callee = self._callees[key]
+        if callee is None:
             raise UntranslatableError(f"{source.node.name} calls itself")
-        return found
+        return callee
 
     def declared(self, name: str, arguments: int = 1) -> str:
         """Return the name of a function of doubles, which is declared."""

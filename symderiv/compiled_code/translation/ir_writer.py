@@ -125,21 +125,21 @@ class Writer:
 
     def text(self) -> str:
         """Return all blocks."""
-        found = []
+        blocks = []
         for name, lines in self._blocks.items():
             reserved = self._reserved if name == "start" else []
             body = [*reserved, *lines]
             if name not in self._ended:
                 body.append("unreachable")
-            found.append("\n".join([f"{name}:", *(f"  {line}" for line in body)]))
-        return "\n".join(found)
+            blocks.append("\n".join([f"{name}:", *(f"  {line}" for line in body)]))
+        return "\n".join(blocks)
 
     # numbers
 
     def converted(self, value: Value, kind: Kind) -> Value:
         """Return a value as one of a wider kind."""
-        found = kind_of(value)
-        if found == kind:
+        own = kind_of(value)
+        if own == kind:
             return value
         if isinstance(value, IrNumber) and isinstance(kind, str):
             return self.number(value, kind)
@@ -148,7 +148,7 @@ class Writer:
         if isinstance(value, tuple) and kind[0] == "tuple":
             pairs = zip(value, kind[1], strict=True)
             return tuple(self.converted(each, wanted) for each, wanted in pairs)
-        raise UntranslatableError(f"{found} in place of {kind}")
+        raise UntranslatableError(f"{own} in place of {kind}")
 
     def number(self, value: IrNumber, kind: str) -> IrNumber:
         """Return a number as one of another kind, as Python's float, int and bool do."""
@@ -198,8 +198,8 @@ class Writer:
             one, other = self.alike(one, other)
         both = one.constant is not None and other.constant is not None
         if both and ((sign in _KNOWN and one.kind != "f") or (one.kind == "f" and sign in "+-*")):
-            found = known(_KNOWN[sign](one.constant, other.constant))
-            return IrNumber("u", found.text, found.constant) if one.kind == "u" else found
+            constant = known(_KNOWN[sign](one.constant, other.constant))
+            return IrNumber("u", constant.text, constant.constant) if one.kind == "u" else constant
         if both and sign == "/" and other.constant:
             return known(one.constant / other.constant)
         if one.kind == "f":
@@ -264,16 +264,16 @@ class Writer:
         if isinstance(count, int):
             if base.constant is not None:
                 return known(base.constant**count)
-            square, found = base, None
+            square, product = base, None
             left = abs(count)
             while left:
                 if left & 1:
-                    found = square if found is None else self.arithmetic("*", found, square)
+                    product = square if product is None else self.arithmetic("*", product, square)
                 left >>= 1
                 if left:
                     square = self.arithmetic("*", square, square)
-            found = found or known(1.0)
-            return self.arithmetic("/", known(1.0), found) if count < 0 else found
+            product = product or known(1.0)
+            return self.arithmetic("/", known(1.0), product) if count < 0 else product
         if base.constant is not None and count is not None:
             return known(math.pow(base.constant, count))
         both = self.number(base, "f"), self.number(exponent, "f")

@@ -40,8 +40,8 @@ def translated(source: FunctionSource, arguments: Sequence[Any]) -> Made:
     Raises:
         UntranslatableError: It is not of the language.
     """
-    (found,) = together([(source, arguments)])
-    return found
+    (code,) = together([(source, arguments)])
+    return code
 
 
 def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[Made]:

@@ -121,5 +121,5 @@ class NoisyFieldChannel(OneFieldMeans):
 
 
 def _density(x: np.ndarray, variance: float) -> np.ndarray:
-    found: np.ndarray = np.exp(-(x**2) / (2 * variance)) / (_ROOT * variance**0.5)
-    return found
+    density: np.ndarray = np.exp(-(x**2) / (2 * variance)) / (_ROOT * variance**0.5)
+    return density

@@ -45,8 +45,8 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
         whole = np.multiply.outer(whole, each)
     whole = whole.ravel()
     used = whole > 1e-16
-    found: np.ndarray = turn @ points[:, used]
-    return found, whole[used]
+    omega: np.ndarray = turn @ points[:, used]
+    return omega, whole[used]
 
 
 class SignChannel:
@@ -121,13 +121,13 @@ class SignChannel:
         self,
     ) -> list[tuple[Callable[..., np.ndarray] | None, list[Callable[..., np.ndarray]]]]:
         """For each subset its mean, None for three signs, and its gradient."""
-        found = []
+        means = []
         for taken in self.subsets:
             signs = [s for s, one in zip(self.signs, taken, strict=True) if one]
             mean = self._function(sp.prod(signs)) if len(signs) < 3 else None
             slopes = [self._function(self._slope(signs, z)) for z in self.target.fields]
-            found.append((mean, slopes))
-        return found
+            means.append((mean, slopes))
+        return means
 
     @staticmethod
     def _slope(signs: list[sp.Expr], z: sp.Symbol) -> sp.Expr:
@@ -165,7 +165,7 @@ class SignChannel:
         nodes, weights = gauss_legendre(40)
         slope = V[:2, 2] / V[2, 2]
         rest = V[:2, :2] - np.outer(V[:2, 2], slope)
-        found = np.zeros(omega.shape[1])
+        total = np.zeros(omega.shape[1])
         cut = np.clip(-omega[2] / V[2, 2] ** 0.5, -8.0, 8.0)
         # the remaining entries are not in the mean of two
         for side, low, high in (
@@ -181,10 +181,10 @@ class SignChannel:
                     omega[2],
                 ]
                 value = two(*means, rest[0, 0], rest[0, 1], 0.0, rest[1, 1], 0.0, 1.0)
-                found += (
+                total += (
                     side * w * (high - low) / 2 * np.exp(-u * u / 2) / np.sqrt(2 * np.pi) * value
                 )
-        return found
+        return total
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
         """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""

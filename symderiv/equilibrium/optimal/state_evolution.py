@@ -113,9 +113,9 @@ class StateEvolution:
         """Return the fixed point to which steps lead; None if they lead to exact knowledge."""
         if conjugate.max() > 0.05:
             # from a fixed point at an α nearby
-            found = self._newton(alpha, conjugate)
-            if found is not None and np.abs(found - conjugate).max() < 0.1 * conjugate.max():
-                return found
+            fixed = self._newton(alpha, conjugate)
+            if fixed is not None and np.abs(fixed - conjugate).max() < 0.1 * conjugate.max():
+                return fixed
         before = np.inf
         most = 60.0 if isinstance(self.prior, RademacherPrior) else 3000.0
         for n in range(_STEPS):
@@ -132,12 +132,12 @@ class StateEvolution:
                 return conjugate
             # steps shrink evenly: Newton's method is near
             if n % 6 == 1 and n > 6 and size < 0.05 * scale and size < before:
-                found = self._newton(alpha, conjugate)
-                if found is not None and np.abs(found - conjugate).max() < 60 * size:
-                    return found
+                fixed = self._newton(alpha, conjugate)
+                if fixed is not None and np.abs(fixed - conjugate).max() < 60 * size:
+                    return fixed
             before = size
-        found = self._newton(alpha, conjugate)
-        return conjugate if found is None else found
+        fixed = self._newton(alpha, conjugate)
+        return conjugate if fixed is None else fixed
 
     def _newton(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
         """Return an attracting fixed point near a guess."""
@@ -187,24 +187,24 @@ class StateEvolution:
                 return self.state(alpha, start)
             hint = 300.0 * hint
         for _ in range(4):
-            found = self.settled(alpha, start + hint)
-            if found is None:
+            fixed = self.settled(alpha, start + hint)
+            if fixed is None:
                 break
-            rates = np.linalg.eigvals(self.jacobian(alpha, found)).real
+            rates = np.linalg.eigvals(self.jacobian(alpha, fixed)).real
             if rates.max() < 1.0 + 1e-4:
                 break
-            start = found + 30 * hint
+            start = fixed + 30 * hint
             for size in (0.02, 0.06, 0.18):
-                near = self._newton(alpha, found + size * np.eye(self.K))
+                near = self._newton(alpha, fixed + size * np.eye(self.K))
                 if near is not None:
                     return self.state(alpha, near)
-        return self._exactly(alpha) if found is None else self.state(alpha, found)
+        return self._exactly(alpha) if fixed is None else self.state(alpha, fixed)
 
     def _exactly(self, alpha: float) -> OptimalState:
-        found = self.known(alpha)
-        if found is None:
+        exact = self.known(alpha)
+        if exact is None:
             raise ArithmeticError("state evolution did not settle")
-        return found
+        return exact
 
     def informed(self, alpha: float, before: OptimalState | None = None) -> OptimalState:
         """Return the state that is reached from full knowledge, or from that at a larger α."""
@@ -214,12 +214,12 @@ class StateEvolution:
         start = 30.0 * np.eye(self.K)
         if before is not None and not before.exact:
             start = before.conjugate
-        found = self.settled(alpha, start)
-        return self._exactly(alpha) if found is None else self.state(alpha, found)
+        fixed = self.settled(alpha, start)
+        return self._exactly(alpha) if fixed is None else self.state(alpha, fixed)
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:
     """Return a symmetric matrix without its negative eigenvalues."""
     sizes, axes = np.linalg.eigh((matrix + matrix.T) / 2)
-    found: np.ndarray = (axes * np.maximum(sizes, 0.0)) @ axes.T
-    return found
+    positive: np.ndarray = (axes * np.maximum(sizes, 0.0)) @ axes.T
+    return positive

@@ -70,16 +70,16 @@ class OptimalCurves:
 
     def transitions(self) -> list[OptimalTransition]:
         """Return all transitions between the smallest and the largest α."""
-        found = []
+        transitions = []
         for n in range(len(self.values) - 1):
-            found += self._spinodals(n)
-            found += self._first_order(n)
-            found += self._continuous(n)
-        return sorted(found, key=lambda each: each.alpha)
+            transitions += self._spinodals(n)
+            transitions += self._first_order(n)
+            transitions += self._continuous(n)
+        return sorted(transitions, key=lambda each: each.alpha)
 
     def _spinodals(self, n: int) -> list[OptimalTransition]:
         """Return where a branch ends between two values."""
-        found = []
+        spinodals = []
         for name, states, step in (
             ("uninformed", self.uninformed, self.evolution.uninformed),
             ("informed", self.informed, self.evolution.informed),
@@ -89,8 +89,8 @@ class OptimalCurves:
                 stays, other = other, stays
             place = self._end(stays, other, step)
             if place is not None:
-                found.append(OptimalTransition("spinodal", place, name))
-        return found
+                spinodals.append(OptimalTransition("spinodal", place, name))
+        return spinodals
 
     def _end(
         self,
@@ -158,13 +158,13 @@ class OptimalCurves:
         ranks = [int((np.linalg.eigvalsh(each.q) > _RANK).sum()) for each in (one, other)]
         if ranks[0] >= ranks[1] or other.exact or _distance(one, other) > 0.3:
             return []
-        kept = {one.alpha: one.conjugate}
+        known = {one.alpha: one.conjugate}
 
         def growth(alpha: float) -> float:
-            near = min(kept, key=lambda each: abs(each - alpha))
-            found = _within(self.evolution, alpha, kept[near])
-            kept[alpha] = found
-            return self.evolution.rate(alpha, found) - 1.0
+            near = min(known, key=lambda each: abs(each - alpha))
+            fixed = _within(self.evolution, alpha, known[near])
+            known[alpha] = fixed
+            return self.evolution.rate(alpha, fixed) - 1.0
 
         low, high = one.alpha, other.alpha
         if growth(low) * growth(high) >= 0.0:

@@ -27,18 +27,18 @@ def finite_moments(target: FewFieldTarget, orders: list[tuple[int, ...]]) -> Out
     """Return moments at each value of a target that is a function of signs; None for others."""
     if target.in_signs is None or len(target.in_signs[1]) > _MOST_SIGNS:
         return None
-    in_signs, found = target.in_signs
-    names = sp.symbols(f"s:{len(found)}")
+    in_signs, signs_of_fields = target.in_signs
+    names = sp.symbols(f"s:{len(signs_of_fields)}")
     asked = [sp.S.One, *(hermite_product(target.fields, each) for each in orders)]
     means = {}
-    for chosen in itertools.product((0, 1), repeat=len(found)):
-        product = sp.prod(s for s, taken in zip(found, chosen, strict=True) if taken)
+    for chosen in itertools.product((0, 1), repeat=len(signs_of_fields)):
+        product = sp.prod(s for s, taken in zip(signs_of_fields, chosen, strict=True) if taken)
         try:
             means[chosen] = [_mean(product * each, target) for each in asked]
         except (SymderivError, NotImplementedError, ValueError, TypeError):
             return None
     moments: OutputMoments = {}
-    for signs in itertools.product((1, -1), repeat=len(found)):
+    for signs in itertools.product((1, -1), repeat=len(signs_of_fields)):
         value = sp.nsimplify(in_signs.xreplace(dict(zip(names, signs, strict=True))))
         parts = [_pattern(means, signs, n) for n in range(len(asked))]
         before = moments.get(value, (sp.S.Zero, [sp.S.Zero] * len(orders)))

@@ -31,10 +31,10 @@ def orders_of(fields: int, degree: int) -> Iterator[tuple[int, ...]]:
 
 def hermite_product(fields: tuple[sp.Symbol, ...], orders: tuple[int, ...]) -> sp.Expr:
     """Return ∏ He_n(z) with He_n of leading coefficient 1."""
-    found = sp.S.One
+    product = sp.S.One
     for z, n in zip(fields, orders, strict=True):
-        found *= sp.expand(2 ** sp.Rational(-n, 2) * sp.hermite(n, z / sp.sqrt(2)))
-    return sp.expand(found)
+        product *= sp.expand(2 ** sp.Rational(-n, 2) * sp.hermite(n, z / sp.sqrt(2)))
+    return sp.expand(product)
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class HermiteTensors:
         for n in range(k, self.degree + 1):
             if n > k and not known.shape[1]:
                 break
-            found = self._tensor(n)
+            tensor = self._tensor(n)
             for slot in range(n):
                 basis = rest if slot < k else known
-                found = np.moveaxis(np.tensordot(found, basis, axes=(slot, 0)), -1, slot)
-            rows.append(found.reshape(rest.shape[1], -1))
+                tensor = np.moveaxis(np.tensordot(tensor, basis, axes=(slot, 0)), -1, slot)
+            rows.append(tensor.reshape(rest.shape[1], -1))
         left, sizes, _ = np.linalg.svd(np.hstack(rows), full_matrices=False)
         new: np.ndarray = rest @ left[:, sizes > _ZERO]
         return new
@@ -110,21 +110,21 @@ class HermiteTensors:
 
     def _tensor(self, n: int) -> np.ndarray:
         r = len(self.target.fields)
-        found = np.zeros((r,) * n)
+        tensor = np.zeros((r,) * n)
         for places in itertools.combinations_with_replacement(range(r), n):
             orders = tuple(places.count(i) for i in range(r))
             value = self.coefficient(orders)[0]
             for each in set(itertools.permutations(places)):
-                found[each] = value
-        return found
+                tensor[each] = value
+        return tensor
 
 
 def _complement(known: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of what is orthogonal to some directions."""
     if not known.shape[1]:
         return np.eye(known.shape[0])
-    found: np.ndarray = np.linalg.svd(known)[0][:, known.shape[1] :]
-    return found
+    basis: np.ndarray = np.linalg.svd(known)[0][:, known.shape[1] :]
+    return basis
 
 
 @lru_cache(maxsize=4096)

@@ -47,13 +47,13 @@ class LevelMeans:
 
     def sizes(self) -> np.ndarray:
         """Return E|mean| for each order."""
-        found: np.ndarray = np.abs(self.means) @ self.weights
-        return found
+        sizes: np.ndarray = np.abs(self.means) @ self.weights
+        return sizes
 
     def squares(self) -> np.ndarray:
         """Return E[mean_a mean_b] for all pairs of orders."""
-        found: np.ndarray = (self.means * self.weights) @ self.means.T
-        return found
+        products: np.ndarray = (self.means * self.weights) @ self.means.T
+        return products
 
 
 def level_means(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
@@ -103,15 +103,15 @@ def _kinks(expression: sp.Expr, variable: sp.Symbol, low: float, high: float) ->
     """Return where an expression of one variable has kinks, jumps or no slope."""
     inner = [each.args[0] for each in expression.atoms(sp.Abs, sp.sign)]
     inner.append(sp.diff(expression, variable).doit())
-    found: list[float] = []
+    places: list[float] = []
     for each in inner:
         given = each.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
         given = given.replace(sp.Derivative, lambda *_: sp.S.Zero)
         if not given.free_symbols:
             continue
         function = as_function([variable], given)
-        found += zeros(partial(_finite, function), low, high)
-    return _apart([low, *found, high])
+        places += zeros(partial(_finite, function), low, high)
+    return _apart([low, *places, high])
 
 
 def _finite(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -120,11 +120,11 @@ def _finite(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.n
 
 
 def _apart(values: list[float]) -> list[float]:
-    found: list[float] = []
+    distinct: list[float] = []
     for each in sorted(values):
-        if not found or each - found[-1] > 1e-9:
-            found.append(each)
-    return found
+        if not distinct or each - distinct[-1] > 1e-9:
+            distinct.append(each)
+    return distinct
 
 
 def _joined(parts: list[_Nodes]) -> _Nodes:
@@ -165,15 +165,15 @@ class FieldLevels:
         return LevelMeans(*_joined(parts))
 
     def _level(self, n: int, orders: Orders) -> _Nodes:
-        found = []
+        parts = []
         for z, weights, points, slopes in self._sets(n, math.inf):
             sizes = np.exp(-(points**2) / 2) / slopes
             total = sizes.sum(axis=1)
             good = np.isfinite(total) & (total > 0.0)
             means = (_hermite(orders, points[None]) * sizes).sum(axis=2)[:, good] / total[good]
             weights = weights * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-            found.append((self.f(z)[good], weights[good], means))
-        return _joined(found)
+            parts.append((self.f(z)[good], weights[good], means))
+        return _joined(parts)
 
     def nodes(self, width: float) -> tuple[np.ndarray, np.ndarray]:
         """Return nodes of Gauss' rule and weights on parts of pieces of at most a width."""
@@ -208,8 +208,8 @@ class FieldLevels:
                 z = np.where(low < 0.5, one + (other - one) * low, other - (other - one) * high)
                 points = np.array([z, *(self._root(m, self.f(z)) for m in others)]).T
                 slopes = np.abs(self.slope(points))
-                kept = np.isfinite(slopes).all(axis=1) & (slopes > 0.0).all(axis=1)
-                yield z[kept], (other - one) * shares[kept], points[kept], slopes[kept]
+                regular = np.isfinite(slopes).all(axis=1) & (slopes > 0.0).all(axis=1)
+                yield z[regular], (other - one) * shares[regular], points[regular], slopes[regular]
 
     def _within(self, value: float, n: int) -> bool:
         low, high = sorted(self.edges[n])
@@ -224,8 +224,8 @@ class FieldLevels:
             middle = (low + high) / 2
             left = (self.f(middle) < y) == rises
             low, high = np.where(left, middle, low), np.where(left, high, middle)
-        found: np.ndarray = (low + high) / 2
-        return found
+        root: np.ndarray = (low + high) / 2
+        return root
 
     def atoms(self) -> list[np.ndarray]:
         """Return the pieces, shape (n, 2), on which y has each of the values that it stays at."""
@@ -239,15 +239,15 @@ class FieldLevels:
         """Return values that y has with a probability."""
         from scipy.special import ndtr
 
-        found = []
+        atoms_of_value = []
         for ends in self.atoms():
             p = float(np.sum(ndtr(ends[:, 1]) - ndtr(ends[:, 0])))
             lower = _hermite([(n - 1,) for (n,) in orders], ends[None])
             density = np.exp(-(ends**2) / 2) / math.sqrt(2 * math.pi)
             sums = -np.diff(lower * density, axis=-1).sum(axis=(1, 2))
             y = self.f(ends[:1].mean(axis=1))
-            found.append((y, np.array([p]), (sums / p)[:, None]))
-        return found
+            atoms_of_value.append((y, np.array([p]), (sums / p)[:, None]))
+        return atoms_of_value
 
 
 def _numbers(expression: sp.Expr, z: sp.Symbol) -> Callable[[np.ndarray], np.ndarray]:
@@ -255,8 +255,8 @@ def _numbers(expression: sp.Expr, z: sp.Symbol) -> Callable[[np.ndarray], np.nda
 
     def values(x: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            found: np.ndarray = function(x) + 0.0 * x
-        return found
+            numbers: np.ndarray = function(x) + 0.0 * x
+        return numbers
 
     return values
 
@@ -294,10 +294,10 @@ def _rays(target: FewFieldTarget, d: float, orders: Orders, fine: int) -> LevelM
         size = np.abs(c(np.linspace(a, b, 7)[1:-1])).max()
         side = 0 if size < _FLAT else int(np.sign(c(np.array([(a + b) / 2]))[0]))
         sides[side].append((theta, (b - a) * shares / (2 * math.pi)))
-    found = [
+    rays = [
         _side(c, d, side, np.hstack(parts), orders, fine) for side, parts in sides.items() if parts
     ]
-    return LevelMeans(*_joined(found))
+    return LevelMeans(*_joined(rays))
 
 
 def _side(
@@ -372,5 +372,5 @@ def _smooth(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
 
 def _convolved(rows: np.ndarray, values: np.ndarray, y: np.ndarray, noise: float) -> np.ndarray:
     kernel = np.exp(-(((y - values[:, None]) / noise) ** 2) / 2) / (noise * math.sqrt(2 * math.pi))
-    found: np.ndarray = rows @ kernel
-    return found
+    convolved: np.ndarray = rows @ kernel
+    return convolved

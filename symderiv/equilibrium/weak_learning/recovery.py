@@ -96,9 +96,9 @@ def weak_recovery(target: FewFieldTarget, exponent: Exponent) -> Recovery:
         return _closed(finite, orders, r)
     before = None
     for fine in range(_FINEST):
-        found = level_means(target, orders, fine)
-        alpha = 1.0 / _largest(found, orders, r)
-        missing = abs(found.weights.sum() - 1.0) * alpha
+        levels = level_means(target, orders, fine)
+        alpha = 1.0 / _largest(levels, orders, r)
+        missing = abs(levels.weights.sum() - 1.0) * alpha
         error = math.inf if before is None else max(abs(alpha - before), missing)
         if error < _SETTLED * alpha:
             break
@@ -108,7 +108,7 @@ def weak_recovery(target: FewFieldTarget, exponent: Exponent) -> Recovery:
     exact = sp.Rational(r, 2)
     # y is a function of |z|², as is what is known of z: A(y) is (|z|²/r - 1) 1
     is_length = abs(alpha - r / 2) < 1e-8 and _of_length(target)
-    curve = _curve(found, orders, r)
+    curve = _curve(levels, orders, r)
     if is_length:
         return Recovery(float(exact), exact, 0.0, curve)
     return Recovery(alpha, None, error, curve)
@@ -138,13 +138,13 @@ def _of_length(target: FewFieldTarget) -> bool:
 
 def _matrices(orders: list[tuple[int, ...]], r: int) -> list[np.ndarray]:
     """Return for each order of degree 2 the entries of a symmetric matrix that it is."""
-    found = []
+    matrices = []
     for each in orders:
         places = [i for i, n in enumerate(each) for _ in range(n)]
         one = np.zeros((r, r), dtype=int)
         one[places[0], places[1]] = one[places[1], places[0]] = 1
-        found.append(one)
-    return found
+        matrices.append(one)
+    return matrices
 
 
 def _largest(found: LevelMeans, orders: list[tuple[int, ...]], r: int) -> float:
@@ -188,9 +188,9 @@ def _closed(
 
 
 def _unit(i: int, j: int, r: int) -> sp.Matrix:
-    found = sp.zeros(r, r)
-    found[i, j] = found[j, i] = sp.S.One if i == j else 1 / sp.sqrt(2)
-    return found
+    unit = sp.zeros(r, r)
+    unit[i, j] = unit[j, i] = sp.S.One if i == j else 1 / sp.sqrt(2)
+    return unit
 
 
 def _top_eigenvalue(whole: sp.Matrix) -> sp.Expr:

@@ -49,16 +49,16 @@ class FewFieldTarget:
     @cached_property
     def level_form(self) -> sp.Expr:
         """An expression with the same level sets, without what is increasing around it."""
-        found = self.expression
+        form = self.expression
         while True:
-            _, inner = found.as_independent(*self.variables, as_Add=found.is_Add)
+            _, inner = form.as_independent(*self.variables, as_Add=form.is_Add)
             if inner.func in _INCREASING:
                 inner = inner.args[0]
             elif inner.is_Pow and inner.exp.is_Integer and inner.exp % 2 == 1 and inner.exp > 0:
                 inner = inner.base
-            if inner == found:
-                return found
-            found = inner
+            if inner == form:
+                return form
+            form = inner
 
     @cached_property
     def additive(self) -> tuple[sp.Expr, float] | None:
@@ -78,21 +78,21 @@ class FewFieldTarget:
             key=str,
         )
         names = sp.symbols(f"s:{len(signs)}")
-        found = self.expression.xreplace(dict(zip(signs, names, strict=True)))
-        return (found, tuple(signs)) if signs and found.free_symbols <= set(names) else None
+        in_names = self.expression.xreplace(dict(zip(signs, names, strict=True)))
+        return (in_names, tuple(signs)) if signs and in_names.free_symbols <= set(names) else None
 
     @cached_property
     def flips(self) -> list[tuple[int, ...]]:
         """All sets of fields whose common change of sign leaves y as it is, or its noise."""
-        found = []
+        sets = []
         for signs in itertools.product((1, -1), repeat=len(self.variables)):
             flipped = {z: s * z for z, s in zip(self.variables, signs, strict=True) if s < 0}
             if not flipped:
                 continue
             other = _separated(self.expression.xreplace(flipped))
             if other == self.expression or sp.expand(other - self.expression) == 0:
-                found.append(signs[: len(self.fields)])
-        return found
+                sets.append(signs[: len(self.fields)])
+        return sets
 
     def vanishes(self, orders: tuple[int, ...]) -> bool:
         """Return whether a flip changes the sign of ∏ He(z), so that its means given y are 0."""
@@ -147,25 +147,25 @@ def _number(name: str) -> int:
     """Return the number of a field, 0 for noise."""
     if name == "noise":
         return 0
-    found = _FIELD.fullmatch(name)
-    if not found:
+    parts = _FIELD.fullmatch(name)
+    if not parts:
         raise FormulaError(
             f"{quoted(name)} is not a field; fields are z1, z2, …, and noise is a standard normal "
             "variable beside them",
             argument="target",
         )
-    return int(found[1] or 1)
+    return int(parts[1] or 1)
 
 
 def _separated(expression: sp.Expr) -> sp.Expr:
     """Return an expression whose signs are of factors, and which has no Max, Min or Heaviside."""
     a, b = sp.Wild("a"), sp.Wild("b")
-    found = expression.replace(sp.Heaviside, lambda x, *_: (1 + sp.sign(x)) / 2)
-    found = found.replace(sp.Max(a, b), (a + b + sp.Abs(a - b)) / 2)
-    found = found.replace(sp.Min(a, b), (a + b - sp.Abs(a - b)) / 2)
-    found = found.replace(sp.sign, lambda x: sp.Mul(*map(_sign, _factors(x))))
-    found = found.replace(sp.Abs, lambda x: sp.Mul(*map(sp.Abs, sp.Mul.make_args(x))))
-    return found.replace(  # sign(a)^n is sign(a) or 1 almost everywhere
+    written = expression.replace(sp.Heaviside, lambda x, *_: (1 + sp.sign(x)) / 2)
+    written = written.replace(sp.Max(a, b), (a + b + sp.Abs(a - b)) / 2)
+    written = written.replace(sp.Min(a, b), (a + b - sp.Abs(a - b)) / 2)
+    written = written.replace(sp.sign, lambda x: sp.Mul(*map(_sign, _factors(x))))
+    written = written.replace(sp.Abs, lambda x: sp.Mul(*map(sp.Abs, sp.Mul.make_args(x))))
+    return written.replace(  # sign(a)^n is sign(a) or 1 almost everywhere
         lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_Integer and e.exp > 0,
         lambda e: e.base if e.exp % 2 else sp.S.One,
     )
@@ -198,8 +198,8 @@ def zeros(
     """Return where a function of one variable changes its sign; a zero at a point counts."""
     grid = np.linspace(low, high, points)
     values = function(grid)
-    found = [float(each) for each in grid[1:-1][values[1:-1] == 0.0]]
+    places = [float(each) for each in grid[1:-1][values[1:-1] == 0.0]]
     for n in np.flatnonzero(values[:-1] * values[1:] < 0.0):
         root = brentq(lambda x: float(function(np.array([x]))[0]), grid[n], grid[n + 1], xtol=1e-15)
-        found.append(float(root))
-    return sorted(found)
+        places.append(float(root))
+    return sorted(places)

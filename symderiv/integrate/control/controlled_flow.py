@@ -96,10 +96,10 @@ class ControlledFlow:
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
         """Return the rates of the order parameters that move."""
-        found = np.empty_like(state)
+        rates = np.empty_like(state)
         constants = self.base + value * self.change
-        self._rhs(0.0, np.ascontiguousarray(state), self.flow.sizes, constants, found)
-        moving: np.ndarray = found[self.moving]
+        self._rhs(0.0, np.ascontiguousarray(state), self.flow.sizes, constants, rates)
+        moving: np.ndarray = rates[self.moving]
         return moving
 
     def gradient(self, path: Path, covectors: np.ndarray) -> np.ndarray:
@@ -110,16 +110,16 @@ class ControlledFlow:
             covectors: derivatives of what is differentiated by the order parameters that move, at
                 the ends of the steps, shape (S + 1, r).
         """
-        found = np.zeros(path.values.size)
+        gradient = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
         self._backward(
             (path.values, *path.steps, path.stages),
             (self.flow.sizes, table, self._moved),
             (self._pulls, self.moving),
             np.ascontiguousarray(covectors),
-            found,
+            gradient,
         )
-        return found
+        return gradient
 
     def errors(self, states: np.ndarray) -> np.ndarray:
         """Return the generalisation error at flat states (P, n)."""
@@ -144,24 +144,24 @@ class ControlledFlow:
     @cached_property
     def _moves(self) -> np.ndarray:
         """True for each order parameter that changes; output weights often do not."""
-        flow, found = self.flow, np.zeros((3, self.flow.begin.size))
+        flow, rates = self.flow, np.zeros((3, self.flow.begin.size))
         state = flow.begin.copy()
-        for row in found:
+        for row in rates:
             self._rhs(0.0, state, flow.sizes, flow.parameters, row)
             state += 1e-3 * row
-        moved: np.ndarray = np.any(found[:, self._kept] != 0.0, axis=0)
+        moved: np.ndarray = np.any(rates[:, self._kept] != 0.0, axis=0)
         return moved
 
     @cached_property
     def _kept(self) -> np.ndarray:
         """The place of every order parameter; the first of two equal ones."""
-        found: np.ndarray = np.argmax(self._basis != 0.0, axis=1)
-        return found
+        places: np.ndarray = np.argmax(self._basis != 0.0, axis=1)
+        return places
 
     @cached_property
     def _basis(self) -> np.ndarray:
         """The direction in which every order parameter changes, shape (r, n)."""
-        found = []
+        directions = []
         packing = self._packing("state")
         for name, shape in packing.shapes.items():
             pair = families_of(name)
@@ -174,8 +174,8 @@ class ControlledFlow:
                 view[index] = 1.0
                 if symmetric:
                     view[(index[1], index[0], *index[2:])] = 1.0
-                found.append(direction)
-        return np.array(found)
+                directions.append(direction)
+        return np.array(directions)
 
     def _packing(self, vector: str) -> Packing:
         state = self.flow.state
@@ -211,13 +211,13 @@ class ControlledFlow:
         """
         slices = self._packing("state").slices
         place = np.full(self.flow.begin.size, -1)
-        kept = np.concatenate([np.r_[slices[name]] for name in self._fields])
-        place[kept] = np.arange(kept.size)
-        found = np.full((self.moving.size, 2), -1)
-        for row, direction in zip(found, self._directions, strict=True):
+        fields = np.concatenate([np.r_[slices[name]] for name in self._fields])
+        place[fields] = np.arange(fields.size)
+        pulls = np.full((self.moving.size, 2), -1)
+        for row, direction in zip(pulls, self._directions, strict=True):
             entries = place[np.flatnonzero(direction)]
             row[: entries.size] = entries
-        return found
+        return pulls
 
     @cached_property
     def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:
@@ -225,10 +225,10 @@ class ControlledFlow:
 
     @cached_property
     def _rhs(self) -> Callable[..., None]:
-        found: Callable[..., None] = self.flow.kernel.right_hand_side_for(
+        compiled: Callable[..., None] = self.flow.kernel.right_hand_side_for(
             self.flow.state.K, self.flow.state.M
         )
-        return found
+        return compiled
 
     @cached_property
     def _forward(self) -> Callable[..., None]:
@@ -262,8 +262,8 @@ def _forward(rhs: Callable[..., None]) -> Callable[..., None]:
             rhs(0.0, own[3], sizes, given, k[3])
             stages[row + 1, 0] = own[0] + h / 6.0 * (k[0] + 2.0 * k[1] + 2.0 * k[2] + k[3])
 
-    found: Callable[..., None] = forward
-    return found
+    compiled: Callable[..., None] = forward
+    return compiled
 
 
 @lru_cache(maxsize=64)
@@ -275,11 +275,11 @@ def _backward(reverse: Callable[..., None]) -> Callable[..., None]:
     def backward(path, numbers, directions, covectors, gradient):  # type: ignore[no-untyped-def]
         values, lengths, pieces, stages = path
         sizes, table, moved = numbers
-        places, kept = directions
-        size, count = stages.shape[2], kept.size
+        places, used = directions
+        size, count = stages.shape[2], used.size
         given = np.empty(size + table.shape[1])
         fields = np.max(places) + 1
-        found, weights = np.empty(fields + moved.size), np.zeros(size)
+        adjoint, weights = np.empty(fields + moved.size), np.zeros(size)
         pulled, own = np.empty((4, count)), np.empty(count)
         costate = covectors[lengths.size].copy()
         for row in range(lengths.size - 1, -1, -1):
@@ -296,14 +296,14 @@ def _backward(reverse: Callable[..., None]) -> Callable[..., None]:
                     own[:] = h / 6.0 * costate + 0.5 * h * pulled[1]
                 given[:size] = stages[row, stage]
                 for b in range(count):
-                    weights[kept[b]] = own[b]
-                reverse(0.0, weights, sizes, given, found)
+                    weights[used[b]] = own[b]
+                reverse(0.0, weights, sizes, given, adjoint)
                 for a in range(count):
                     first, second = places[a]
-                    pulled[stage, a] = found[first] + (found[second] if second >= 0 else 0.0)
+                    pulled[stage, a] = adjoint[first] + (adjoint[second] if second >= 0 else 0.0)
                 for c in range(moved.size):
-                    gradient[piece] += found[fields + c] * moved[c]
+                    gradient[piece] += adjoint[fields + c] * moved[c]
             costate += pulled[0] + pulled[1] + pulled[2] + pulled[3] + covectors[row]
 
-    found: Callable[..., None] = backward
-    return found
+    adjoint: Callable[..., None] = backward
+    return adjoint

@@ -113,16 +113,16 @@ def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:
 
 def _last(flow: ControlledFlow, path: Path, factor: float) -> np.ndarray:
     """Return covectors that are those of the error at the end."""
-    found = np.zeros((len(path.states), flow.moving.size))
-    found[-1] = factor * flow.error_slopes(path.states[-1])
-    return found
+    covectors = np.zeros((len(path.states), flow.moving.size))
+    covectors[-1] = factor * flow.error_slopes(path.states[-1])
+    return covectors
 
 
 def _simpson(steps: ControlSteps) -> np.ndarray:
     """Return the weights of the ends of steps, of which two and two are equally long."""
-    found = np.zeros(steps.lengths.size + 1)
+    weights = np.zeros(steps.lengths.size + 1)
     h = steps.lengths[::2] / 3.0
-    found[:-1:2] += h
-    found[1::2] += 4.0 * h
-    found[2::2] += h
-    return found
+    weights[:-1:2] += h
+    weights[1::2] += 4.0 * h
+    weights[2::2] += h
+    return weights

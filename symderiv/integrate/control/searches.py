@@ -173,8 +173,8 @@ class ControlSearch:
         """Return controls to search from: others, and constants at the quarters of the bounds."""
         low, high = self.bounds
         quarters = [np.full(self.pieces, low + (high - low) * n / 4.0) for n in (1, 2, 3)]
-        found = [each.values for each in others if np.isfinite(each.objective)]
-        return found + [each for each in quarters if np.isfinite(self._value(each))]
+        finite = [each.values for each in others if np.isfinite(each.objective)]
+        return finite + [each for each in quarters if np.isfinite(self._value(each))]
 
     def scouted(self, starts: list[np.ndarray]) -> list[ControlFound]:
         """Return where short searches from some controls come, the best first."""

@@ -32,12 +32,12 @@ def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
         for number, (_, piece) in walks.items():
             groups.setdefault((piece.begin.size, piece.asked.tobytes()), []).append(number)
         for numbers in groups.values():
-            found = _integrated(flows, walks, numbers, replace(given, progress=None))
-            seconds += found.seconds
+            results = _integrated(flows, walks, numbers, replace(given, progress=None))
+            seconds += results.seconds
             for place, number in enumerate(numbers):
                 pieces = walks.pop(number)[0]
                 try:
-                    piece = pieces.send(flat_result(found, place, int(found.reached[place])))
+                    piece = pieces.send(flat_result(results, place, int(results.reached[place])))
                     walks[number] = pieces, piece
                 except StopIteration as end:
                     whole[number] = end.value

@@ -75,14 +75,14 @@ def run_in_lanes(
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     if isinstance(first, PhasedFlow):
         return run_phases([flow for flow in flows if isinstance(flow, PhasedFlow)], given)
-    found = given.integrate(
+    results = given.integrate(
         flows,
         np.array([flow.begin for flow in flows]),
         np.array([flow.parameters for flow in flows]),
         np.ascontiguousarray(first.study.alpha),
     )
     first.keep_code()
-    return replace(found, errors=_errors(flows, found, width))
+    return replace(results, errors=_errors(flows, results, width))
 
 
 def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
@@ -97,8 +97,8 @@ def _specialised(flow: Flow, name: str) -> Callable[..., None]:
     module = flow.kernel.lanes
     assert module is not None
     with kept_code():
-        found: Callable[..., None] = getattr(module, name)(flow.state.K, flow.state.M)
-    return found
+        compiled: Callable[..., None] = getattr(module, name)(flow.state.K, flow.state.M)
+    return compiled
 
 
 def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
@@ -124,8 +124,8 @@ def observed_by(flow: Flow, width: int) -> Observed | None:
         rows = np.ascontiguousarray(states)[None]
         reached = np.array([len(states)])
         observe_lanes(observables, rows, constants[None], flow.sizes, reached, errors)
-        found: np.ndarray = errors[0]
-        return found
+        of_runs: np.ndarray = errors[0]
+        return of_runs
 
     return observed
 

@@ -28,7 +28,7 @@ def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
     method = getattr(kernel.module, "ACTIVATION_METHOD", "")
     if not method:
         return {}
-    found = {
+    attributes = {
         "activation_method": method,
         "activation_error": float(kernel.module.ACTIVATION_ERROR),
         "activation_derivative_error": float(kernel.module.ACTIVATION_DERIVATIVE_ERROR),
@@ -39,8 +39,8 @@ def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
         "ACTIVATION_LARGEST_BIAS",
     ):
         if hasattr(kernel.module, name):
-            found[name.lower()] = float(getattr(kernel.module, name))
-    return found
+            attributes[name.lower()] = float(getattr(kernel.module, name))
+    return attributes
 
 
 def activation_warnings(
@@ -135,13 +135,13 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
     known = activation_attributes(kernel)
     # in powers of two, so that the next run need not search
     variance, bias = (
-        max(2.0 ** math.ceil(math.log2(max(found, 1e-3))), float(known.get(name, 0.0)))
-        for found, name in (
+        max(2.0 ** math.ceil(math.log2(max(size, 1e-3))), float(known.get(name, 0.0)))
+        for size, name in (
             (beyond.variance, "activation_largest_variance"),
             (beyond.bias, "activation_largest_bias"),
         )
     )
-    found = error_within(
+    size = error_within(
         kernel.student_activation,
         kernel.teacher_activation,
         PLAIN if rule is None else rule,
@@ -150,7 +150,7 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
         bias,
     )
     return Beyond(
-        beyond.since, beyond.variance, beyond.bias, max(found, float(known["activation_error"]))
+        beyond.since, beyond.variance, beyond.bias, max(size, float(known["activation_error"]))
     )
 
 

@@ -116,8 +116,8 @@ class ComponentsFlow(Flow):
     def teacher_weights(self) -> np.ndarray:
         """Output weights of the teacher, shape (M,)."""
         packing = Packing.of(self.layout, "parameters", M=self.state.M, L=self.state.L)
-        found: np.ndarray = packing.views(self.parameters)["v_teacher"].copy()
-        return found
+        weights: np.ndarray = packing.views(self.parameters)["v_teacher"].copy()
+        return weights
 
     def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Q, s, v = split_flat(flat, self.state.K, self.state.M, self.state.L)
@@ -217,8 +217,8 @@ class ComponentsFlow(Flow):
         Q, cross, v = self.split(flat)
         s, total = _divided(cross, self.mean), 0.0
         for c, probability in enumerate(self.probabilities):
-            found = self.kernel.generalization_error(*self.fields(c, Q, s), v, self.teacher_weights)
-            total += float(probability * found)
+            error = self.kernel.generalization_error(*self.fields(c, Q, s), v, self.teacher_weights)
+            total += float(probability * error)
         return total
 
 

@@ -151,10 +151,10 @@ class SteppedRun:
 
     def advance(self, steps: int) -> None:
         """Make at most so many steps."""
-        walk, method = self.walk, STABILISED if self.walk["stabilised"] else EXPLICIT
+        way, method = self.walk, STABILISED if self.walk["stabilised"] else EXPLICIT
         stepper = self._stepper(method)
         if stepper is None:
-            change(walk)
+            change(way)
             return self.advance(steps)
         # the explicit steps that stabilised ones replace are held back by stability, and far more
         # accurate than asked: on a plateau, where errors grow, that accuracy would be missed
@@ -175,35 +175,35 @@ class SteppedRun:
 
     def decide(self) -> None:
         """Change the kind of steps, where it is time for that."""
-        walk = self.walk
-        if walk["stabilised"]:
-            changes = not stays(walk)
+        way = self.walk
+        if way["stabilised"]:
+            changes = not stays(way)
         else:
             changes = (
-                due(walk, float(self._runs.asked[-1]))
+                due(way, float(self._runs.asked[-1]))
                 # compiled code does that too, but first it must be there; what was tried before is
                 # known from the walk, so that a run that goes on decides as one undisturbed
-                and (walk["rate"] > 0.0 or limited(walk, self.y, self.slope, self._slope_at))
+                and (way["rate"] > 0.0 or limited(way, self.y, self.slope, self._slope_at))
                 and self._stepper(STABILISED) is not None
-                and pays(walk, self._tried())
+                and pays(way, self._tried())
             )
         if changes:
             self.stop(CHANGED)
-            self._runs.queue[STOP], walk["run"], walk["code"] = RUNNING, 0, RUNNING
-            change(walk)
+            self._runs.queue[STOP], way["run"], way["code"] = RUNNING, 0, RUNNING
+            change(way)
 
     def _slope_at(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
         self._problem.rhs(alpha, y, self._problem.sizes, self._problem.parameters, slope)
 
     def _tried(self) -> float:
         """Return how long stabilised steps could be, from one that is tried."""
-        walk = self.walk
-        step = float(walk["step"])
-        walk["step"], walk["stabilised"], walk["rate"] = TRIED * step, 1, 0.0
+        way = self.walk
+        step = float(way["step"])
+        way["step"], way["stabilised"], way["rate"] = TRIED * step, 1, 0.0
         self.advance(-1)
-        found = float(walk["step"])
-        walk["step"], walk["stabilised"] = step, 0
-        return found
+        longest = float(way["step"])
+        way["step"], way["stabilised"] = step, 0
+        return longest
 
     @property
     def usual_step(self) -> float:
@@ -233,18 +233,18 @@ class SteppedRun:
         self._constants[:] = runs.constants[0]
 
     def result(self) -> FlatResult:
-        walk = self.walk
-        since = float(walk["since"])
+        way = self.walk
+        since = float(way["since"])
         return FlatResult(
-            results=self._runs.results[0, : walk["results"]],
-            reached=int(walk["results"]),
-            last_alpha=float(walk["alpha"]),
+            results=self._runs.results[0, : way["results"]],
+            reached=int(way["results"]),
+            last_alpha=float(way["alpha"]),
             last_state=self.y if self._runs.queue[NEXT] else self._problem.state,
             code=self.code or int(self._runs.queue[STOP]),
-            steps=int(walk["accepted"]),
-            rejected=int(walk["rejected"]),
-            rhs_evaluations=int(walk["evaluations"]),
-            error_sum=float(walk["error_sum"]),
+            steps=int(way["accepted"]),
+            rejected=int(way["rejected"]),
+            rhs_evaluations=int(way["evaluations"]),
+            error_sum=float(way["error_sum"]),
             method=EXPLICIT
             if since == 0.0
             else f"{EXPLICIT} to alpha = {since:.4g}, then {STABILISED}",
@@ -323,7 +323,7 @@ def _advance(
     stabilise: bool,
 ) -> None:
     """Slices of steps up to the end."""
-    walk = run.walk
+    way = run.walk
     # an evaluation takes about a nanosecond for each entry of the state
     pace = max(16.0, _FIRST_SLICE / run.y.size)
     while run.code == RUNNING:
@@ -332,13 +332,13 @@ def _advance(
         started, taken, most = time.perf_counter(), run.taken, int(pace)
         if stabilise:
             # at counts of steps, not at times of the clock: runs are repeatable
-            if taken >= walk["decide"]:
+            if taken >= way["decide"]:
                 run.decide()
-            most = min(most, int(walk["decide"]) - taken)
+            most = min(most, int(way["decide"]) - taken)
         if watch is not None:
             to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
             is_due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
-            if is_due and watch(float(walk["alpha"]), run.usual_step, run.y):
+            if is_due and watch(float(way["alpha"]), run.usual_step, run.y):
                 return run.stop(STIFF)
             most = min(most, to_watch)
         run.advance(most)
@@ -346,7 +346,7 @@ def _advance(
         if factor < 1.0 or most == int(pace):
             pace = max(1.0, most * min(4.0, factor))
         if progress is not None:
-            progress(float(walk["alpha"]), int(walk["accepted"]))
+            progress(float(way["alpha"]), int(way["accepted"]))
     return None
 
 

@@ -93,16 +93,16 @@ def solve_flow(
     if check == "always" or (check == "auto" and unknown):
         best = repeated(problem, best, tolerance, max_steps, progress, runs)
     problem.keep_code()
-    kept = check == "never" or best.reached <= asked
+    reached = check == "never" or best.reached <= asked
     return replace(
-        _warned(start, problem, best, kept, compression),
+        _warned(start, problem, best, reached, compression),
         steps=sum(r.steps for r in runs),
         rejected=sum(r.rejected for r in runs),
         rhs_evaluations=sum(r.rhs_evaluations for r in runs),
         wall_seconds=checkpoint.seconds if checkpoint else time.perf_counter() - started,
         tolerance_reached=float(best.reached),
         tolerance_method=best.method,
-        tolerance_kept=kept,
+        tolerance_kept=reached,
         error_accuracy=float(np.max(best.changes)) if best.changes.size else float("nan"),
         compression=compression,
     )

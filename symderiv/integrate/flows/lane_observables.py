@@ -50,7 +50,7 @@ def _kept_with(digest: int) -> Any:
         n, size = results.shape[0], results.shape[2]
         state = np.zeros(size * WIDTH)
         parameters = np.zeros(constants.shape[1] * WIDTH)
-        found = np.zeros(WIDTH)
+        values = np.zeros(WIDTH)
         for run in range(n):
             for c in range(constants.shape[1]):
                 for lane in range(WIDTH):
@@ -62,9 +62,9 @@ def _kept_with(digest: int) -> Any:
                     row = first + min(lane, here - 1)
                     for c in range(size):
                         state[c * WIDTH + lane] = results[run, row, c]
-                observables(state, sizes, parameters, found)
+                observables(state, sizes, parameters, values)
                 for lane in range(here):
-                    errors[run, first + lane] = found[lane]
+                    errors[run, first + lane] = values[lane]
 
     return observe_lanes
 

@@ -55,8 +55,8 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     largest = np.max(np.abs(rows), axis=0)
     moved = [_indices(flow, "state", begin.size, *each) for each in exchanges]
     noise = rng.standard_normal(begin.size)[orbits(begin.size, moved)]
-    behind = state_size(K, M, L) - K
-    begin[behind:] += size * largest[behind:] * noise[behind:]
+    weights_from = state_size(K, M, L) - K
+    begin[weights_from:] += size * largest[weights_from:] * noise[weights_from:]
 
     *_, Q_rows, _ = fields_of(rows, state.weight, state.eigenvalue, K, M)
     lengths = np.sqrt(np.max(np.abs(np.einsum("pii->pi", Q_rows)), axis=0))
@@ -109,13 +109,13 @@ def _exchanges(flow: Flow, result: FlatResult) -> Iterator[_Exchange]:
             exchange = _exchanged(K, student), _exchanged(M, teacher)
             if student is teacher is None:
                 continue
-            kept = (
+            unchanged = (
                 (flow.begin, _indices(flow, "state", flow.begin.size, *exchange)),
                 (flow.parameters, _indices(flow, "parameters", flow.parameters.size, *exchange)),
                 (result.results, _indices(flow, "state", result.results.shape[-1], *exchange)),
                 (result.last_state, _indices(flow, "state", result.last_state.size, *exchange)),
             )
-            if all(np.array_equal(x, x[..., p]) for x, p in kept):
+            if all(np.array_equal(x, x[..., p]) for x, p in unchanged):
                 yield exchange
 
 
@@ -132,8 +132,8 @@ def _indices(
     """Return where each entry of a flat vector comes from when students and teachers are
     exchanged.
     """
-    packing, found = _packing(flow, vector), np.arange(size)
-    views: dict[str, Any] = packing.views(found[: packing.size])
+    packing, sources = _packing(flow, vector), np.arange(size)
+    views: dict[str, Any] = packing.views(sources[: packing.size])
     for name, axes in flow.layout[vector].items():
         view = views[name].copy()
         for place, axis in enumerate(axes):
@@ -141,6 +141,6 @@ def _indices(
                 view = np.take(view, students if axis == "K" else teachers, axis=place)
         views[name][...] = view
     # output weights of further heads
-    heads = found[packing.size :].reshape(-1, students.size)
+    heads = sources[packing.size :].reshape(-1, students.size)
     heads[...] = heads[:, students].copy()
-    return found
+    return sources

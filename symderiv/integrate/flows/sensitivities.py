@@ -83,10 +83,12 @@ class VariedFlow:
         tolerance = looser * max(asked_tolerance / _TIGHTER, flow.least_tolerance())
         start = self.begin if begin is None else begin
         given = FlatProblem(self._slope, start, flow.sizes, self._parameters, asked)
-        found = integrate_flat(given, flow.step_limits(tolerance, 100_000_000))
-        if found.reached < asked.size:
-            raise InputError(f"the run ends at alpha = {found.last_alpha:.6g}", argument="time.end")
-        return found.results
+        result = integrate_flat(given, flow.step_limits(tolerance, 100_000_000))
+        if result.reached < asked.size:
+            raise InputError(
+                f"the run ends at alpha = {result.last_alpha:.6g}", argument="time.end"
+            )
+        return result.results
 
     def observed(self, row: np.ndarray) -> Observed:
         """Return order parameters and error at a state."""
@@ -219,5 +221,5 @@ def _varied(
             end = begin + size
             tangent(alpha, state[begin:end], sizes, given, derivative[begin:end])
 
-    found: Callable[..., None] = right_hand_side
-    return found
+    varied: Callable[..., None] = right_hand_side
+    return varied

@@ -61,8 +61,8 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     from symderiv.storage.kernels import kept_module
 
     module = kept_module(tangent_module_text(*equations_asked(flow), moving))
-    found: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
-    return found
+    compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
+    return compiled
 
 
 def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]:
@@ -83,8 +83,8 @@ def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     from symderiv.storage.kernels import kept_module
 
     module = kept_module(reverse_module_text(*equations_asked(flow), moving))
-    found: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
-    return found
+    compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
+    return compiled
 
 
 def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ...]]:

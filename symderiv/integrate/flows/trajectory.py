@@ -152,8 +152,8 @@ class Trajectory(Curves):
         Raises:
             InputError: the run was not certified.
         """
-        found: dict[str, np.ndarray] = self._certified().balls
-        return found
+        balls: dict[str, np.ndarray] = self._certified().balls
+        return balls
 
     def certificate(self, path: str | PathLike[str] | Output | None = None) -> dict[str, Any]:
         """Return the proof of a certified run as a JSON object of rational numbers.
@@ -169,8 +169,8 @@ class Trajectory(Curves):
         enclosure = self._certified()
         if path is not None:
             enclosure.save(path)
-        found: dict[str, Any] = enclosure.certificate()
-        return found
+        proof: dict[str, Any] = enclosure.certificate()
+        return proof
 
     def _certified(self) -> Any:
         if self.enclosure is None:
@@ -198,10 +198,10 @@ class Trajectory(Curves):
         Raises:
             InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.
         """
-        found: Trajectory = drawing("symderiv.api.results.runs.extended").extended(
+        longer: Trajectory = drawing("symderiv.api.results.runs.extended").extended(
             self, end, points, progress
         )
-        return found
+        return longer
 
     def failure(self) -> str | None:
         """Return what was asked for and not reached, in one line; None if nothing."""
@@ -301,7 +301,7 @@ class Trajectory(Curves):
         if per_mode:
             variables["student_overlap"] = self.student_overlap
             variables["cross_overlap"] = self.cross_overlap
-        kept: dict[str, Any] = {
+        facts: dict[str, Any] = {
             **self._common_attributes(),
             "method": self.method,
             "steps": self.steps,
@@ -317,7 +317,7 @@ class Trajectory(Curves):
             **(attributes or {}),
         }
         start = self.initial
-        return Contents(variables, lengths(start.K, start.M, start.L, self.further), kept)
+        return Contents(variables, lengths(start.K, start.M, start.L, self.further), facts)
 
 
 def write_run(

@@ -60,13 +60,13 @@ def first_times(
     from symderiv.foundation.errors import SymderivError
 
     times = np.linspace(begin, end, _TIMES)
-    found = np.full(len(states), np.inf)
+    firsts = np.full(len(states), np.inf)
     for number, state in enumerate(states):
         try:
-            found[number] = _first(state, run, gaps, times)
+            firsts[number] = _first(state, run, gaps, times)
         except SymderivError:
-            found[number] = np.nan
-    return found
+            firsts[number] = np.nan
+    return firsts
 
 
 def _first(

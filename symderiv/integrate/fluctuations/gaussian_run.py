@@ -65,15 +65,15 @@ class GaussianMotion:
     def bending(self, state: Floats, covariance: Floats) -> Floats:
         """Return H:Σ, the sum of second derivatives times covariances, shape (n,)."""
         values, turn = np.linalg.eigh(covariance)
-        found = np.zeros(len(self.kept))
+        total = np.zeros(len(self.kept))
         size = _DIRECTION * (1e-2 + np.abs(state).max())
         for value, axis in zip(values, turn.T, strict=True):
             if value > 1e-12 * values[-1]:
                 direction = self.spread @ axis
                 ahead = self.product(state + size * direction, direction)
-                behind = self.product(state - size * direction, direction)
-                found += value * (ahead - behind)[self.kept] / (2 * size)
-        return found
+                before = self.product(state - size * direction, direction)
+                total += value * (ahead - before)[self.kept] / (2 * size)
+        return total
 
 
 @dataclass(frozen=True)
@@ -179,14 +179,14 @@ class _Nodes:
         return np.ascontiguousarray(np.asarray(self._run(alpha)).T)
 
     def _jacobian(self, time: float) -> Floats:
-        found = self.motion.jacobian(self.states(np.array(time)))
-        if not np.all(np.isfinite(found)):
+        slopes = self.motion.jacobian(self.states(np.array(time)))
+        if not np.all(np.isfinite(slopes)):
             raise InputError(
                 f"the Jacobian is not finite at alpha = {time:.6g}, where a mean is not "
                 "differentiable; end the run before, or start elsewhere",
                 argument="end",
             )
-        return found
+        return slopes
 
     def _covariance(self, time: float) -> Floats:
         self._moments[time] = self.motion.noise(self.states(np.array(time)), False)
@@ -194,12 +194,12 @@ class _Nodes:
 
     def noise_error(self) -> float:
         """Return the largest error of means over examples that was found, relative."""
-        found = 0.0
+        worst = 0.0
         for time in self.noise.alpha[:: max(1, self.noise.alpha.size // 4)]:
             fine = self._moments[float(time)].covariance
             rough = self.motion.noise(self.states(np.array(time)), True).covariance
-            found = max(found, float(np.abs(fine - rough).max() / (np.abs(fine).max() or 1.0)))
-        return found
+            worst = max(worst, float(np.abs(fine - rough).max() / (np.abs(fine).max() or 1.0)))
+        return worst
 
     def pushes(self, alpha: Floats, covariance: Floats) -> Callable[[Floats], Floats]:
         """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ at ascending times."""
@@ -208,13 +208,13 @@ class _Nodes:
         times = self.noise.alpha
         further = [self._moments[float(time)].further for time in times]
         steady = CubicSpline(times, np.array(further))(alpha)
-        found = []
+        pushes = []
         for state, linear, sigma in zip(
             self.states(alpha), self.linear.spline(alpha), covariance, strict=True
         ):
             late = linear @ self.motion.rates(state)[self.motion.kept]
-            found.append(self.motion.bending(state, sigma) / 2 - late / 2)
-        push: Callable[[Floats], Floats] = CubicSpline(alpha, np.array(found) + steady)
+            pushes.append(self.motion.bending(state, sigma) / 2 - late / 2)
+        push: Callable[[Floats], Floats] = CubicSpline(alpha, np.array(pushes) + steady)
         return push
 
 
@@ -243,9 +243,9 @@ class _KnownRates:
         middle = (self.alpha[:-1] + self.alpha[1:])[left] / 2
         foreseen = self.spline(middle)
         self._values |= {float(time): self._at(float(time)) for time in middle}
-        found = self._found(middle)
-        size = np.abs(found).max(axis=(1, 2)) + 1e-9 * np.abs(found).max() + 1e-300
-        apart = np.abs(foreseen - found).max(axis=(1, 2)) / size
+        there = self._found(middle)
+        size = np.abs(there).max(axis=(1, 2)) + 1e-9 * np.abs(there).max() + 1e-300
+        apart = np.abs(foreseen - there).max(axis=(1, 2)) / size
         self.apart = float(apart.max())
         bad = set(middle[apart > limit])
         self.alpha = np.sort(np.concatenate([self.alpha, middle]))
@@ -260,8 +260,8 @@ class _KnownRates:
         """The matrix as a function of time."""
         from scipy.interpolate import CubicSpline
 
-        found: Callable[[Floats], Floats] = CubicSpline(self.alpha, self._found(self.alpha))
-        return found
+        spline: Callable[[Floats], Floats] = CubicSpline(self.alpha, self._found(self.alpha))
+        return spline
 
 
 def _times(edges: Floats, substeps: int) -> Floats:
@@ -278,8 +278,8 @@ def _magnus(matrix: Callable[[Floats], Floats], times: Floats) -> Floats:
     middle, away = (times[1:] + times[:-1]) / 2, np.sqrt(3) / 6 * np.diff(times)
     first, last = matrix(middle - away), matrix(middle + away)
     turned = last @ first - first @ last
-    found: Floats = expm(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
-    return found
+    propagators: Floats = expm(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
+    return propagators
 
 
 def _propagated(
@@ -293,19 +293,19 @@ def _propagated(
     n = len(begin)
 
     def whole(times: Floats) -> Floats:
-        found = np.zeros((times.size, 2 * n, 2 * n))
+        generator = np.zeros((times.size, 2 * n, 2 * n))
         A = linear(times)
-        found[:, :n, :n], found[:, :n, n:] = A, noise(times)
-        found[:, n:, n:] = -np.swapaxes(A, 1, 2)
-        return found
+        generator[:, :n, :n], generator[:, :n, n:] = A, noise(times)
+        generator[:, n:, n:] = -np.swapaxes(A, 1, 2)
+        return generator
 
-    covariance, kept = begin, [begin]
+    covariance, covariances = begin, [begin]
     for number, step in enumerate(_magnus(whole, _times(edges, substeps)), start=1):
         covariance = (step[:n, :n] @ covariance + step[:n, n:]) @ step[:n, :n].T
         covariance = (covariance + covariance.T) / 2
         if number % substeps == 0:
-            kept.append(covariance)
-    return np.array(kept)
+            covariances.append(covariance)
+    return np.array(covariances)
 
 
 def _shifted(
@@ -315,13 +315,13 @@ def _shifted(
     n = push(edges[:1]).shape[1]
 
     def whole(times: Floats) -> Floats:
-        found = np.zeros((times.size, n + 1, n + 1))
-        found[:, :n, :n], found[:, :n, n] = linear(times), push(times)
-        return found
+        generator = np.zeros((times.size, n + 1, n + 1))
+        generator[:, :n, :n], generator[:, :n, n] = linear(times), push(times)
+        return generator
 
-    shift, kept = np.append(np.zeros(n), 1.0), [np.zeros(n)]
+    shift, shifts = np.append(np.zeros(n), 1.0), [np.zeros(n)]
     for number, step in enumerate(_magnus(whole, _times(edges, _SUBSTEPS)), start=1):
         shift = step @ shift
         if number % _SUBSTEPS == 0:
-            kept.append(shift[:n])
-    return np.array(kept)
+            shifts.append(shift[:n])
+    return np.array(shifts)

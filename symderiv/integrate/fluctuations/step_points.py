@@ -43,9 +43,9 @@ class PointRule:
     def _forces(self) -> list[sp.Expr]:
         step = self.reading.statement.step()
         changes = [*step.vectors.values(), *step.scalars.values()]
-        found = [change.scalar for change in changes]
-        found += [rate for change in changes for rate in change.vectors.values()]
-        return found + [force for change in changes for force in change.inputs.values()]
+        forces = [change.scalar for change in changes]
+        forces += [rate for change in changes for rate in change.vectors.values()]
+        return forces + [force for change in changes for force in change.inputs.values()]
 
     @cached_property
     def degree(self) -> int | None:

@@ -54,8 +54,8 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
             scaled[place] *= now
         rhs(alpha, state, sizes, scaled, derivative)
 
-    found: RightHandSide = right_hand_side
-    return found
+    factored: RightHandSide = right_hand_side
+    return factored
 
 
 @dataclass(frozen=True)
@@ -121,5 +121,5 @@ def mixed(rhs: RightHandSide, mixing: Mixing) -> RightHandSide:
             for i in range(K):
                 derivative[begin + i] += share * change[first + i]
 
-    found: RightHandSide = right_hand_side
-    return found
+    summed: RightHandSide = right_hand_side
+    return summed

@@ -73,8 +73,8 @@ class PhasedFlow(RuleFlow):
     @cached_property
     def parameters(self) -> np.ndarray:
         """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
-        found: np.ndarray = super().parameters.copy()
-        fields, factors = self.packing("parameters").views(found), self._factors
+        constants: np.ndarray = super().parameters.copy()
+        fields, factors = self.packing("parameters").views(constants), self._factors
         in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
         for names, kind in (
             (LEARNING_RATES, "rate"),
@@ -85,7 +85,7 @@ class PhasedFlow(RuleFlow):
             for name in names:
                 if name in fields:
                     fields[name][...] *= factors.get(kind, 1.0)
-        return found
+        return constants
 
     @cached_property
     def _factors(self) -> dict[str, float]:
@@ -109,7 +109,7 @@ class PhasedFlow(RuleFlow):
         pieces = self.pieces()
         piece, left = next(pieces), most
         while True:
-            found = self.segment(
+            result = self.segment(
                 piece.begin,
                 piece.parameters,
                 piece.asked,
@@ -118,9 +118,9 @@ class PhasedFlow(RuleFlow):
                 _told(progress, piece.since),
                 right_hand_side=piece.right_hand_side,
             )
-            left -= found.steps + found.rejected
+            left -= result.steps + result.rejected
             try:
-                piece = pieces.send(found)
+                piece = pieces.send(result)
             except StopIteration as end:
                 whole: FlatResult = end.value
                 return whole
@@ -155,8 +155,8 @@ class PhasedFlow(RuleFlow):
             begin, idle = begin[: self.packing("state").size], begin[self.packing("state").size :]
         elif phase.shares:
             rhs, parameters = self._mixed(phase, rhs, parameters)
-        found = yield PhasePiece(begin, parameters, asked - phase.begin, rhs, phase.begin)
-        results, last = found.results[: wanted.size], found.last_state
+        result = yield PhasePiece(begin, parameters, asked - phase.begin, rhs, phase.begin)
+        results, last = result.results[: wanted.size], result.last_state
         if len(phase.shares) == 1:
             rows = np.concatenate([results, np.tile(idle, (len(results), 1))], axis=1)
             results = self._swapped(rows, phase)
@@ -164,11 +164,11 @@ class PhasedFlow(RuleFlow):
         if own is not None:
             results, last = (own.states(each, packing, back=True) for each in (results, last))
         return replace(
-            found,
+            result,
             results=results,
             reached=len(results),
             last_state=last,
-            last_alpha=phase.begin + found.last_alpha,
+            last_alpha=phase.begin + result.last_alpha,
         )
 
     def _taught_weights(self, number: int) -> np.ndarray:
@@ -200,11 +200,11 @@ class PhasedFlow(RuleFlow):
         head, packing = self.heads[phase.shares[0][0]], self.packing("state")
         if head == 0:
             return states
-        found, K = states.copy(), self.state.K
+        swapped, K = states.copy(), self.state.K
         usual = packing.slices["v"]
         own = slice(packing.size + (head - 1) * K, packing.size + head * K)
-        found[..., usual], found[..., own] = states[..., own], states[..., usual]
-        return found
+        swapped[..., usual], swapped[..., own] = states[..., own], states[..., usual]
+        return swapped
 
     def _mixed(
         self, phase: Phase, rhs: RightHandSide, parameters: np.ndarray
@@ -256,44 +256,44 @@ class PhasedFlow(RuleFlow):
         if not self.study.task:
             return super().errors(result)
         places = {number: place for place, number in enumerate(numbered_tasks(self.study))}
-        errors, found = self.task_errors(result), []
+        errors, shared = self.task_errors(result), []
         for alpha, row in zip(self.study.alpha, errors, strict=False):
             phases = timetable(self.study)
             phase = next((p for p in phases if alpha <= p.end), phases[-1])
-            found.append(sum(share * row[places[number]] for number, share in phase.shares))
-        return np.array(found)
+            shared.append(sum(share * row[places[number]] for number, share in phase.shares))
+        return np.array(shared)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what the rule adds, errors on all tasks and output weights of all heads."""
-        found = super().further(
+        further = super().further(
             replace(result, results=result.results[:, : self.packing("state").size])
         )
         scale = self._factors.get("velocity", 1.0)
-        for name in found:
+        for name in further:
             if name in ("P", "C") or name.startswith("U."):
-                found[name] *= scale
+                further[name] *= scale
             elif name == "W":
-                found[name] *= scale**2
+                further[name] *= scale**2
         if self.study.task:
             others = result.results[:, self.packing("state").size :]
             first = result.results[:, self.packing("state").slices["v"]]
             count = len(result.results)
-            found["task_error"] = self.task_errors(result).reshape(count, -1)
-            found["heads"] = np.concatenate([first, others], axis=1).reshape(
+            further["task_error"] = self.task_errors(result).reshape(count, -1)
+            further["heads"] = np.concatenate([first, others], axis=1).reshape(
                 count, -1, self.state.K
             )
-        return found
+        return further
 
 
 @lru_cache(maxsize=1024)
 def _rate_factors(batch: int | None, momentum: float, velocities: bool) -> dict[str, float]:
     from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
 
-    found = rate_factors(
+    factors = rate_factors(
         batches=batch is not None, remembering=momentum > 0.0, velocities=velocities
     )
     numbers = {BATCH: batch or 1, BETA: momentum}
-    return {name: float(value.subs(numbers)) for name, value in vars(found).items()}
+    return {name: float(value.subs(numbers)) for name, value in vars(factors).items()}
 
 
 def _told(progress: Progress | None, since: float) -> Progress | None:

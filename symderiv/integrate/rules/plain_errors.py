@@ -38,7 +38,7 @@ class PlainErrors:
         one = np.ones(1)
         parameters = pack_parameters(one, one, self.T[None], self.T, w, {})
         flat = pack_state(Q[None], R[None], v)
-        found = self._module.flat_observables(
+        error = self._module.flat_observables(
             flat, self._sizes, parameters, np.empty_like(Q), np.empty_like(R)
         )
-        return float(found)
+        return float(error)

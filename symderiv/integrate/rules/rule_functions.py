@@ -105,6 +105,6 @@ def _without_overflow(expression: sp.Expr) -> sp.Expr:
                 left += [_EXPIT(-base.args[0]), base ** (order - 1)]
         return sp.Mul(*left)
 
-    found: sp.Expr = expression.replace(sp.log, logarithm).replace(sp.Pow, power)
-    found = found.replace(sp.Mul, product)
-    return found
+    safe: sp.Expr = expression.replace(sp.log, logarithm).replace(sp.Pow, power)
+    safe = safe.replace(sp.Mul, product)
+    return safe

@@ -53,8 +53,8 @@ class RuleFlow(Flow):
     @property
     def layout(self) -> Mapping[str, Any]:
         """Layout of the module's vectors."""
-        found: Mapping[str, Any] = self.kernel.module.LAYOUT
-        return found
+        layout: Mapping[str, Any] = self.kernel.module.LAYOUT
+        return layout
 
     @property
     def learning_rule(self) -> LearningRule:
@@ -65,8 +65,8 @@ class RuleFlow(Flow):
     def fixed_bias(self) -> float:
         """The largest bias, in modulus, of those that are not trained."""
         named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
-        found = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
-        return float(max(found))
+        largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
+        return float(max(largest))
 
     def packing(self, vector: str) -> Packing:
         """Return how the module packs ``"state"`` or ``"parameters"``."""
@@ -91,11 +91,11 @@ class RuleFlow(Flow):
             np.moveaxis(each, 0, -1)
             for each in (self.state.student_overlap, self.state.cross_overlap)
         )
-        found = {}
+        overlaps = {}
         for name, (first, second) in self._overlaps.items():
             like = teachers if second == "B" else students
-            found[name] = np.zeros_like(like) if first == "U" else like
-        return found
+            overlaps[name] = np.zeros_like(like) if first == "U" else like
+        return overlaps
 
     @cached_property
     def _overlaps(self) -> dict[str, tuple[str, str]]:
@@ -165,24 +165,24 @@ class RuleFlow(Flow):
         """Return the generalisation error of a flat state."""
         K, M = self.state.K, self.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        found = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
-        return float(found)
+        error = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
+        return float(error)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what the rule adds to the state, at every row; overlaps of velocities as
         covariances.
         """
         fields = self.packing("state").views(result.results)
-        found = {"b": fields["b"].copy()} if "b" in fields else {}
+        further = {"b": fields["b"].copy()} if "b" in fields else {}
         variance = self.state.weight * self.state.eigenvalue
         for field, values in fields.items():
             name, families = order_name(field), families_of(field)
             if families and name not in ("Q", "R"):
-                found[name] = values @ (self.state.weight if families[1] == "B" else variance)
+                further[name] = values @ (self.state.weight if families[1] == "B" else variance)
         if self.rule.rule.input_noise:
             rows = result.results
-            found["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
-        return found
+            further["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
+        return further
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
         """Return a line where means go along a lattice: how far other lattices are from it."""
@@ -206,8 +206,8 @@ class RuleFlow(Flow):
             )
             arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
             numbers = [noise, *(float(known[name]) for name in _DRAWN)]
-            found = [_means(module, arrays, numbers, shift) for shift in _SHIFTS]
-            largest = max(largest, float(np.max(np.abs(np.array(found[1:]) - found[0]))))
+            means = [_means(module, arrays, numbers, shift) for shift in _SHIFTS]
+            largest = max(largest, float(np.max(np.abs(np.array(means[1:]) - means[0]))))
         return [
             "means over many fields go along a lattice: those of other lattices differ by up to "
             f"{largest:.1e} (the largest found at the start, in the middle and at the end)"

@@ -34,27 +34,27 @@ class TaskInputs:
 
     @cached_property
     def _ratio(self) -> np.ndarray:
-        found: np.ndarray = self.eigenvalue / self.usual
-        return found
+        ratio: np.ndarray = self.eigenvalue / self.usual
+        return ratio
 
     def states(self, states: np.ndarray, packing: Packing, *, back: bool = False) -> np.ndarray:
         """Flat states (…, n) of the study's inputs as those of the task's, or back."""
-        found = states.copy()
-        own = packing.views(found[..., : packing.size])
+        changed = states.copy()
+        own = packing.views(changed[..., : packing.size])
         for name in own:
             if families_of(name)[1:] == ("B",):
                 own[name][...] *= 1.0 / self._ratio if back else self._ratio
-        return found
+        return changed
 
     def parameters(self, parameters: np.ndarray, packing: Packing) -> np.ndarray:
         """Return the same of flat constants."""
-        found = parameters.copy()
-        own = packing.views(found)
+        changed = parameters.copy()
+        own = packing.views(changed)
         teachers = own["teacher_overlap"] / self.usual**2
         own["eigenvalue"][...] = self.eigenvalue
         own["teacher_overlap"][...] = teachers * self.eigenvalue**2
         own["T"][...] = teachers @ (self.weight * self.eigenvalue)
-        return found
+        return changed
 
 
 def inputs_of_tasks(study: Study, state: State) -> dict[int, TaskInputs]:
@@ -64,11 +64,11 @@ def inputs_of_tasks(study: Study, state: State) -> dict[int, TaskInputs]:
     Raises:
         InputError: they are not in the eigenspaces of the state; the message starts with the key.
     """
-    found = {}
+    by_task = {}
     for number, task in enumerate(study.task):
         if task.data is None:
             continue
         require_linear_teacher(state)
         eigenvalue = task_eigenvalues(study, number, state.eigenvalue, state.weight)
-        found[number] = TaskInputs(state.eigenvalue, state.weight, eigenvalue)
-    return found
+        by_task[number] = TaskInputs(state.eigenvalue, state.weight, eigenvalue)
+    return by_task

@@ -50,14 +50,14 @@ def heavy_ball() -> Equivalent:
     share = sp.Symbol("c")
     velocity = BETA * V - GRADIENT
     moved = sp.expand((J + velocity + share * velocity) - (J + share * V))
-    (found,) = sp.solve(moved.coeff(V), share)
-    change = sp.factor(sp.simplify(moved.xreplace({share: found})))
+    (part,) = sp.solve(moved.coeff(V), share)
+    change = sp.factor(sp.simplify(moved.xreplace({share: part})))
     if change.has(V, J):
         raise SymderivError(f"the combination moves by {change}")
-    past = found * GRADIENT**2 / (1 - BETA**2)
+    past = part * GRADIENT**2 / (1 - BETA**2)
     factor = 1 / sp.expand(sp.cancel(-GRADIENT / change))
     # what is added to a step takes its way
-    return Equivalent(J + found * V, change, factor, factor, _in_orders(past))
+    return Equivalent(J + part * V, change, factor, factor, _in_orders(past))
 
 
 def small_batch() -> Equivalent:
@@ -138,7 +138,7 @@ def batched_velocities() -> RateFactors:
 
 def _in_orders(overlap: sp.Expr) -> sp.Expr:
     """Return an overlap of gradients in powers of N: g² is η² F² ξ²/N, over N."""
-    found = overlap.xreplace({GRADIENT: ETA / sp.sqrt(N)})
-    if sp.limit(found, N, sp.oo) != 0:
-        raise SymderivError(f"{found} does not vanish for large N")
-    return found
+    ordered = overlap.xreplace({GRADIENT: ETA / sp.sqrt(N)})
+    if sp.limit(ordered, N, sp.oo) != 0:
+        raise SymderivError(f"{ordered} does not vanish for large N")
+    return ordered

@@ -77,10 +77,10 @@ NOISES: tuple[Noise, ...] = (label_noise, flips, kept_units)
 
 def without_noise(term: Term) -> list[Term]:
     """Return the mean of a term over all noises."""
-    found = [term]
+    parts = [term]
     for noise in NOISES:
-        found = [part for each in found for part in noise(each)]
-    return found
+        parts = [part for each in parts for part in noise(each)]
+    return parts
 
 
 def mean_over_example(expression: sp.Expr) -> sp.Expr:

@@ -43,7 +43,7 @@ def slots(mean: sp.Expr) -> tuple[Slot, ...]:
     Raises:
         SymderivError: The mean contains something else than activations at fields x_i, y_n.
     """
-    found: list[Slot] = []
+    factors: list[Slot] = []
     for factor in sp.Mul.make_args(mean.args[0]):
         base, exponent = factor.as_base_exp()
         if not isinstance(base, s.StudentActivation) or not exponent.is_Integer:
@@ -54,9 +54,9 @@ def slots(mean: sp.Expr) -> tuple[Slot, ...]:
         bare = next(e.base for e in field.atoms(sp.Indexed) if s.is_random(e))
         family = "B" if teacher else "J" if bare == s.x else str(bare.label).removeprefix("x_")
         slot = Slot(teacher, int(order), str(index), isinstance(field, sp.Add), family)
-        found += [slot] * int(exponent)
+        factors += [slot] * int(exponent)
     return tuple(
-        sorted(found, key=lambda slot: (-slot.order, slot.teacher, slot.index, slot.family))
+        sorted(factors, key=lambda slot: (-slot.order, slot.teacher, slot.index, slot.family))
     )
 
 

@@ -109,7 +109,7 @@ def moment_equations(
         student_overlap_rate: dQ_k,ij/dα.
         cross_overlap_rate: dr_k,in/dα.
     """
-    found: list[steps.LearningStep] = []
+    told: list[steps.LearningStep] = []
     rates = []
     for moment, overlap_rate in (
         (student_moment[s.l, s.i, s.j], student_overlap_rate),
@@ -119,16 +119,16 @@ def moment_equations(
         power = s.eigenvalue[s.k] ** (s.l - _OFFSETS[name])
         weighted = spread(sp.Sum(s.weight[s.k] * power * overlap_rate, (s.k, 0, s.L - 1)))
         rates.append(_with_moments(weighted))
-        found += (
+        told += (
             steps.Defined(moment, definition(moment)),
             steps.MomentsSummed(s.Rate(moment), weighted),
             steps.Recognised(s.Rate(moment), rates[-1]),
         )
-    found.append(steps.ClosureDefined(closure[s.l], s.eigenvalue[s.k]))
+    told.append(steps.ClosureDefined(closure[s.l], s.eigenvalue[s.k]))
     highest = (student_moment[s.L, s.i, s.j], cross_moment[s.L, s.i, s.n])
     closures = [_closed(moment) for moment in highest]
-    found += map(steps.LadderClosed, highest, closures)
-    return MomentEquations(rates[0], rates[1], closures[0], closures[1]), tuple(found)
+    told += map(steps.LadderClosed, highest, closures)
+    return MomentEquations(rates[0], rates[1], closures[0], closures[1]), tuple(told)
 
 
 def _closed(moment: sp.Expr) -> sp.Expr:

@@ -157,8 +157,8 @@ def one_component(expression: sp.Expr) -> sp.Expr:
     """Return the special case of a single component: no component index, no sum, p = 1."""
 
     def bare(element: sp.Indexed) -> sp.Expr:
-        kept = [index for index in element.indices if index not in s.COMPONENTS]
-        return sp.S.One if element.base == s.probability else element.base[tuple(kept)]
+        others = [index for index in element.indices if index not in s.COMPONENTS]
+        return sp.S.One if element.base == s.probability else element.base[tuple(others)]
 
     def rule(term: Term) -> Term:
         elements = term.factor.atoms(sp.Indexed)
@@ -188,6 +188,6 @@ def on_the_sphere(rates: Rates, length: sp.Expr, pairs: Sequence[tuple[str, str]
         )
         for pair in pairs
     }
-    found = {of: rate - half * back.get(of, 0) * of for of, rate in rates.items()}
+    rescaled = {of: rate - half * back.get(of, 0) * of for of, rate in rates.items()}
     stretch = contract(spread(grown)) / at(length, {s.j: s.i})
-    return Motion(tuple(found.items()), ((STRETCH[s.i], stretch),))
+    return Motion(tuple(rescaled.items()), ((STRETCH[s.i], stretch),))

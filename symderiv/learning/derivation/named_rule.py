@@ -93,10 +93,10 @@ class NamedRule:
 
     def families(self) -> dict[str, tuple[SlowVector, ...]]:
         """Return the vectors by family."""
-        found: dict[str, tuple[SlowVector, ...]] = {}
+        families: dict[str, tuple[SlowVector, ...]] = {}
         for vector in self.statement.vectors:
-            found[vector.family] = (*found.get(vector.family, ()), vector)
-        return found
+            families[vector.family] = (*families.get(vector.family, ()), vector)
+        return families
 
     @property
     def in_updates(self) -> tuple[str, ...]:
@@ -125,15 +125,15 @@ class NamedRule:
         Slopes of a quadratic loss are written out, as they are linear in the outputs. Fields of
         inputs with the student's noise are named as those of the inputs.
         """
-        found = expression.replace(Average, lambda inside: inside)
-        found = found.replace(NamedLoss, self._slope)
-        found = found.xreplace(dict.fromkeys(self._noisy(found), 0))
-        found = found.xreplace({**self.entries, **self._products(found)})
+        written = expression.replace(Average, lambda inside: inside)
+        written = written.replace(NamedLoss, self._slope)
+        written = written.xreplace(dict.fromkeys(self._noisy(written), 0))
+        written = written.xreplace({**self.entries, **self._products(written)})
         output = self._label
         if output is not None:
-            found = found.xreplace({output.xreplace(self.entries): s.label})
-            found = sp.expand(found).xreplace({s.label**2: sp.S.One})
-        return sp.expand(found)
+            written = written.xreplace({output.xreplace(self.entries): s.label})
+            written = sp.expand(written).xreplace({s.label**2: sp.S.One})
+        return sp.expand(written)
 
     def _slope(self, a: sp.Expr, b: sp.Expr, output: sp.Expr, target: sp.Expr) -> sp.Expr:
         if not self.explicit:
@@ -151,7 +151,7 @@ class NamedRule:
 
     def _products(self, expression: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
         """Return entries of arrays for products w·v/N of vectors."""
-        found = {}
+        products = {}
         meaning = self.statement.symbols.meaning
         for symbol in expression.free_symbols:
             if isinstance(each := meaning.get(symbol), Overlap):
@@ -159,16 +159,16 @@ class NamedRule:
                 families = s.in_order(one.family, two.family)
                 if families != (one.family, two.family):
                     one, two = two, one
-                found[symbol] = s.product(*families)[one.index, two.index]
-        return found
+                products[symbol] = s.product(*families)[one.index, two.index]
+        return products
 
     @property
     def _label(self) -> sp.Expr | None:
         """The sign that is taught."""
         if self.rule.target == "sum":
             return None
-        (found,) = self.statement.observables["error"].atoms(sp.sign)
-        return found
+        (label,) = self.statement.observables["error"].atoms(sp.sign)
+        return label
 
 
 def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:

@@ -36,11 +36,11 @@ class Outputs:
     def _through(self, expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
         """Return the part that comes from s and t in the slopes of the loss."""
         student, target = (derivative(each, variable) for each in (self.student, self.target))
-        found = sp.Integer(0)
+        total = sp.Integer(0)
         for slope in sorted(expression.atoms(s.LossSlope), key=sp.default_sort_key):
             a, b = slope.args
             inner = s.LossSlope(a + 1, b) * student + s.LossSlope(a, b + 1) * target
             place = sp.Dummy()
             outer = sp.diff(expression.xreplace({slope: place}), place).xreplace({place: slope})
-            found += outer * inner
-        return spread(found)
+            total += outer * inner
+        return spread(total)

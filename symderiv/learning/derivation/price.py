@@ -153,8 +153,8 @@ def prove_second_layer(mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs) 
     Raises:
         SymderivError: It is not.
     """
-    found = by_weight(mean_loss, s.v[s.i], outputs)
-    _agree(s.Average(s.output_force[s.i]), found, gradient)
+    by_price = by_weight(mean_loss, s.v[s.i], outputs)
+    _agree(s.Average(s.output_force[s.i]), by_price, gradient)
 
 
 def prove_biases(mean_loss: sp.Expr, force: sp.Expr, outputs: Outputs) -> None:

@@ -65,11 +65,11 @@ def one_of_all(drift: sp.Expr) -> sp.Expr:
 
 def _of_its_component(term: Term) -> Term:
     """Return a term of an example of the component c in place of a mean over components."""
-    kept = tuple(limit for limit in term.limits if limit[0] not in s.COMPONENTS)
-    if len(kept) == len(term.limits):
+    limits = tuple(limit for limit in term.limits if limit[0] not in s.COMPONENTS)
+    if len(limits) == len(term.limits):
         return term
-    (index,) = {limit[0] for limit in term.limits} - {limit[0] for limit in kept}
-    return Term(term.factor / s.probability[index], kept).relettered({index: s.c})
+    (index,) = {limit[0] for limit in term.limits} - {limit[0] for limit in limits}
+    return Term(term.factor / s.probability[index], limits).relettered({index: s.c})
 
 
 def written_out(rate: sp.Expr) -> sp.Expr:
@@ -136,9 +136,9 @@ class RuleEquations:
     @cached_property
     def units(self) -> dict[str, tuple[SlowVector, ...]]:
         """The vectors by family, ``F`` those that gain the steps down the gradient."""
-        found = self.named.families()
+        families = self.named.families()
         velocity = self.named.descent.velocity
-        return {**found, "F": tuple(velocity.get(each, each) for each in found["J"])}
+        return {**families, "F": tuple(velocity.get(each, each) for each in families["J"])}
 
     # what an example gives
 
@@ -188,8 +188,8 @@ class RuleEquations:
 
     def _drift(self, along: SlowVector, inputs: str) -> sp.Expr:
         """Return what −η multiplies in the drift of the first student."""
-        found = self.equations.drift[self.units["F"][0]].get((inputs, along), sp.S.Zero)
-        return self.named.in_arrays(-found / self.rate)
+        drift = self.equations.drift[self.units["F"][0]].get((inputs, along), sp.S.Zero)
+        return self.named.in_arrays(-drift / self.rate)
 
     @cached_property
     def gradients(self) -> tuple[sp.Expr, sp.Expr]:
@@ -220,8 +220,8 @@ class RuleEquations:
     def noise_between(self, other: int, inputs: str) -> sp.Expr:
         """Return what η² multiplies in the noise of the first student and another, N over b."""
         first, second = self.units["F"][0], self.units["F"][other]
-        found = self.equations.noise_of(first, second).get(inputs, sp.S.Zero)
-        return self.named.in_arrays(found / self.rate**2 * (self._batch or 1))
+        noise = self.equations.noise_of(first, second).get(inputs, sp.S.Zero)
+        return self.named.in_arrays(noise / self.rate**2 * (self._batch or 1))
 
     @cached_property
     def _batch(self) -> sp.Expr | None:
@@ -263,7 +263,7 @@ class RuleEquations:
     @cached_property
     def drifts(self) -> dict[str, dict[str, sp.Expr]]:
         """D of every family that moves."""
-        found: dict[str, dict[str, sp.Expr]] = {}
+        drifts: dict[str, dict[str, sp.Expr]] = {}
         for name, members in self.units.items():
             drift = self.equations.drift.get(members[0], {}) if name != "F" else {}
             for family in dict.fromkeys(to.family for inputs, to in drift if inputs == ALL):
@@ -271,8 +271,8 @@ class RuleEquations:
                     self._descending(drift.get((ALL, each), sp.S.Zero))[1]
                     for each in self._two(family)
                 ]
-                found.setdefault(name, {})[family] = self._of_all_units(family, *rest)
-        mover = found.setdefault(self.mover, {})
+                drifts.setdefault(name, {})[family] = self._of_all_units(family, *rest)
+        mover = drifts.setdefault(self.mover, {})
         descent = -self.named_rate
         mover["J"] = mover.get("J", sp.S.Zero) + descent * s.A[s.d, s.i, s.j] * self._seen
         of_teachers = descent * s.B[s.d, s.i, s.n] * s.eigenvalue[s.d, s.k]
@@ -281,7 +281,7 @@ class RuleEquations:
             scale = sp.S.One if each.of_all else s.eigenvalue[s.d, s.k]
             along = descent * each.name[(s.d, *each.letters)] * scale
             mover[each.family] = mover.get(each.family, sp.S.Zero) + along
-        return found
+        return drifts
 
     def _two(self, family: str) -> tuple[SlowVector, ...]:
         """Return the vector of the first unit, and that of another one."""
@@ -319,7 +319,7 @@ class RuleEquations:
 
         It stays empty for a rule that descends a function of these fields alone.
         """
-        first, found = self.units["F"][0], []
+        first, gains = self.units["F"][0], []
         drift = self.equations.drift[first]
         for family in dict.fromkeys(each.family for each in self.named.statement.vectors):
             for inputs in ("x", ALL):
@@ -332,8 +332,8 @@ class RuleEquations:
                 if same == different == 0:
                     continue
                 value = self._of_all_units(family, same, different)
-                found.append(Gain(family, inputs == ALL, value))
-        return tuple(found)
+                gains.append(Gain(family, inputs == ALL, value))
+        return tuple(gains)
 
     @cached_property
     def further(self) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
@@ -348,7 +348,7 @@ class RuleEquations:
         """Covariances and products of vectors that means may need besides Q, R and T."""
         families = [name for name in self.units if name not in ("F", "U")]
         pairs = itertools.combinations_with_replacement(families, 2)
-        found = []
+        sums = []
         for first, second in dict.fromkeys(itertools.starmap(s.in_order, pairs)):
             i, j = (s.n, s.m) if first == "B" else (s.i, s.n if second == "B" else s.j)
             held = one_component(state_overlap(first, second)).xreplace({s.i: i, s.j: j})
@@ -356,16 +356,16 @@ class RuleEquations:
             for name, power in ((s.covariance(first, second), 1), (s.product(first, second), 0)):
                 if name not in (s.Q, s.R, s.T):
                     value = s.weight[s.k] * s.eigenvalue[s.k] ** (power - teachers) * held
-                    found.append((name[i, j], sp.Sum(value, (s.k, 0, s.L - 1))))
-        return tuple(found)
+                    sums.append((name[i, j], sp.Sum(value, (s.k, 0, s.L - 1))))
+        return tuple(sums)
 
     @cached_property
     def _added(self) -> sp.Expr:
         """The noise of two vectors that gain the steps."""
-        found = self.named_rate**2 * s.Gamma[s.d, s.i, s.j] * self._seen
+        noise = self.named_rate**2 * s.Gamma[s.d, s.i, s.j] * self._seen
         if self._batch is not None:
-            found /= self._batch
-        return found + sp.KroneckerDelta(s.i, s.j) * self._update_noise
+            noise /= self._batch
+        return noise + sp.KroneckerDelta(s.i, s.j) * self._update_noise
 
     @cached_property
     def _update_noise(self) -> sp.Expr:
@@ -377,14 +377,14 @@ class RuleEquations:
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The families whose overlaps are followed."""
-        found = [("J", "J"), ("J", "B")]
+        pairs = [("J", "J"), ("J", "B")]
         if "U" in self.units:
-            found += [("U", "J"), ("U", "U"), ("U", "B")]
+            pairs += [("U", "J"), ("U", "U"), ("U", "B")]
         further = sorted(set(self.units) - {"F", "U", "J", "B"})
         for family in further:
             others = [name for name in ("U", "J", *further, "B") if name in self.units]
-            found += [s.in_order(family, other) for other in others]
-        return tuple(dict.fromkeys(found))
+            pairs += [s.in_order(family, other) for other in others]
+        return tuple(dict.fromkeys(pairs))
 
     @cached_property
     def overlaps(self) -> dict[sp.Indexed, sp.Expr]:
@@ -415,7 +415,7 @@ class RuleEquations:
         force = -self.named_rate * s.F[s.i]
         mode = {name: s.mode(name)[s.k, s.i] for name in self.units if name not in ("F", "B")}
         mode["B"] = s.y_mode[s.c, s.k, s.n]
-        found = {}
+        changes = {}
         for (first, second), of in zip(self.pairs, self.overlaps, strict=True):
             total = overlap_rate(first, second, steady, sp.S.Zero)
             along = overlap_rate(first, second, {moving: gained}, sp.S.Zero)
@@ -428,14 +428,14 @@ class RuleEquations:
             if first == second == moving:
                 total += force * at(force, {s.i: s.j}) * s.xi_square[s.k]
                 total += sp.KroneckerDelta(s.i, s.j) * self._update_noise
-            found[of] = total
-        return found
+            changes[of] = total
+        return changes
 
     @cached_property
     def of_one_component(self) -> dict[sp.Indexed, sp.Expr]:
         """The equations for data of a single component."""
-        found = {one_component(of): one_component(rate) for of, rate in self.overlaps.items()}
-        return {of: written_out(rate) for of, rate in found.items()}
+        rates = {one_component(of): one_component(rate) for of, rate in self.overlaps.items()}
+        return {of: written_out(rate) for of, rate in rates.items()}
 
     @cached_property
     def forces(self) -> dict[str, sp.Expr]:
@@ -460,7 +460,7 @@ class RuleEquations:
     def slow(self) -> dict[str, Rates]:
         """The rates of output weights and biases, and of their velocities, by name."""
         entries = {"v": (s.v, s.v_velocity, s.dv), "b": (s.bias, s.b_velocity, s.db)}
-        found: dict[str, Rates] = {}
+        slow: dict[str, Rates] = {}
         for name, (rate, force) in self._gradients.items():
             weight, velocity, gradient = (base[s.i] for base in entries[name])
             names = self.named.statement.symbols.scalars
@@ -473,8 +473,8 @@ class RuleEquations:
                 descends = total.has(rate)
                 rest = sp.expand(total + rate * force) if descends else total
                 rates[of] = self.of_one(rest) - (rate * gradient if descends else 0)
-            found[name] = rates
-        return found
+            slow[name] = rates
+        return slow
 
     @cached_property
     def motion(self) -> Motion:

@@ -56,7 +56,7 @@ class Summed:
 
     def lettered(self, free: Mapping[Unit, sp.Idx]) -> sp.Expr:
         """Return the sum with letters in place of numbers."""
-        found = []
+        lettered = []
         for summand, bound in self.pieces:
             letters: dict[Unit, sp.Idx] = dict(free)
             for unit in bound:
@@ -66,8 +66,8 @@ class Summed:
                 (letters[unit], 0, (s.K if unit[0] == "K" else s.M) - 1) for unit in bound
             )
             for term in sp.Add.make_args(_renamed(summand, letters)):
-                found.append(Term(term, limits))
-        return together(found)
+                lettered.append(Term(term, limits))
+        return together(lettered)
 
 
 def summed(expression: sp.Expr, free: Iterable[Unit], sizes: Mapping[str, int]) -> Summed:
@@ -149,14 +149,14 @@ def _element(element: sp.Indexed, renamed: Mapping[Unit, object]) -> sp.Indexed:
 def _one_of_each(terms: list[sp.Expr], units: tuple[Unit, ...]) -> sp.Expr:
     """Return one of the terms that differ by exchanges of units, with its share."""
     exchanges = list(_exchanges(units))
-    waiting, found = list(terms), sp.S.Zero
+    waiting, total = list(terms), sp.S.Zero
     while waiting:
         term = waiting.pop(0)
         images = {_renamed(term, exchange) for exchange in exchanges}
         alike = [each for each in waiting if each in images]
         waiting = [each for each in waiting if each not in images]
-        found += sp.Rational(1 + len(alike), len(exchanges)) * term
-    return found
+        total += sp.Rational(1 + len(alike), len(exchanges)) * term
+    return total
 
 
 def _exchanges(units: tuple[Unit, ...]) -> Iterator[dict[Unit, int]]:

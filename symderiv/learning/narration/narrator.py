@@ -151,8 +151,8 @@ _EQUALITIES: dict[type[steps.Equality], tuple[str, str | dict[str, str]]] = {
 def sections(equations: LearningEquations) -> tuple[Section, ...]:
     """Return the derivation of the equations under its headings."""
     return tuple(
-        Section(TITLES[key], key, tuple(_told(step, equations) for step in found))
-        for key, found in steps_of(equations).items()
+        Section(TITLES[key], key, tuple(_told(step, equations) for step in told))
+        for key, told in steps_of(equations).items()
     )
 
 

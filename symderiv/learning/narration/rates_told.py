@@ -49,17 +49,17 @@ def momentum_told() -> Section:
 
 def batched_velocities_told() -> Section:
     """Batches of b = O(1) examples with 1 - β = γ/N."""
-    found, (rate, memory) = batched_velocities(), sp.symbols("learning_rate momentum_rate")
+    solved, (rate, memory) = batched_velocities(), sp.symbols("learning_rate momentum_rate")
     noise, decay = sp.symbols("update_noise weight_decay")
     words = (
         "In a time of one there are $N/b$ steps. With $U = b U'$ weights follow $U'$, whose drift "
         "and squares are those of steps of single examples at other rates."
     )
     changed = (
-        (rate, found.rate),
-        (memory, found.memory),
-        (decay, found.decay),
-        (noise, found.noise),
+        (rate, solved.rate),
+        (memory, solved.memory),
+        (decay, solved.decay),
+        (noise, solved.noise),
     )
     told = Step("rates", words, "", _exchanged(changed))
     return Section("Velocities of batches", "batch", (told,))

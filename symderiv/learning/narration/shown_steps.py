@@ -49,16 +49,16 @@ def steps_of(equations: LearningEquations) -> dict[str, Steps]:
     Raises:
         SymderivError: A coefficient is not the derivative of the mean loss that it has to be.
     """
-    found = dict(_of_all_activations(equations.problem.rule))
+    sections = dict(_of_all_activations(equations.problem.rule))
     if slope(equations.problem.student.expression).has(sp.DiracDelta):
-        found["noise"] += (steps.Divergent(s.Gamma[s.i, s.i]),)
-    return found
+        sections["noise"] += (steps.Divergent(s.Gamma[s.i, s.i]),)
+    return sections
 
 
 @lru_cache(maxsize=8)
 def _of_all_activations(rule: LearningRule) -> dict[str, Steps]:
     told = _RuleTold(rule)
-    found = {
+    sections = {
         "setup": tuple(told.setup()),
         "update": tuple(told.update()),
         "generalization_error": tuple(told.error()),
@@ -67,16 +67,16 @@ def _of_all_activations(rule: LearningRule) -> dict[str, Steps]:
         "second_layer": tuple(told.slow("v")),
     }
     if rule.trained_biases:
-        found["biases"] = tuple(told.slow("b"))
+        sections["biases"] = tuple(told.slow("b"))
     if not rule.batches:
-        found["order_parameters"] = tuple(told.changes())
-        found["equations"] = tuple(told.equations())
+        sections["order_parameters"] = tuple(told.changes())
+        sections["equations"] = tuple(told.equations())
     if not rule.plain_motion:
-        found["motion"] = tuple(told.motion())
+        sections["motion"] = tuple(told.motion())
     elif not (rule.momentum or rule.stated):
         rates = [*told.derived.of_one_component.values()][:2]
-        found["moment_equations"] = moment_equations(*rates)[1]
-    return {key: found[key] for key in _ORDER if key in found}
+        sections["moment_equations"] = moment_equations(*rates)[1]
+    return {key: sections[key] for key in _ORDER if key in sections}
 
 
 _ORDER = (
@@ -215,14 +215,14 @@ class _RuleTold:
     @property
     def _gained(self) -> sp.Expr:
         """The derivative of the loss of an example by J_i along vectors."""
-        found = sp.S.Zero
+        total = sp.S.Zero
         for each in self._gains_of_all:
             along, letter = s.vector(each.family)[s.p, s.k, s.a], s.p
             if each.family == "B":
                 along, letter = s.phi[s.m, s.k, s.a] / s.eigenvalue[s.k], s.m
             gain = s.gain(each.family)[s.i, letter]
-            found += sp.Sum(gain * along, (letter, 0, letter.upper))
-        return found
+            total += sp.Sum(gain * along, (letter, 0, letter.upper))
+        return total
 
     def _followers(self) -> Iterator[LearningStep]:
         """Yield the vectors that a rule adds."""
@@ -339,8 +339,8 @@ class _RuleTold:
             yield steps.CoefficientAveraged(name, value)
         price.prove_first_layer(derived.mean_loss, *coefficients, derived.outputs)
         for by in (by_q, by_r):
-            found = price.by_covariance(derived.mean_loss, by.args[1], derived.outputs)
-            yield steps.Priced(by, found)
+            derivative = price.by_covariance(derived.mean_loss, by.args[1], derived.outputs)
+            yield steps.Priced(by, derivative)
         second = s.Average(s.Partial(s.epsilon, s.x[s.i], s.x[s.j]))
         yield steps.GradientsProved(
             steps.Equality(s.A[s.i, s.j], second),
@@ -403,7 +403,7 @@ def _over_coordinates(product: sp.Expr) -> sp.Expr:
 
 def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
     """Return the mean of a change over an example, as one over its component."""
-    found = []
+    means = []
     for term in sp.Add.make_args(sp.expand(change)):
         factors = sp.Mul.make_args(term)
         random = sp.Mul(*(f for f in factors if s.is_random(f)))
@@ -411,14 +411,14 @@ def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
         own = sp.Mul(*(f for f in sp.Mul.make_args(rest) if f.has(label)))
         inside = s.probability[label] * own * s.ComponentAverage(random, label)
         mean = sp.Sum(inside, (label, 0, s.C - 1))
-        found.append(rest if random == 1 else rest / own * mean)
-    return sp.Add(*found)
+        means.append(rest if random == 1 else rest / own * mean)
+    return sp.Add(*means)
 
 
 def _in_difference(expression: sp.Expr) -> sp.Expr:
     """Return an expression in s and t in δ = s - t where it depends on that alone."""
-    found = sp.expand(expression.xreplace({OUTPUT: TARGET + s.delta}))
-    return expression if found.has(TARGET) else found
+    in_delta = sp.expand(expression.xreplace({OUTPUT: TARGET + s.delta}))
+    return expression if in_delta.has(TARGET) else in_delta
 
 
 def _stein(gains: Sequence[Gain]) -> steps.Stein:

@@ -56,12 +56,12 @@ class LearningRule:
     @cached_property
     def features(self) -> dict[str, str]:
         """Differences from plain descent of the squared loss, by name, in words of a recipe."""
-        found = {}
+        features = {}
         for each in fields(self):
             value = getattr(self, each.name)
             if value != each.default:
-                found[each.name] = _words(value)
-        return found
+                features[each.name] = _words(value)
+        return features
 
 
 def _words(value: object) -> str:

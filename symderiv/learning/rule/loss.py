@@ -65,12 +65,12 @@ def loss(text: str) -> Loss:
     """
     if text == SQUARED.name:
         return SQUARED
-    found = Loss(text, NAMED.get(text, text))
-    if "s" not in map(str, found.expression.free_symbols):
+    stated = Loss(text, NAMED.get(text, text))
+    if "s" not in map(str, stated.expression.free_symbols):
         raise FormulaError(
             f"{text!r} does not depend on s, the student's output; choose one of "
             f"{', '.join(NAMED)}, or a formula in s and t",
             argument="loss",
         )
-    same = (found.expression - SQUARED.expression).expand() == 0
-    return SQUARED if same else found
+    same = (stated.expression - SQUARED.expression).expand() == 0
+    return SQUARED if same else stated

@@ -69,8 +69,8 @@ class RuleNumbers:
 
     def size(self, key: str, left_out: int = 0) -> sp.Expr:
         """Return a number by its key, or what it is where a rule does not have it."""
-        found = self.sizes.get(key)
-        return sp.Integer(left_out) if found is None else exact(found)
+        size = self.sizes.get(key)
+        return sp.Integer(left_out) if size is None else exact(size)
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
@@ -167,15 +167,15 @@ def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Exampl
 
 def _drawn(P: Language, numbers: RuleNumbers) -> tuple[Any, Any, Any]:
     """Return which units are kept, the sign and the noise of a label."""
-    kept: Any = 1
+    active: Any = 1
     keep, p = numbers.size("keep", 1), numbers.size("label_flip")
     if keep != 1:
-        kept = P.latents("kept", {0: 1 - keep, 1: keep}, numbers.K)
+        active = P.latents("kept", {0: 1 - keep, 1: keep}, numbers.K)
     sign: Any = 1
     if p:
         sign = P.latents("flip", {-1: p, 1: 1 - p})
     noise = numbers.size("label_noise")
-    return kept, sign, noise * P.latents("zeta") if noise else 0
+    return active, sign, noise * P.latents("zeta") if noise else 0
 
 
 def _loss(
@@ -195,19 +195,19 @@ def _loss(
         example: The inputs.
         drawn: Kept units, sign and noise of the label.
     """
-    (v, b), (kept, sign, noise), g = weights, drawn, problem.student
+    (v, b), (active, sign, noise), g = weights, drawn, problem.student
     J, B = vectors.students, vectors.teachers
     seen, taught = J @ example.seen + b, B @ example.x
     if vectors.hidden is not None:
         taught = taught + vectors.hidden @ example.hidden
-    s, wanted = (v * kept * g(seen)).sum(), _taught(problem, numbers, taught)
+    s, wanted = (v * active * g(seen)).sum(), _taught(problem, numbers, taught)
     given = {OUTPUT: s, TARGET: wanted * sign + noise}
     loss = problem.loss.expression.subs(given, simultaneous=True)
     if weight := numbers.size("sobolev_weight"):
         steep = _all_exact(numbers.teacher_weights) * _slope(
             problem.teacher, taught + _all_exact(numbers.teacher_biases)
         )
-        gap = (v * kept * _slope(g, seen)) @ J - steep @ B
+        gap = (v * active * _slope(g, seen)) @ J - steep @ B
         loss += weight * norm2(gap) / 2
     if vectors.average is not None:
         averaged = (v * g(vectors.average @ example.x + b)).sum()
@@ -239,11 +239,11 @@ def _velocities(P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any]) -> 
     if not numbers.size("momentum_rate"):
         return {}
     J, *others = rates
-    found: dict[Any, Any] = {J: P.vectors("U", numbers.K)}
+    velocities: dict[Any, Any] = {J: P.vectors("U", numbers.K)}
     for u in others:
         name = str(u[0]).rstrip("0123456789")
-        found[u] = P.scalars(f"{name}_velocity", numbers.K)
-    return found
+        velocities[u] = P.scalars(f"{name}_velocity", numbers.K)
+    return velocities
 
 
 def _moved(

@@ -75,15 +75,15 @@ class Mixtures:
         lines = []
         for teacher, table in self.tables.items():
             letter = "h" if teacher else "g"
-            found = table.mixture
-            rest = f"{found.form.rest} + " if found.form.rest != 0 else ""
+            fit = table.mixture
+            rest = f"{fit.form.rest} + " if fit.form.rest != 0 else ""
             lines += [
-                f"{letter}(x) = {found.form.expression} enters the means as",
+                f"{letter}(x) = {fit.form.expression} enters the means as",
                 f"    {letter}_n(x) = {rest}"
                 f"sum_k({table.prefix}_WEIGHT[k]*erf({table.prefix}_SCALE[k]*x)),"
                 f" k < {table.prefix}_TERMS;",
-                f"    proved for all x: |{letter} - {letter}_n| <= {found.error:.1e}, "
-                f"|{letter}' - {letter}_n'| <= {found.derivative_error:.1e}",
+                f"    proved for all x: |{letter} - {letter}_n| <= {fit.error:.1e}, "
+                f"|{letter}' - {letter}_n'| <= {fit.derivative_error:.1e}",
             ]
         return lines
 
@@ -94,20 +94,20 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
     Raises:
         ToleranceError: The tolerance cannot be reached; the message says what can.
     """
-    found: dict[bool, ErfMixture] = {}
+    by_network: dict[bool, ErfMixture] = {}
     activations = {False: problem.student}
     if not problem.same_activation:
         activations[True] = problem.teacher
     for teacher, activation in activations.items():
         form = tanh_form(activation.expression)
         if form is not None:
-            found[teacher] = mixture(form, tolerance)
-    if not found:
+            by_network[teacher] = mixture(form, tolerance)
+    if not by_network:
         return None
-    prefixes = ("MIXTURE",) if len(found) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
+    prefixes = ("MIXTURE",) if len(by_network) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
     tables = {
         teacher: MixtureTables(each, prefix)
-        for (teacher, each), prefix in zip(found.items(), prefixes, strict=True)
+        for (teacher, each), prefix in zip(by_network.items(), prefixes, strict=True)
     }
     return Mixtures(tolerance, tables)
 

@@ -107,14 +107,14 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
         return ClosedMean(arguments, (), integrand, 0, domain)
     # a bias is a mean: its entries go through the same eliminations as those of a covariance
     means = [biases[n] if shifted[n] else sp.S.Zero for n in left]
-    found = expectation(
+    derived = expectation(
         integrand,
         [fields[n] for n in left],
         covariance.extract(left, left),
         sp.Matrix(means) if present else None,
         folded=True,
     )
-    return ClosedMean(arguments, found.definitions, found.value, found.sign_factors, domain)
+    return ClosedMean(arguments, derived.definitions, derived.value, derived.sign_factors, domain)
 
 
 def field_symbols(size: int) -> tuple[sp.Symbol, ...]:

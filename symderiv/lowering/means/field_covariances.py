@@ -77,6 +77,6 @@ def nearby(rng: np.random.Generator, covariance: Matrix, largest: float) -> Matr
     else:
         root = root + reach * 0.3 * rng.normal(size=(size, size)) * np.abs(root).max()
     root = root * np.exp(reach * rng.normal(size=(size, 1)))
-    found = root @ root.T
-    scale = np.sqrt(np.minimum(1.0, largest / np.maximum(np.diag(found), 1e-300)))
-    return np.asarray(scale[:, None] * found * scale[None, :])
+    moved = root @ root.T
+    scale = np.sqrt(np.minimum(1.0, largest / np.maximum(np.diag(moved), 1e-300)))
+    return np.asarray(scale[:, None] * moved * scale[None, :])

@@ -83,10 +83,10 @@ class Joint:
 
         The last fields stand for their conditional means in it.
         """
-        found = mean_over(self.function, self.fields[self.nonlinear :], self.left)
-        if found is None:
+        mean = mean_over(self.function, self.fields[self.nonlinear :], self.left)
+        if mean is None:
             raise NotYetError(f"{self.function} is not a polynomial of its last fields")
-        return found
+        return mean
 
     @property
     def arguments(self) -> tuple[sp.Symbol, ...]:

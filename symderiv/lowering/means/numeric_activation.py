@@ -62,15 +62,15 @@ class NumericActivation:
         Raises:
             NotYetError: It contains a delta function.
         """
-        found = derivative(self._stable, order)
+        slope = derivative(self._stable, order)
         if between_kinks:
-            found = found.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
-        if found.has(sp.DiracDelta):
+            slope = slope.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
+        if slope.has(sp.DiracDelta):
             raise NotYetError(
                 f"the derivative of order {order} of {self.text} is not a function; use "
                 "an activation without jumps beside one whose means have no closed form"
             )
-        return self._without_holes(found, order)
+        return self._without_holes(slope, order)
 
     @cached_property
     def jumps(self) -> bool:
@@ -136,7 +136,7 @@ class NumericActivation:
         return self._jumps_of(derivative(self._stable))
 
     def _jumps_of(self, function: sp.Expr) -> tuple[float, ...]:
-        found = []
+        jumps = []
         for place in self.kink_places:
             # the function is analytic on both sides: the step leaves an error of its own size
             sides = [
@@ -144,22 +144,22 @@ class NumericActivation:
                 for side in (_BESIDE, -_BESIDE)
             ]
             jump = float(sides[0] - sides[1])
-            found.append(jump if abs(jump) > _NO_JUMP else 0.0)
-        return tuple(found)
+            jumps.append(jump if abs(jump) > _NO_JUMP else 0.0)
+        return tuple(jumps)
 
     @cached_property
     def holes(self) -> list[sp.Expr]:
         """Zeros of denominators, where the formula is 0/0 or infinite."""
-        found: set[sp.Expr] = set()
+        zeros: set[sp.Expr] = set()
         for power in self._stable.atoms(sp.Pow):
             base, exponent = power.as_base_exp()
             if not base.has(X) or not exponent.is_negative:
                 continue
             if base.is_polynomial(X):
-                found |= set(sp.Poly(base, X).real_roots())
+                zeros |= set(sp.Poly(base, X).real_roots())
             elif base.subs(X, 0) == 0:
-                found.add(sp.Integer(0))
-        return sorted(found)
+                zeros.add(sp.Integer(0))
+        return sorted(zeros)
 
     def _without_holes(self, expression: sp.Expr, order: int) -> sp.Expr:
         for place in self.holes:

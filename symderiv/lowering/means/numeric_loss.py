@@ -51,12 +51,12 @@ class NumericLoss:
         """
         places = {e: sp.Dummy(real=True) for e in self.value.atoms(SoftPlus)}
         outer = self.value.xreplace(places)
-        found = sp.diff(outer, OUTPUT)
+        derivative = sp.diff(outer, OUTPUT)
         for softplus, place in places.items():
             inner = sp.diff(softplus.args[0], OUTPUT)
-            found += sp.diff(outer, place) * inner / (1 + sp.exp(-softplus.args[0]))
-        found = found.xreplace({place: softplus for softplus, place in places.items()})
-        return found.replace(
+            derivative += sp.diff(outer, place) * inner / (1 + sp.exp(-softplus.args[0]))
+        derivative = derivative.xreplace({place: softplus for softplus, place in places.items()})
+        return derivative.replace(
             sp.Heaviside, lambda gap, *_: sp.Piecewise((1, sp.Ge(gap, 0)), (0, True))
         )
 
@@ -68,12 +68,12 @@ class NumericLoss:
     @cached_property
     def kinks(self) -> tuple[sp.Expr, ...]:
         """Expressions in s and t at whose zeros ℓ or a derivative of it may jump."""
-        found: dict[sp.Expr, None] = {}
+        gaps: dict[sp.Expr, None] = {}
         for rough in sorted(self.value.atoms(*ROUGH), key=sp.default_sort_key):
             for gap in gaps_of(rough):
-                if gap.has(OUTPUT) and -gap not in found:
-                    found[gap] = None
-        return tuple(found)
+                if gap.has(OUTPUT) and -gap not in gaps:
+                    gaps[gap] = None
+        return tuple(gaps)
 
     @property
     def even(self) -> bool:

@@ -54,7 +54,7 @@ class Pattern:
         size = len(self.fields)
         triangle = size * (size + 1) // 2
         places = {pair: number for number, pair in enumerate(upper_triangle(size))}
-        found = []
+        exchanges = []
         for first in range(size):
             for second in range(first + 1, size):
                 if self.fields[first] != self.fields[second]:
@@ -66,8 +66,8 @@ class Pattern:
                 ]
                 biases = range(size) if biased else ()
                 exchanged += [triangle + swap.get(a, a) for a in biases]
-                found.append(tuple(exchanged))
-        return tuple(found)
+                exchanges.append(tuple(exchanged))
+        return tuple(exchanges)
 
 
 def _rank(kind: Kind) -> tuple[int, bool]:
@@ -125,15 +125,15 @@ def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...
     """
     owners = [(kind, number) for number, field in enumerate(fields) for kind in field]
     kinds = sorted((kind for kind, _ in owners), key=_rank)
-    found = []
+    words = []
     for order in permutations(owners):
         if [kind for kind, _ in order] != kinds:
             continue
         letters: dict[int, str] = {}
         for _, number in order:
             letters.setdefault(number, chr(ord("a") + len(letters)))
-        found.append(("".join(letters[number] for _, number in order), tuple(letters)))
-    return found
+        words.append(("".join(letters[number] for _, number in order), tuple(letters)))
+    return words
 
 
 def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:

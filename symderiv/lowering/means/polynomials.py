@@ -23,11 +23,11 @@ def coefficients(
     Only what contains the symbols is multiplied out.
     """
     names: dict[sp.Expr, sp.Symbol] = {}
-    found = _read(expression, tuple(symbols), names)
-    if found is None:
+    by_powers = _read(expression, tuple(symbols), names)
+    if by_powers is None:
         return None
     meaning = {name: value for value, name in names.items()}
-    written = {powers: _written(value, meaning) for powers, value in found.items()}
+    written = {powers: _written(value, meaning) for powers, value in by_powers.items()}
     return {powers: value for powers, value in written.items() if value != 0}
 
 
@@ -60,23 +60,23 @@ def _read(
 
 
 def _sum(one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr]) -> dict[Monomial, sp.Expr]:
-    found = dict(one)
+    total = dict(one)
     for powers, value in other.items():
-        found[powers] = found.get(powers, sp.S.Zero) + value
-    return found
+        total[powers] = total.get(powers, sp.S.Zero) + value
+    return total
 
 
 def _product(
     one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr], names: dict[sp.Expr, sp.Symbol]
 ) -> dict[Monomial, sp.Expr]:
     """Return a product; sums among the coefficients get names, so that none is multiplied out."""
-    found: dict[Monomial, sp.Expr] = {}
+    total: dict[Monomial, sp.Expr] = {}
     for first, value in one.items():
         for second, factor in other.items():
             powers = tuple(m + n for m, n in zip(first, second, strict=True))
             term = _named(value, names) * _named(factor, names)
-            found[powers] = found.get(powers, sp.S.Zero) + term
-    return found
+            total[powers] = total.get(powers, sp.S.Zero) + term
+    return total
 
 
 def _named(value: sp.Expr, names: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
@@ -100,15 +100,15 @@ def mean_over(
     Returns:
         None if the expression is not a polynomial of the symbols.
     """
-    found = coefficients(expression, symbols)
-    if found is None:
+    by_powers = coefficients(expression, symbols)
+    if by_powers is None:
         return None
     if not symbols:
         return expression
     size = len(symbols)
     places = {covariance_symbols(size)[pair]: value for pair, value in covariance.items()}
     places |= dict(zip(bias_symbols(size), symbols, strict=True))
-    return sp.Add(*(c * _moment(powers).xreplace(places) for powers, c in found.items()))
+    return sp.Add(*(c * _moment(powers).xreplace(places) for powers, c in by_powers.items()))
 
 
 def _moment(powers: Monomial) -> sp.Expr:

@@ -99,7 +99,7 @@ class Search:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""
         cell = 0.05
         t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
-        found = 0.0
+        farthest = 0.0
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
         fields = math.sqrt(self.variance) * t
 
@@ -116,8 +116,8 @@ class Search:
             folded = product + product[::-1]
             beyond = np.cumsum(folded[: t.size // 2])
             inside = np.nonzero(beyond > negligible)[0]
-            found = max(found, float(-t[inside[0]]) if inside.size else 0.0)
-        return found
+            farthest = max(farthest, float(-t[inside[0]]) if inside.size else 0.0)
+        return farthest
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """Return the largest found error times SAFETY, of means of so many factors.
@@ -128,12 +128,12 @@ class Search:
         # means of four factors decide nearly always
         for size in sorted(sizes, reverse=True):
             if (rule, size) not in self._known:
-                found = 0.0
+                worst = 0.0
                 for error in self._errors(rule, finer(rule), (size,)):
-                    found = max(found, error)
-                    if not SAFETY * found <= enough:
-                        return SAFETY * found
-                self._known[rule, size] = found
+                    worst = max(worst, error)
+                    if not SAFETY * worst <= enough:
+                        return SAFETY * worst
+                self._known[rule, size] = worst
             largest = max(largest, self._known[rule, size])
         return SAFETY * largest
 
@@ -148,8 +148,8 @@ class Search:
             )
             # In the opposite order the rule splits other variables at other places.
             exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1], biases[::-1])
-            found = self.mean(rule, kinds, covariance, biases) - exact
-            return abs(found) if math.isfinite(found) else math.inf
+            difference = self.mean(rule, kinds, covariance, biases) - exact
+            return abs(difference) if math.isfinite(difference) else math.inf
 
         for kinds in self.kinds:
             size = len(kinds)

@@ -169,7 +169,7 @@ class Quadrature:
     @property
     def constants(self) -> dict[str, Constant]:
         """Constants of the module."""
-        found: dict[str, Constant] = {
+        constants: dict[str, Constant] = {
             "ACTIVATION_TOLERANCE": self.tolerance,
             "ACTIVATION_ERROR": self.error,
             "ACTIVATION_DERIVATIVE_ERROR": self.error,
@@ -180,8 +180,8 @@ class Quadrature:
             "QUADRATURE_PAIR_RULE": self.rule.two,
         }
         if self.biased:
-            found["ACTIVATION_LARGEST_BIAS"] = LARGEST_BIAS
-        return {**found, **self._kink_constants}
+            constants["ACTIVATION_LARGEST_BIAS"] = LARGEST_BIAS
+        return {**constants, **self._kink_constants}
 
     @property
     def _kink_constants(self) -> dict[str, Constant]:
@@ -265,24 +265,24 @@ class Quadrature:
         kind, x = sp.symbols("kind x")
         doc = "The activations and their derivatives by number."
         usual = "quadrature_usual_factor" if self.higher else "quadrature_factor"
-        found = [TemplateFunction(usual, (kind, x), "factor_of", names, doc)]
+        functions = [TemplateFunction(usual, (kind, x), "factor_of", names, doc)]
         if self.higher:
             higher = tuple((f"factor_{number}", name) for number, name in _HIGHER.values())
             higher += (("factor_of", usual),)
-            found.append(
+            functions.append(
                 TemplateFunction("quadrature_factor", (kind, x), "any_factor_of", higher, doc)
             )
         if self.at_zero:
             of_many = sp.Symbol("values")
             doc = "One of them at many numbers."
             names = tuple((f"factor_{number}", name) for number, name in known.items())
-            found.append(
+            functions.append(
                 TemplateFunction("quadrature_factors", (kind, x, of_many), "factors_of", names, doc)
             )
         if self.kinked:
             doc = "Where they are not smooth."
-            found.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
-        return found
+            functions.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
+        return functions
 
     def functions(
         self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
@@ -405,8 +405,8 @@ def _refuse_divergence(
 ) -> None:
     """Student activations for which the noise of the update does not exist."""
     student.refuse_jumps()
-    for found in (student, teacher):
-        limit = existence((found.expression) ** 2, X)
+    for activation in (student, teacher):
+        limit = existence((activation.expression) ** 2, X)
         if limit.variance_limit != sp.oo:
             raise DivergentError(
                 f"{student.noise_diverges} (teacher {problem.teacher.text!r}): {limit.reason}; "

@@ -73,12 +73,12 @@ def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
     """Return pairs of exponentials with opposite coefficients as differences, the most alike
     first.
     """
-    found: list[sp.Expr] = []
+    joined: list[sp.Expr] = []
     waiting: dict[sp.Expr, tuple[list[sp.Expr], list[sp.Expr]]] = {}
     for term in terms:
         key, exponent = _split(term)
         if exponent is None:
-            found.append(term)
+            joined.append(term)
         elif key.could_extract_minus_sign():
             waiting.setdefault(-key, ([], []))[1].append(exponent)
         else:
@@ -88,9 +88,9 @@ def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
             first, second = max(product(plus, minus), key=lambda pair: _alike(*pair))
             plus.remove(first)
             minus.remove(second)
-            found.append(key * ExpDifference(first, second))
-        found += [key * sp.exp(e) for e in plus] + [-key * sp.exp(e) for e in minus]
-    return found
+            joined.append(key * ExpDifference(first, second))
+        joined += [key * sp.exp(e) for e in plus] + [-key * sp.exp(e) for e in minus]
+    return joined
 
 
 def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str, str]:

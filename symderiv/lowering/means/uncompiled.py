@@ -52,10 +52,10 @@ def _imported(
         "numba": SimpleNamespace(njit=_as_it_is),
         "runtime": SimpleNamespace(**RUNTIME),
     }
-    found = modules.get(name) if level == (name == "runtime") else None
-    if found is None:
+    module = modules.get(name) if level == (name == "runtime") else None
+    if module is None:
         raise ImportError(f"a generated module imports {name!r}")
-    return found
+    return module
 
 
 def _as_it_is(*_: Any, **options: Any) -> Any:

@@ -98,8 +98,8 @@ def _loss_stated(problem: LearningProblem) -> list[str]:
 def _taken(arrays: SolverArrays) -> dict[Array, Array]:
     """Return the arrays of a rule that stand for those that means are computed from."""
     own = {array.name: array for array in (*arrays.fields, LABEL_NOISE, *arrays.numbers)}
-    found = {array: own[array.name] for array in FORCES.inputs if array.name in own}
-    return {**found, **({B_STUDENT: B_STATE} if B_STATE.name in own else {})}
+    stands_for = {array: own[array.name] for array in FORCES.inputs if array.name in own}
+    return {**stands_for, **({B_STUDENT: B_STATE} if B_STATE.name in own else {})}
 
 
 def _made(

@@ -62,8 +62,8 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
     trained = equations.problem.rule.trained_biases
 
     def lowered(expression: sp.Expr, what: str) -> sp.Expr:
-        found = integrals.lowered(expression, what).xreplace(MOMENTS)
-        return in_state(found) if trained else found
+        program = integrals.lowered(expression, what).xreplace(MOMENTS)
+        return in_state(program) if trained else program
 
     # First the noise: where it diverges the message should name it.
     noise, noise_diagonal = _without_diagonal(equations.noise)

@@ -159,10 +159,10 @@ def _all_gradients(own: tuple[Procedure, Procedure], potential: str) -> Procedur
 def _noise(lowered: Lowered, arrays: SolverArrays) -> Procedure:
     diagonal, steps, held = _diagonal(NOISE_DIAGONAL, lowered.noise_diagonal)
     if lowered.noise.has(s.kept_pair):
-        kept = tuple(
+        saved = tuple(
             Assignment(name, value.xreplace(MOMENTS)) for name, value in kept_definitions()
         )
-        steps, held = (*kept, *steps), (KEPT_PAIR, KEPT, *held)
+        steps, held = (*saved, *steps), (KEPT_PAIR, KEPT, *held)
     total = Assignment(s.Gamma[s.i, s.j], lowered.noise + diagonal, symmetric=True)
     body = (*steps, total)
     means, first = before_shared(body, arrays.fields)

@@ -48,10 +48,10 @@ class Averages:
             NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
         """
         expression = _gathered(expression)
-        found = {}
+        taken = {}
         for average in expression.atoms(Average):
             try:
-                found[average] = self.mean(average.args[0])
+                taken[average] = self.mean(average.args[0])
             except (DivergentError, NotYetError) as error:
                 missing = isinstance(error, DivergentError)
                 why = "does not exist" if missing else "is not to be had"
@@ -60,7 +60,7 @@ class Averages:
                     average=_told(average),
                     statement=statement,
                 ) from error
-        return expression.xreplace(found)
+        return expression.xreplace(taken)
 
     def mean(self, expression: sp.Expr) -> sp.Expr:
         """Return the average of an expression, in covariances, scalars and parameters."""
@@ -177,9 +177,9 @@ class Averages:
         outside = sp.S.One
         for symbol in sorted(expression.free_symbols, key=str):
             if not self.law.is_gaussian(symbol):
-                found = coefficients(expression, [symbol]) or {}
-                if len(found) == 1:
-                    (((power,), expression),) = found.items()
+                by_power = coefficients(expression, [symbol]) or {}
+                if len(by_power) == 1:
+                    (((power,), expression),) = by_power.items()
                     outside *= symbol**power
         return outside, expression
 
@@ -187,22 +187,22 @@ class Averages:
         return not self.law.gaussian(factor) or self._slot(factor) is not None
 
     def _touched(self, factor: sp.Expr) -> set[tuple[str, int]]:
-        found = set()
+        blocks = set()
         for symbol in self.law.gaussian(factor):
             if symbol not in self._blocks:
                 self._blocks[symbol] = self.law.block(symbol)
-            found.add(self._blocks[symbol])
-        return found
+            blocks.add(self._blocks[symbol])
+        return blocks
 
     def _slots(self, factors: Iterable[sp.Expr]) -> list[FormSlot]:
         """Return the factors as functions of affine combinations of fields."""
-        found = []
+        slots = []
         for factor in factors:
             slot = self._slot(factor)
             if slot is None:
                 raise NotYetError(f"{factor} is not a function of one affine combination of fields")
-            found.append(slot)
-        return found
+            slots.append(slot)
+        return slots
 
     def _slot(self, factor: sp.Expr) -> FormSlot | None:
         forms = list(dict.fromkeys(forms_of(factor, self.law)))

@@ -52,17 +52,17 @@ class SlotMeans:
         )
         key = integrand, tuple(each != 0 for each in means)
         try:
-            found = _in_real_numbers(closed_mean(*key))
+            closed = _in_real_numbers(closed_mean(*key))
         except NotYetError:
             return self._by_quadrature(slots, covariance, means)
-        if found.value.is_number and not found.definitions:
-            return found.value
+        if closed.value.is_number and not closed.definitions:
+            return closed.value
         if key not in self._names:
             name = self._names[key] = f"mean_{len(self._names) + 1}"
-            self.functions[name] = found.function(name, f"E[{integrand}].")
+            self.functions[name] = closed.function(name, f"E[{integrand}].")
         moments = [covariance[i][j] for i in range(size) for j in range(i, size)]
         moments += [each for each in means if each != 0]
-        numbers = found.arguments[len(moments) :]
+        numbers = closed.arguments[len(moments) :]
         return sp.Function(self._names[key])(*moments, *numbers)
 
     def _by_quadrature(
@@ -157,8 +157,8 @@ def _merged(slots: Sequence[FormSlot]) -> list[FormSlot]:
     for slot in slots:
         if not isinstance(slot.function, sp.erf):
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
-    found = ((reduced(function, X), form) for form, function in rest.items())
-    return alone + [FormSlot(function, form) for function, form in found if function != 1]
+    products = ((reduced(function, X), form) for form, function in rest.items())
+    return alone + [FormSlot(function, form) for function, form in products if function != 1]
 
 
 def _is_polynomial(function: sp.Expr) -> bool:
