@@ -20,11 +20,11 @@ def models_axes(record: Mapping[str, Any], ax: Axes | None) -> Axes:
     for index, (key, label) in enumerate(
         (("errors", "fresh examples"), ("training_errors", "examples of ridge"))
     ):
-        found = [record[key][name] for name in names]
+        errors = [record[key][name] for name in names]
         axis.errorbar(
             [place + 0.1 * index for place in range(len(names))],
-            [each["mean"] for each in found],
-            yerr=[each["standard_error"] or 0.0 for each in found],
+            [each["mean"] for each in errors],
+            yerr=[each["standard_error"] or 0.0 for each in errors],
             fmt=MARKERS[index],
             color=colour(index, 2),
             capsize=3,

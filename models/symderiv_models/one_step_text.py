@@ -28,10 +28,12 @@ def one_step_summary(title: str, record: Mapping[str, Any]) -> Summary:
         f"α = {keys['alpha']:g}, β = {keys['beta']:g}, {keys['trials']} trials"
     )
     rows: list[tuple[str, object]] = [("setting", setting)]
-    rows += [(MODEL_NAMES[name], _estimate(found)) for name, found in record["errors"].items()]
+    rows += [
+        (MODEL_NAMES[name], _estimate(estimate)) for name, estimate in record["errors"].items()
+    ]
     network = record["errors"]["network"]["mean"]
-    for name, found in record["paired_difference"].items():
-        rows.append((f"{MODEL_NAMES[name]} − network", _share(found, network)))
+    for name, estimate in record["paired_difference"].items():
+        rows.append((f"{MODEL_NAMES[name]} − network", _share(estimate, network)))
     if "degree" in record:
         made = record["coefficients"]
         kind = "certified" if made["certified"] else "estimated"

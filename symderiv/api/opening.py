@@ -105,11 +105,11 @@ def _of_netcdf(path: Path) -> Trajectory | Simulation | SystemRun | xarray.Datas
 def _is_run(folder: Path) -> bool:
     """Return whether a Zarr group is a run that was saved, not the store of a sweep."""
     try:
-        kept = json.loads((folder / "zarr.json").read_text())["attributes"]
+        attributes = json.loads((folder / "zarr.json").read_text())["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    known = {"relative_tolerance", "dimension", "kind"} & set(kept)
-    return KEPT in kept or (bool(known) and "end" in kept)
+    known = {"relative_tolerance", "dimension", "kind"} & set(attributes)
+    return KEPT in attributes or (bool(known) and "end" in attributes)
 
 
 def _dataset(path: Path) -> xarray.Dataset:
@@ -117,10 +117,10 @@ def _dataset(path: Path) -> xarray.Dataset:
     import xarray
 
     if path.is_dir():
-        found = xarray.load_dataset(path, engine="zarr", consolidated=False)
+        dataset = xarray.load_dataset(path, engine="zarr", consolidated=False)
     else:
-        found = xarray.load_dataset(path, engine="h5netcdf")
-    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(found)
+        dataset = xarray.load_dataset(path, engine="h5netcdf")
+    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(dataset)
     return runs
 
 
@@ -237,7 +237,7 @@ def _trajectory(
             int(attributes["compression_nodes_per_block"]),
             float(attributes["compression_error"]),
         )
-    kept: dict[str, Any] = {
+    facts: dict[str, Any] = {
         name: value
         for name, value in attributes.items()
         if name.startswith("activation_") or name == "events"
@@ -264,7 +264,7 @@ def _trajectory(
         error_accuracy=float(attributes["generalization_error_accuracy"]),
         method=attributes["method"],
         compression=compression,
-        attributes=kept,
+        attributes=facts,
         further=_further(variables, ""),
         **_common(path, attributes),
     )

@@ -489,10 +489,10 @@ class Problem(Shown):
         from symderiv.api.results.runs.fluctuations import fluctuations_at
 
         with naming_arguments():
-            found = fluctuations_at(study, initial, dimension, independent_starts, events)
-        for message in found.warnings:
+            fluctuations = fluctuations_at(study, initial, dimension, independent_starts, events)
+        for message in fluctuations.warnings:
             warn_caller(message)
-        return found
+        return fluctuations
 
     def _finished(
         self,
@@ -1133,10 +1133,10 @@ class Problem(Shown):
         stated = {"constraint": constraint, "T": T, "prior": prior, "output": output}
         with naming_arguments(), progress_bar(progress) as update:
             tell = partial(update, "following branches")
-            found: Equilibrium | BayesOptimal | RiskMinima = statics_of(
+            states: Equilibrium | BayesOptimal | RiskMinima = statics_of(
                 kind, self._study, alpha, tell, ridge=ridge, **stated
             )
-            return found
+            return states
 
     @following("linearising around perfect learning")
     def late(

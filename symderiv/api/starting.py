@@ -98,10 +98,10 @@ def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> 
     """Return the text with the answer in place of what stands there; comments stay."""
     table, _, key = question.key.partition(".")
     pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"
-    found = re.search(pattern, text, re.MULTILINE)
-    assert found is not None, question.key
-    quoted = found[2].startswith('"')
-    answer = ask(question.words, found[2].strip('"')).strip()
+    line = re.search(pattern, text, re.MULTILINE)
+    assert line is not None, question.key
+    quoted = line[2].startswith('"')
+    answer = ask(question.words, line[2].strip('"')).strip()
     if not answer or "\n" in answer or (quoted and ('"' in answer or "\\" in answer)):
         raise InputError(
             f"{answer!r} is not a value of this key; give a value of the same kind "
@@ -109,7 +109,7 @@ def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> 
             argument=question.key,
         )
     given = f'"{answer}"' if quoted else answer
-    return text[: found.start(2)] + given + text[found.end(2) :]
+    return text[: line.start(2)] + given + text[line.end(2) :]
 
 
 def study_schema() -> dict[str, Any]:
@@ -127,9 +127,9 @@ def study_schema() -> dict[str, Any]:
             """Files of arrays: in a study file their names."""
             return {"type": "string", "description": "a file, relative to the study"}
 
-    found = Study.model_json_schema(schema_generator=Schema, mode="validation")
-    found["$schema"] = GenerateJsonSchema.schema_dialect
-    found["title"] = "symderiv study"
-    found["properties"]["task"]["description"] = "[[task]]: a sequence of tasks."
-    found["properties"]["sweep"]["description"] = "[sweep]: keys of the study and their values."
-    return found
+    tables = Study.model_json_schema(schema_generator=Schema, mode="validation")
+    tables["$schema"] = GenerateJsonSchema.schema_dialect
+    tables["title"] = "symderiv study"
+    tables["properties"]["task"]["description"] = "[[task]]: a sequence of tasks."
+    tables["properties"]["sweep"]["description"] = "[sweep]: keys of the study and their values."
+    return tables

@@ -86,12 +86,12 @@ def check_activations(module: CheckedModule) -> None:
             allowed = slope if order else 1e-12 * size
             for names in (module.names, module.fast):
                 function = getattr(names, name, getattr(module.names, name))
-                found = np.array([function(float(each)) for each in x])
-                far = ~(np.abs(found - expected) <= allowed)
+                values = np.array([function(float(each)) for each in x])
+                far = ~(np.abs(values - expected) <= allowed)
                 if far.any():
                     at = int(np.argmax(far))
                     raise GeneratedError(
-                        f"{name}({x[at]}) = {found[at]:.12g}, but its formula gives "
+                        f"{name}({x[at]}) = {values[at]:.12g}, but its formula gives "
                         f"{expected[at]:.12g}"
                     )
 
@@ -131,10 +131,10 @@ def _means(module: CheckedModule) -> Iterator[CheckedMean]:
     for name, function in sorted({**vars(module.fast), **vars(module.names)}.items()):
         if not re.match(r"(i\d|mean_\d)", name):
             continue
-        found = _FACTOR.findall(function.__doc__ or "")
-        letters = sorted({letter for *_, letter in found})
-        factors = tuple((f == "h", len(o), letters.index(letter)) for f, o, letter in found)
-        if found and all(module.functions.exists(teacher, n) for teacher, n, _ in factors):
+        parts = _FACTOR.findall(function.__doc__ or "")
+        letters = sorted({letter for *_, letter in parts})
+        factors = tuple((f == "h", len(o), letters.index(letter)) for f, o, letter in parts)
+        if parts and all(module.functions.exists(teacher, n) for teacher, n, _ in factors):
             half = str(function.__doc__).startswith("1/2")
             fields = len(letters)
             given = len(signature(function).parameters) - fields * (fields + 1) // 2
@@ -194,12 +194,12 @@ def _as_defined(
     points = resolving(fields, covariance)
     if points is None:
         return
-    found, apart = nested_mean(fields, covariance, points)
-    expected, error = mean.scale * found, mean.scale * apart
+    mean_by_sums, apart = nested_mean(fields, covariance, points)
+    expected, error = mean.scale * mean_by_sums, mean.scale * apart
     if abs(value - expected) <= allowed + 3 * error:
         return
-    found, apart = nested_mean(fields, covariance, 1.4 * points)
-    finer, error = mean.scale * found, mean.scale * apart
+    mean_by_sums, apart = nested_mean(fields, covariance, 1.4 * points)
+    finer, error = mean.scale * mean_by_sums, mean.scale * apart
     same = abs(finer - expected) <= 0.1 * abs(value - finer)
     if math.isnan(value) or (same and not abs(value - finer) <= allowed + 3 * error):
         raise GeneratedError(

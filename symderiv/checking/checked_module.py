@@ -94,12 +94,12 @@ def _at_once(names: SimpleNamespace) -> dict[str, Callable[..., None]]:
         return {}
     sizes = np.concatenate([np.linspace(0.0, 1.0, 361), np.geomspace(1e-300, 0.1, 39)])
     arguments = np.concatenate([sizes, -sizes])
-    found = arguments.copy()
-    loop(found, found.size)
-    far = ~(np.abs(found - np.arcsin(arguments)) <= 1e-15 * np.abs(arguments))
+    angles = arguments.copy()
+    loop(angles, angles.size)
+    far = ~(np.abs(angles - np.arcsin(arguments)) <= 1e-15 * np.abs(arguments))
     if far.any():
         place = int(np.argmax(far))
-        raise GeneratedError(f"_arcsines of {arguments[place]:.17g} are {found[place]:.17g}")
+        raise GeneratedError(f"_arcsines of {arguments[place]:.17g} are {angles[place]:.17g}")
 
     def arcsines(values: Floats, count: int) -> None:
         """Replace the first numbers of an array, which holds whole groups of sixteen."""

@@ -62,10 +62,10 @@ def check_generated(
 def _trials(module: CheckedModule, problem: LearningProblem) -> Iterator[Trial]:
     """States, as many as plain Python can be asked for."""
     if over_fields(problem):
-        found = ForceFields(problem)
-        slow = found.kinked or along_lattice(found.flags, 1, 1, True)
+        fields = ForceFields(problem)
+        slow = fields.kinked or along_lattice(fields.flags, 1, 1, True)
         yield Trial(1, 1, noise=0.0 if slow else LABEL_NOISE)
-        if not slow and not along_lattice(found.flags, 2, 1, False):
+        if not slow and not along_lattice(fields.flags, 2, 1, False):
             yield Trial(2, 1, (("fast", 1.0),), noise=0.0)
     elif module.quadrature:
         yield Trial(2, 1)
@@ -114,9 +114,9 @@ class _Comparison:
             parameters = self._packed("parameters", {**known, "full_order": order})
             change = np.zeros_like(state)
             module.flat_right_hand_side(0.0, state, self._sizes, parameters, change)
-            for name, found in self._packings["state"].views(change).items():
+            for name, values in self._packings["state"].views(change).items():
                 what = f"right_hand_side ({which}): {name} {self._trial.where}"
-                self._agree(what, found, *self._expected.increments[name, order])
+                self._agree(what, values, *self._expected.increments[name, order])
             # two forms of one program, whatever the error of its means
             apart = np.abs(change - others.setdefault(order, change)).max()
             if not apart <= ROUNDING * np.abs(change).max():
@@ -152,8 +152,8 @@ class _Comparison:
         pieces = self._called("first_layer_gradients", known, A, B)
         pieces += self._called("second_layer_gradient", known, dv)
         whole = self._called("gradients", known, A.copy(), B.copy(), dv.copy())
-        for name, found, piece in zip(("A", "B", "dv"), whole, pieces, strict=True):
-            self._agree(f"gradients: {name} {self._trial.where}", found, piece, np.zeros(()))
+        for name, whole_part, piece in zip(("A", "B", "dv"), whole, pieces, strict=True):
+            self._agree(f"gradients: {name} {self._trial.where}", whole_part, piece, np.zeros(()))
 
     def _called(self, name: str, known: Mapping[str, Any], *outputs: Floats) -> list[Floats]:
         """Return a function at a state, its inputs by their names; what it gives, or its

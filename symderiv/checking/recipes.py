@@ -68,9 +68,9 @@ def solver_text(
     check_for_modules(problem.student, problem.teacher)
     if over_fields(problem):
         means = LossMeans(problem, tolerance, limited)
-        found = solver_of(loss_program(derive_equations(problem), name, means), lanes)
-        check_generated(found, problem)
-        return found
+        solver = solver_of(loss_program(derive_equations(problem), name, means), lanes)
+        check_generated(solver, problem)
+        return solver
     text, compiled = unchecked(name, problem, tolerance, limited, lanes)
     check_generated(text, problem, compiled)
     return text
@@ -114,9 +114,9 @@ def unchecked(
     """
     equations = derive_equations(problem)
     if not has_holes(problem):
-        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
-            return solver_of(solver_program(equations, name, found), lanes), None
+            return solver_of(solver_program(equations, name, tables), lanes), None
         except (NotYetError, PrinterError):
             pass  # there is another way
     try:

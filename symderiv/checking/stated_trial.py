@@ -176,28 +176,28 @@ class _Names:
         else:
             polynomial = frame.polynomial(2)
             clouds = (plane_points(frame.dimension, polynomial, cuts, n) for n in NODES)
-        found = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
+        increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
         if cuts is None:
-            values = {name: np.array([each[name] for each in found]) for name in found[0]}
-            size = limit() / len(found) ** 0.5
+            values = {name: np.array([each[name] for each in increments]) for name in increments[0]}
+            size = limit() / len(increments) ** 0.5
             return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
-        fine, coarse = found
+        fine, coarse = increments
         # an element of an array may agree by chance where the others do not
         apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
         return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:
         """Increments as modules hold them, with and without terms of second order."""
-        found: dict[tuple[str, float], Floats] = {}
+        arrays: dict[tuple[str, float], Floats] = {}
         for order, step in ((1.0, full), (0.0, small)):
             for name in self.fields:
                 if name in _SCALARS:
-                    found[name, order] = self._scalars(name, step.scalars)
+                    arrays[name, order] = self._scalars(name, step.scalars)
                 else:
-                    found[name, order] = self._held(name, step.overlap_rate)
-            found["error", order] = np.array(step.observables["error"])
-            found["loss", order] = np.array(step.observables["loss"])
-        return found
+                    arrays[name, order] = self._held(name, step.overlap_rate)
+            arrays["error", order] = np.array(step.observables["error"])
+            arrays["loss", order] = np.array(step.observables["loss"])
+        return arrays
 
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
         """Return overlaps as a state holds them: those with teachers times ρ_k for each."""

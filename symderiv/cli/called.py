@@ -106,9 +106,9 @@ def calling(
 
                 asked = [of_rule(one) if one.name == "study" else one for one in asked]
                 asked += rule_keys()
-            kept = [each for name, each in own.items() if name != "asked"]
-            kept = [each.replace(kind=each.KEYWORD_ONLY) for each in kept]
-            wrapped.__signature__ = inspect.Signature([*asked, *kept])  # type: ignore[attr-defined]
+            own_options = [each for name, each in own.items() if name != "asked"]
+            own_options = [each.replace(kind=each.KEYWORD_ONLY) for each in own_options]
+            wrapped.__signature__ = inspect.Signature([*asked, *own_options])  # type: ignore[attr-defined]
 
         wrapped.read_options = read_options  # type: ignore[attr-defined]
         return wrapped
@@ -205,7 +205,7 @@ class _Call:
             yield _CallArgument(one.arg, ast.unparse(one.annotation), value, meant)
         if self._keywords and not self.takes_rule:
             own = {one.arg for one, _ in whole}
-            for call, each in ((one, found) for one in others for found in one.arguments()):
+            for call, each in ((one, other) for one in others for other in one.arguments()):
                 if each.name in own:
                     continue
                 # what is not given is left to the call; a record has its defaults

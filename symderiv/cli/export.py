@@ -40,8 +40,8 @@ def export(
     with status(f"Exporting to {to}", quiet=json_):
         from symderiv.api.deriving import export as exported
 
-        found = exported(to, study=study, output=None if str(output) == "-" else output, **asked)
+        source = exported(to, study=study, output=None if str(output) == "-" else output, **asked)
     if json_:
-        emit_json(found.to_dict())
+        emit_json(source.to_dict())
     else:
-        write_text(found.to_text(), None)
+        write_text(source.to_text(), None)

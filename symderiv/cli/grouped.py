@@ -100,8 +100,8 @@ class Drawn:
         """Show what a call returns, and draw it on request; ``doing`` says what takes time."""
         figure = self.figure(inputs)
         with status(doing, quiet=self.json_):
-            found = call()
-        shown(found, self.json_, plot=figure)
+            result = call()
+        shown(result, self.json_, plot=figure)
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,6 @@ def _run(
         if stopped:
             message = result.message
             how = message if "interrupted" in message else "interrupted while measuring the error"
-            kept = checkpoint.problem or f"the computed part is in {target.path}"
-            raise StoppedError(f"{how}; {kept}", checkpoint.signal or 2)
+            where = checkpoint.problem or f"the computed part is in {target.path}"
+            raise StoppedError(f"{how}; {where}", checkpoint.signal or 2)
         checkpoint.remove()

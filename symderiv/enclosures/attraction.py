@@ -115,17 +115,17 @@ def _length(inverse: arb_mat, values: Sequence[arb]) -> arb:
     moved = (inverse * arb_mat(len(values), 1, list(values))).entries()
     # a ball around zero has no root
     sizes = [abs(x).upper() for x in moved]
-    found: arb = sum((x * x for x in sizes), arb(0)).sqrt().upper()
-    return found
+    length: arb = sum((x * x for x in sizes), arb(0)).sqrt().upper()
+    return length
 
 
 def _hull(centre: Sequence[arb], axes: arb_mat, radius: arb) -> list[arb]:
     """Return a box around all states whose coordinates have at most this length."""
-    found = []
+    box = []
     for n, middle in enumerate(centre):
         row = sum((axes[n, m] * axes[n, m] for m in range(len(centre))), arb(0)).sqrt()
-        found.append(middle + arb(0, (row * radius).upper()))
-    return found
+        box.append(middle + arb(0, (row * radius).upper()))
+    return box
 
 
 def _logarithmic_norm(matrix: arb_mat) -> arb:
@@ -136,7 +136,7 @@ def _logarithmic_norm(matrix: arb_mat) -> arb:
         + sum((abs(matrix[n, m] + matrix[m, n]) / 2 for m in range(size) if m != n), arb(0))
         for n in range(size)
     ]
-    found = rows[0]
+    largest = rows[0]
     for each in rows[1:]:
-        found = found.max(each)
-    return found.upper()
+        largest = largest.max(each)
+    return largest.upper()

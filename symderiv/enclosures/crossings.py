@@ -99,8 +99,8 @@ class _Gap:
         columns = self._field.taylor(box, lambda n, _: n == order)
         ctx.cap = order + 1
         state = [arb_series(list(column), order + 1) for column in zip(*columns, strict=True)]
-        found = arb_series(self._gap(state)[0], order + 1)
-        return [found[n] for n in range(order + 1)]
+        series = arb_series(self._gap(state)[0], order + 1)
+        return [series[n] for n in range(order + 1)]
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,10 @@ class _Along:
 
 
 def _polynomial(coefficients: Sequence[arb], time: arb) -> arb:
-    found = arb(0)
+    value = arb(0)
     for each in reversed(coefficients):
-        found = each + time * found
-    return found
+        value = each + time * value
+    return value
 
 
 def _function(operations: Operations) -> Callable[[Sequence[Any]], list[Any]]:

@@ -73,7 +73,7 @@ def as_function(
     }[numbers]
     if numbers == "arrays" and _is_elementary(expressions, {*table, *further}):
         libraries = ["numpy"]
-    found: Callable[..., Any] = sp.lambdify(
+    function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )
-    return found
+    return function

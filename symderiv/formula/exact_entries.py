@@ -74,16 +74,16 @@ class EntryReader:
             InputError: Not a finite real number, or a name that cannot be that of a symbol.
         """
         try:
-            found = self._entry(value)
+            exact = self._entry(value)
         except InputError as error:
             raise error.renamed(argument, entry) from None
-        if found.is_Rational and abs(Fraction(int(found.p), int(found.q))) > _LARGEST:
+        if exact.is_Rational and abs(Fraction(int(exact.p), int(exact.q))) > _LARGEST:
             raise InputError(
                 f"{quoted(str(value))} is beyond the largest number, {sys.float_info.max:.2g}",
                 argument=argument,
                 entry=entry,
             )
-        return found
+        return exact
 
     def _entry(self, value: Any) -> sp.Expr:
         if isinstance(value, str):

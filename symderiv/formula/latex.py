@@ -102,7 +102,7 @@ def parse_latex(text: str, names: Mapping[str, str]) -> Node:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -118,10 +118,10 @@ def _tokens(text: str) -> list[_Token]:
         if kind == "number" and len(piece) > MAX_DIGITS:
             raise FormulaError(f"the number {quoted(piece)} has more than {MAX_DIGITS} digits")
         if kind != "space" and not (kind == "command" and piece[1:] in _IGNORED):
-            found.append(_Token(kind, piece, position + 1))
+            tokens.append(_Token(kind, piece, position + 1))
         position = match.end()
-    found.append(_Token("end", "the end", len(text) + 1))
-    return found
+    tokens.append(_Token("end", "the end", len(text) + 1))
+    return tokens
 
 
 class _Parser:

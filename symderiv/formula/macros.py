@@ -49,12 +49,12 @@ def read_macro(text: str) -> Macro:
     Raises:
         FormulaError: It is none of these.
     """
-    rest, found = taken_out(text)
-    if len(found) == 1 and not rest.strip():
-        return found[0]
+    rest, macros = taken_out(text)
+    if len(macros) == 1 and not rest.strip():
+        return macros[0]
     name, sign, meaning = text.partition("=")
     name = name.strip()
-    if not found and sign and _COMMAND.fullmatch(name) and meaning.strip():
+    if not macros and sign and _COMMAND.fullmatch(name) and meaning.strip():
         count = max((int(n) for n in re.findall(r"#([1-9])", meaning)), default=0)
         return Macro(name, count, meaning.strip())
     raise FormulaError(
@@ -65,7 +65,7 @@ def read_macro(text: str) -> Macro:
 
 def taken_out(text: str) -> tuple[str, list[Macro]]:
     """Return the text with blanks in place of the macros that it defines, and those macros."""
-    found: list[Macro] = []
+    macros: list[Macro] = []
     position = 0
     while match := _BEGIN.search(text, position):
         start = match.end()
@@ -75,10 +75,10 @@ def taken_out(text: str) -> tuple[str, list[Macro]]:
         meaning, end = braced(text, start, name)
         if match["how"] == "DeclareMathOperator":
             meaning = rf"\operatorname{{{meaning}}}"
-        found.append(Macro(name, int(match["count"] or 0), meaning))
+        macros.append(Macro(name, int(match["count"] or 0), meaning))
         text = text[: match.start()] + " " * (end - match.start()) + text[end:]
         position = end
-    return text, found
+    return text, macros
 
 
 def braced(text: str, start: int, owner: str) -> tuple[str, int]:

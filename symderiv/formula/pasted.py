@@ -83,8 +83,8 @@ def read_definitions(
     text: str, names: Mapping[str, str], where: Sequence[str] = ()
 ) -> tuple[dict[str, Node], Node]:
     """Return the definitions and the formula of :func:`read_pasted`."""
-    found = read_pasted(text, names, where)
-    return found.definitions, found.formula
+    read = read_pasted(text, names, where)
+    return read.definitions, read.formula
 
 
 def read_pasted(

@@ -72,8 +72,8 @@ def formulas(text: str) -> list[str]:
                 parts[-1] += f" {piece}"
             else:
                 parts.append(piece)
-    found = [_TRAILING.sub("", _LEADING.sub(_blank, part)) for part in parts]
-    return [part for part in found if part.strip()]
+    trimmed = [_TRAILING.sub("", _LEADING.sub(_blank, part)) for part in parts]
+    return [part for part in trimmed if part.strip()]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -83,7 +83,7 @@ def _blank(match: re.Match[str]) -> str:
 def _split(text: str) -> list[str]:
     """Parts at semicolons, and at wide spaces that do not stand beside an operator."""
     parts = re.split(r"(?<!\\);", text)
-    found: list[str] = []
+    rows: list[str] = []
     for part in parts:
         pieces = _WIDE.split(part)
         row = pieces[0]
@@ -92,10 +92,10 @@ def _split(text: str) -> list[str]:
             if _belongs(row, piece) and not ("=" in row and "=" in piece):
                 row += f" {piece}"
             else:
-                found.append(row)
+                rows.append(row)
                 row = piece
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def _belongs(before: str, row: str) -> bool:

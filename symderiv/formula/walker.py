@@ -68,10 +68,10 @@ def compiled_walk(tree: Hashable, domain: Domain, names: Iterable[Any]) -> Calla
     last = places[tree]
 
     def run(*values: Any) -> Any:
-        found = [*values, *constants]
+        values_so_far = [*values, *constants]
         for step in steps:
-            found.append(step(found))
-        return found[last]
+            values_so_far.append(step(values_so_far))
+        return values_so_far[last]
 
     return run
 

@@ -61,7 +61,7 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     from importlib.metadata import version
 
     digest = hashlib.sha256(version("sympy").encode())
-    for folder in (*(_ENGINE / room for room in rooms), *also):
+    for folder in (*(_ENGINE / name for name in rooms), *also):
         sources = sorted(folder.rglob("*.py"))
         if not sources:
             raise FileNotFoundError(f"there are no Python files in {folder}")
@@ -72,8 +72,8 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
 
 def package_folders(name: str) -> tuple[Path, ...]:
     """Return the folders of a package that is not imported here, which may take long."""
-    found = importlib.util.find_spec(name)
-    return tuple(map(Path, found.submodule_search_locations or ())) if found else ()
+    spec = importlib.util.find_spec(name)
+    return tuple(map(Path, spec.submodule_search_locations or ())) if spec else ()
 
 
 def derived_once(

@@ -50,9 +50,9 @@ class _Former(MetaPathFinder, Loader):
 
         def looked_up(name: str) -> Any:
             for home in homes:
-                found = import_module(home)
-                if not name.startswith("_") and hasattr(found, name):
-                    return getattr(found, name)
+                module_now = import_module(home)
+                if not name.startswith("_") and hasattr(module_now, name):
+                    return getattr(module_now, name)
             raise AttributeError(f"module {former!r} has no attribute {name!r}")
 
         module.__getattr__ = looked_up  # type: ignore[method-assign]

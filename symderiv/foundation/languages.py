@@ -45,8 +45,8 @@ class ExportLanguage:
                 that the language lacks.
         """
         module, _, name = self.printer.partition(".")
-        found = import_module(f"symderiv_codegen.printers.languages.{module}")
-        printer: Callable[..., Any] = getattr(found, name)
+        printers = import_module(f"symderiv_codegen.printers.languages.{module}")
+        printer: Callable[..., Any] = getattr(printers, name)
         return str(printer(program, *self.flavour, example))
 
 

@@ -19,11 +19,11 @@ _UNKNOWN = 2**62
 
 def available_memory() -> int:
     """Bytes that this process may still use: of the machine, its container and its limits."""
-    found = [_machine(), *_containers()]
+    limits = [_machine(), *_containers()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
-        found.append(limit - _own_pages())
-    return max(0, min(found))
+        limits.append(limit - _own_pages())
+    return max(0, min(limits))
 
 
 def check_memory(needed: float, what: str, *, argument: str | None = None) -> None:
@@ -68,7 +68,7 @@ def _machine() -> int:
 
 def _containers() -> list[int]:
     """Return the memory left below the limit of a control group, if there is one."""
-    found = []
+    left = []
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         (
@@ -77,10 +77,10 @@ def _containers() -> list[int]:
         ),
     ):
         try:
-            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+            left.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
         except (OSError, ValueError):
             continue
-    return found
+    return left
 
 
 def _own_pages() -> int:

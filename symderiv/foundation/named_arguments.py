@@ -132,19 +132,19 @@ def _explained(
     function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any], reason: str
 ) -> InputError:
     """Return the error in the arguments of a call that Python refused."""
-    found = inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
     call = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
-    names = [name for name in found if name not in ("self", "cls")]
+    names = [name for name in parameters if name not in ("self", "cls")]
     own = getattr(function, "__globals__", {}).get(call)
     listed = getattr(own, "__signature__", None) if isinstance(own, type) else None
     for name in named:
-        if name not in found:
+        if name not in parameters:
             said = did_you_mean(name, names if listed is None else listed.parameters)
             said = said or f"; it takes {', '.join(names) or 'none'}"
             return InputError(f"is not an argument of {call}{said}", argument=name)
     positional = [
         name
-        for name, each in found.items()
+        for name, each in parameters.items()
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
     if len(values) > len(positional):
@@ -158,7 +158,7 @@ def _explained(
             f"{call} takes {taken} without a name; write {others} by name, as {by_name[0]}=…"
         )
     given = {*positional[: len(values)], *named}
-    for name, each in found.items():
+    for name, each in parameters.items():
         if each.default is each.empty and name not in given and "VAR" not in each.kind.name:
             return InputError(f"is missing; {call} needs it: {name}=…", argument=name)
     return InputError(" ".join(reason.split()))

@@ -112,25 +112,25 @@ class Output:
         Raises:
             InputError: it may not.
         """
-        found = _state(self.path, file)
-        if found is None:
+        status = _state(self.path, file)
+        if status is None:
             for one in self._inputs:
                 if resolved(one) == self.real:
                     raise InputError(_IS_INPUT.format(self.path))
             return None
-        _check_kind(self.path, found)
+        _check_kind(self.path, status)
         for one in self._inputs:
-            if _same(one, found):
+            if _same(one, status):
                 raise InputError(_IS_INPUT.format(self.path))
-        if self._force or signature(found) == self._known:
-            return found
-        if not found.st_mode & 0o222:
+        if self._force or signature(status) == self._known:
+            return status
+        if not status.st_mode & 0o222:
             raise InputError(f"{self.path}: is write-protected; {_OTHERWISE}")
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with open(os.open(file, flags), "rb") as opened:
-                found = os.fstat(opened.fileno())
-                _check_kind(self.path, found)
+                status = os.fstat(opened.fileno())
+                _check_kind(self.path, status)
                 content = opened.read()
         except OSError as error:
             raise InputError(f"{self.path}: exists and cannot be read ({error.strerror})") from None
@@ -138,8 +138,8 @@ class Output:
             raise InputError(
                 f"{self.path}: exists and is not a file as symderiv wrote it; {_OTHERWISE}"
             )
-        self._known = signature(found)
-        return found
+        self._known = signature(status)
+        return status
 
 
 _IS_INPUT = "{}: is read by the same call, and would be lost; choose another name for the output"
@@ -269,10 +269,10 @@ def _check_special(path: Path) -> None:
     own.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return
-    _check_kind(path, found)
+    _check_kind(path, status)
 
 
 def _check_kind(path: Path, found: os.stat_result) -> None:
@@ -286,11 +286,11 @@ def _check_kind(path: Path, found: os.stat_result) -> None:
 def _check_folder(path: Path, folder: Path) -> None:
     """Require that the nearest folder that exists is one, and writable."""
     for place in (folder, *folder.parents):
-        found = _state(path, place)
-        if found is None:
+        status = _state(path, place)
+        if status is None:
             continue
-        if kind_of(found) != "folder":
-            kind = kind_of(found) or "file"
+        if kind_of(status) != "folder":
+            kind = kind_of(status) or "file"
             which = "" if place == resolved(path) else f"{place.name} "
             raise InputError(f"{path}: {which}is a {kind}, not a folder; choose another name")
         if not os.access(place, os.W_OK | os.X_OK):

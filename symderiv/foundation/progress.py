@@ -204,6 +204,6 @@ class _Bar:
 def _started() -> Any:
     from symderiv.foundation.terminal import bars
 
-    found = bars()
-    found.start()
-    return found
+    started = bars()
+    started.start()
+    return started

@@ -131,10 +131,10 @@ def is_broken(path: Path) -> bool:
 def is_sealed(content: bytes | memoryview) -> bool:
     """Return whether the content is, byte for byte, a file that symderiv wrote."""
     tail = bytes(content[-_TAIL:])
-    found = tail.rfind(_TAG)
-    if found < 0:
+    tag = tail.rfind(_TAG)
+    if tag < 0:
         return False
-    start = len(content) - len(tail) + found + len(_TAG)
+    start = len(content) - len(tail) + tag + len(_TAG)
     end = start + _DIGITS
     digest = hashlib.sha256(content[:start])
     # the checksum of a PNG chunk covers the mark, which cannot cover it in turn

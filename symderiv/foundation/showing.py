@@ -78,8 +78,8 @@ class PrintedResult(Shown):
 
 def whole_rows(name: str, listed: str) -> list[tuple[str, object]]:
     """Return the rows that show ``a = 1, b = 2`` whole, also in a short form, which cuts lines."""
-    kept = listed.replace(" = ", "\xa0=\xa0")
-    lines = textwrap.wrap(kept, _WIDE, break_long_words=False)
+    unbroken = listed.replace(" = ", "\xa0=\xa0")
+    lines = textwrap.wrap(unbroken, _WIDE, break_long_words=False)
     return [(name if n == 0 else "", line.replace("\xa0", " ")) for n, line in enumerate(lines)]
 
 

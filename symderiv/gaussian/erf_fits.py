@@ -54,8 +54,8 @@ def fits(tolerance: float) -> Iterator[list[tuple[float, float]]]:
 
 @cache
 def _shipped() -> list[ErfFit]:
-    found = json.loads(_FILE.read_text(encoding="utf-8"))
-    return [ErfFit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in found]
+    fits = json.loads(_FILE.read_text(encoding="utf-8"))
+    return [ErfFit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in fits]
 
 
 def made(terms: int) -> ErfFit:

@@ -352,8 +352,8 @@ def _along_angles(h: mpmath.mpf, k: mpmath.mpf, rho: mpmath.mpf, prec: int) -> m
             return (-apart / angle.sin() ** 2 - product / (angle / 2).cos() ** 2).exp()
 
         begin, end = _arb(rho).acos(), flint.arb.pi() / 2
-        found = flint.acb.integral(density, begin, end, abs_tol=flint.arb((1, -prec - 20)))
-        return _midpoint(found.real)
+        integral = flint.acb.integral(density, begin, end, abs_tol=flint.arb((1, -prec - 20)))
+        return _midpoint(integral.real)
 
 
 class SignMean2(sp.Function):  # type: ignore[misc]

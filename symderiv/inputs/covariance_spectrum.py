@@ -139,10 +139,10 @@ def read_spectrum(
     path = Path(path)
     name = printable(name or path.name, 200)
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: {why_unread(path, error)}", argument="file") from None
-    return _read_spectrum(path.absolute(), array, name, found.st_mtime_ns, found.st_size)
+    return _read_spectrum(path.absolute(), array, name, status.st_mtime_ns, status.st_size)
 
 
 def read_covariance(
@@ -163,11 +163,11 @@ def read_covariance(
     """
     if not isinstance(path, Given):
         path = Path(path)
-    found = _matrix_in(path, array, printable(name or path.name, 200))
-    eigenvalues_of(found.matrix, found.where)
+    read = _matrix_in(path, array, printable(name or path.name, 200))
+    eigenvalues_of(read.matrix, read.where)
     with np.errstate(over="ignore", under="ignore"):
-        matrix: np.ndarray = found.matrix.astype(np.float64) * found.unit * found.unit
-    _scale(matrix, found.where)
+        matrix: np.ndarray = read.matrix.astype(np.float64) * read.unit * read.unit
+    _scale(matrix, read.where)
     symmetric: np.ndarray = 0.5 * (matrix + matrix.T)
     return symmetric
 
@@ -183,8 +183,8 @@ class _Found:
 
 
 def _matrix_in(path: Source, array: str | None, name: str) -> _Found:
-    found, matrix = read_matrix(path, ("covariance", "samples"), array, name=name)
-    where = f"{name}: {found}" if found else name
+    called, matrix = read_matrix(path, ("covariance", "samples"), array, name=name)
+    where = f"{name}: {called}" if called else name
     dimension = matrix.shape[1]
     if dimension > MAX_DIMENSION:
         raise InputError(
@@ -193,9 +193,9 @@ def _matrix_in(path: Source, array: str | None, name: str) -> _Found:
             argument="file",
         )
     scale = _scale(matrix, where)
-    if found == "samples":
+    if called == "samples":
         is_covariance = False
-    elif found == "covariance":
+    elif called == "covariance":
         _refuse_asymmetric(matrix, scale, where)
         is_covariance = True
     else:
@@ -214,12 +214,12 @@ def _matrix_in(path: Source, array: str | None, name: str) -> _Found:
 def _read_spectrum(
     path: Source, array: str | None, name: str, _time: int, _size: int
 ) -> FileSpectrum:
-    found = _matrix_in(path, array, name)
-    where = found.where
-    values = eigenvalues_of(found.matrix, where)
-    if found.unit != 1.0:
+    read = _matrix_in(path, array, name)
+    where = read.where
+    values = eigenvalues_of(read.matrix, where)
+    if read.unit != 1.0:
         with np.errstate(over="ignore", under="ignore"):
-            values = values * found.unit * found.unit
+            values = values * read.unit * read.unit
     with np.errstate(over="ignore"):
         mean = float(np.mean(values))
     if not _SMALLEST <= mean <= _LARGEST:
@@ -230,7 +230,7 @@ def _read_spectrum(
         )
         raise InputError(f"{where}: the mean variance of an input {reason}", argument="file")
     values.setflags(write=False)
-    return FileSpectrum(values, found.remarks)
+    return FileSpectrum(values, read.remarks)
 
 
 def _scale(matrix: np.ndarray, where: str) -> float:
@@ -270,10 +270,10 @@ def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
             'samples are read from an array named "samples"',
             argument="file",
         )
-    found, symmetric = _asymmetry(matrix, scale)
+    difference, symmetric = _asymmetry(matrix, scale)
     if not symmetric:
         raise InputError(
-            f"{where}: is not symmetric (entries differ by {found:.1e} of the largest)",
+            f"{where}: is not symmetric (entries differ by {difference:.1e} of the largest)",
             argument="file",
         )
 
@@ -281,10 +281,10 @@ def _refuse_asymmetric(matrix: np.ndarray, scale: float, where: str) -> None:
 def _looks_like_covariance(matrix: np.ndarray, scale: float, where: str) -> bool:
     if matrix.shape[0] != matrix.shape[1]:
         return False
-    found, symmetric = _asymmetry(matrix, scale)
-    if not symmetric and found < _NEARLY_SYMMETRIC:
+    difference, symmetric = _asymmetry(matrix, scale)
+    if not symmetric and difference < _NEARLY_SYMMETRIC:
         raise InputError(
-            f"{where}: is nearly symmetric (entries differ by {found:.1e} of the largest): "
+            f"{where}: is nearly symmetric (entries differ by {difference:.1e} of the largest): "
             'neither a covariance nor samples; say which in an .npz file, "covariance" or '
             '"samples"',
             argument="file",

@@ -168,7 +168,7 @@ def gaussianity(
         )
     moments = _single_moments(centred / deviation)
     joint = _joint(centred, covariance)
-    found, exact, error = _correlations(
+    sampled, exact, error = _correlations(
         centred, fields, covariance, K, activation, teacher_activation or activation
     )
     return Gaussianity(
@@ -177,7 +177,7 @@ def gaussianity(
         joint_skewness_error=joint[1],
         joint_kurtosis=joint[2],
         joint_kurtosis_error=joint[3],
-        correlation=found,
+        correlation=sampled,
         gaussian_correlation=exact,
         correlation_error=error,
         samples=samples,
@@ -259,7 +259,7 @@ def _correlations(
     own = _closed_square(activation)
     g, g_teacher = _function(activation), _function(teacher_activation)
     outputs = np.concatenate([g(fields[:, :K]), g_teacher(fields[:, K:])], axis=1)
-    found, exact, error = (np.empty((K, p)) for _ in range(3))
+    sampled, exact, error = (np.empty((K, p)) for _ in range(3))
     for i in range(K):
         for j in range(p):
             i2 = own if i == j else (student if j < K else cross)
@@ -276,9 +276,9 @@ def _correlations(
             slope = np.array(
                 [(i2(*(at + d)) - i2(*(at - d))) / (2.0 * step) for d in step * np.eye(3)]
             )
-            found[i, j], exact[i, j] = product.mean(), i2(*at)
+            sampled[i, j], exact[i, j] = product.mean(), i2(*at)
             error[i, j] = (product - slope @ moving).std() / math.sqrt(n)
-    return found, exact, error
+    return sampled, exact, error
 
 
 _OfCovariance = Callable[[float, float, float], float]

@@ -295,5 +295,5 @@ def _erf_covariance(variance: float, correlation: Floats) -> Floats:
     formula = _two_error_functions()
     if math.isinf(variance):
         formula = sp.limit(formula, s, sp.oo)
-    found = as_function((s, c), formula)(variance, correlation)
-    return np.asarray(found, dtype=np.float64)
+    covariance = as_function((s, c), formula)(variance, correlation)
+    return np.asarray(covariance, dtype=np.float64)

@@ -174,8 +174,8 @@ def explained(error: ValidationError) -> InputError:
             if raised.argument is None and place:
                 return raised.renamed(place)
             return raised
-    found = _reasons(error)
-    (argument, reason), *others = found.items()
+    by_argument = _reasons(error)
+    (argument, reason), *others = by_argument.items()
     reasons = [reason, *(f"{name}: {also}" for name, also in others[:4])]
     return InputError("; ".join(reasons), argument=argument)
 

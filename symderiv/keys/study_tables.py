@@ -455,9 +455,9 @@ class Time(Table, table="time"):
 
     def ending(self, end: float | None) -> Time:
         """Return these times with another end, which does not count as given."""
-        found = self.model_copy()
-        found.__dict__["end"] = end
-        return found
+        times = self.model_copy()
+        times.__dict__["end"] = end
+        return times
 
     def grid(self) -> np.ndarray:
         """Return the times at which results are wanted, ascending, shape (P,).

@@ -90,11 +90,11 @@ class _Rewriter:
                 if symbol in definitions or symbol not in {*given, *self._new}:
                     continue
                 if symbol in given and symbol in self._entries:
-                    found = self._conditional(self._entries[symbol])
+                    form = self._conditional(self._entries[symbol])
                 else:
-                    found = self._new[symbol] if symbol in self._new else given[symbol]
-                need(found)
-                definitions[symbol] = found
+                    form = self._new[symbol] if symbol in self._new else given[symbol]
+                need(form)
+                definitions[symbol] = form
 
         need(value)
         used = value.free_symbols.union(*(e.free_symbols for e in definitions.values()))
@@ -154,20 +154,20 @@ class _Rewriter:
 
     def _changed(self, expression: sp.Expr) -> sp.Expr:
         """Return the expression with other forms of the arcsines and of the means of signs."""
-        found: dict[sp.Expr, sp.Expr] = {}
+        forms: dict[sp.Expr, sp.Expr] = {}
         for node in expression.atoms(sp.Function):
             if isinstance(node, sp.asin):
                 entry = self._correlation(node.args[0])
                 if entry is not None:
-                    found[node] = self._angle(entry)
+                    forms[node] = self._angle(entry)
             elif type(node).__name__ == "SignMean4" and self._size == LARGEST:
                 order: list[Entry | None] = [
                     (i, j, frozenset()) for i in range(4) for j in range(i + 1, 4)
                 ]
                 if [self._correlation(a) for a in node.args] == order:
                     name = "SignMean4OfCovariances"
-                    found[node] = _FUNCTIONS[name](*self._function.arguments)
-        return expression.xreplace(found)
+                    forms[node] = _FUNCTIONS[name](*self._function.arguments)
+        return expression.xreplace(forms)
 
     # What stands in their place.
 

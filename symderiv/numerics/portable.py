@@ -41,17 +41,17 @@ def _sign_path() -> tuple[np.ndarray, np.ndarray]:
     """
     stretch, finish = 1.3, 17.5
     nodes, weights = gauss_legendre(24)
-    sigmas, found = [stretch * nodes[12:]], [stretch * weights[12:]]
+    sigmas, scaled = [stretch * nodes[12:]], [stretch * weights[12:]]
     inner, inner_weights = gauss_legendre(12)
     at = math.log(stretch)
     while at < finish:
         half = 0.5 * min(1.6 + 0.1 * at, finish - at)
         sigma = np.exp(at + half * (1.0 + inner))
         sigmas.append(sigma)
-        found.append(half * inner_weights * sigma)
+        scaled.append(half * inner_weights * sigma)
         at += 2.0 * half
     squares = np.concatenate(sigmas) ** 2
-    return squares, np.concatenate(found) / (1.0 + squares)
+    return squares, np.concatenate(scaled) / (1.0 + squares)
 
 
 def _tables() -> dict[str, int | tuple[float, ...]]:
@@ -62,11 +62,11 @@ def _tables() -> dict[str, int | tuple[float, ...]]:
         "WAVE": dict(zip(("NODE", "WEIGHT"), _legendre(32), strict=True)),
         "OWEN": dict(zip(("NODE", "WEIGHT"), _legendre(24, 0.5 / math.pi), strict=True)),
     }
-    found: dict[str, int | tuple[float, ...]] = {}
+    tables: dict[str, int | tuple[float, ...]] = {}
     for name, table in columns.items():
-        found[f"{name}_TERMS"] = len(next(iter(table.values())))
-        found |= {f"{name}_{column}": tuple(map(float, row)) for column, row in table.items()}
-    return found
+        tables[f"{name}_TERMS"] = len(next(iter(table.values())))
+        tables |= {f"{name}_{column}": tuple(map(float, row)) for column, row in table.items()}
+    return tables
 
 
 def _sum(

@@ -32,11 +32,11 @@ def places(sizes: np.ndarray) -> np.ndarray:
     parameters.
     """
     named = dict(zip(LAYOUT["sizes"], map(int, sizes), strict=False))
-    found: list[int] = []
+    starts: list[int] = []
     for vector in ("state", "parameters"):
         packing = Packing.of(LAYOUT, vector, **named)
-        found += [*(part.start for part in packing.slices.values()), packing.size]
-    return np.array(found, dtype=np.int64)
+        starts += [*(part.start for part in packing.slices.values()), packing.size]
+    return np.array(starts, dtype=np.int64)
 
 
 def state_size(K: int, M: int, L: int) -> int:

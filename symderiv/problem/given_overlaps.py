@@ -50,12 +50,12 @@ def added_fields(study: Study) -> dict[str, AddedField]:
     from symderiv.lowering.solver_arrays import STATE, arrays_of
     from symderiv.problem.rule_of import rule_of
 
-    behind = arrays_of(rule_of(study).rule).state.fields[len(STATE.fields) :]
+    further = arrays_of(rule_of(study).rule).state.fields[len(STATE.fields) :]
     return {
         order_name(field.name): AddedField(
             field.name, families_of(field.name) if "L" in field.shape else ()
         )
-        for field in behind
+        for field in further
     }
 
 

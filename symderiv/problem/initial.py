@@ -352,13 +352,13 @@ def start_from(study: Study, state: State) -> Initial:
         InputError: the state is not one of this study's units and inputs.
     """
     data = study.data_model
-    for key, expected, found in (
+    for key, expected, in_file in (
         ("students", study.K, state.K),
         ("teachers", study.M, state.M),
     ):
-        if expected != found:
+        if expected != in_file:
             raise InputError(
-                f"is {expected}, but the state file has {found}; make them equal",
+                f"is {expected}, but the state file has {in_file}; make them equal",
                 argument=f"network.{key}",
             )
     if data is not None:

@@ -43,10 +43,10 @@ class InputModel(Table):
 
     def built(self, base: Path) -> DataModel:
         """Build once, as :meth:`build`."""
-        kept: dict[Path, DataModel] = self.__dict__.setdefault("_kept", {})
-        if base not in kept:
-            kept[base] = self.build(base)
-        return kept[base]
+        by_folder: dict[Path, DataModel] = self.__dict__.setdefault("_kept", {})
+        if base not in by_folder:
+            by_folder[base] = self.build(base)
+        return by_folder[base]
 
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()

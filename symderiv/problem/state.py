@@ -170,10 +170,10 @@ class State(Shown):
             ("teacher_overlap", (L, M, M)),
             ("teacher_covariance", (M, M)),
         ):
-            found = getattr(self, name).shape
-            if found != shape:
+            given = getattr(self, name).shape
+            if given != shape:
                 raise InputError(
-                    f"has shape {found}, expected {shape} "
+                    f"has shape {given}, expected {shape} "
                     f"for L = {L} eigenvalues, K = {K} students, M = {M} teachers",
                     argument=name,
                 )

@@ -242,13 +242,13 @@ class Study(Table):
     @cached_property
     def rule_keys(self) -> tuple[str, ...]:
         """The keys by which the rule is another one than plain descent of the squared loss."""
-        found = [
+        own = [
             f"{table}.{key}"
             for table, keys in RULE_KEYS.items()
             for key in keys
             if not getattr(self, table).at_default(key)
         ]
-        return (*found, *(("task",) if self.task else ()))
+        return (*own, *(("task",) if self.task else ()))
 
     @property
     def stated(self) -> tuple[str, ...]:

@@ -134,11 +134,11 @@ class Checkpoint:
         aside = next(p for p in map(self.path.with_name, names) if _replaceable(p))
         try:
             os.replace(self.path, aside)
-            kept = f"kept as {aside.name}"
+            now = f"kept as {aside.name}"
         except OSError:
-            kept = "going to be replaced"
+            now = "going to be replaced"
         self._notice(
-            f"{self.path} is not used: {change}; it is {kept}, and the run starts over (to "
+            f"{self.path} is not used: {change}; it is {now}, and the run starts over (to "
             "continue from it, undo the change and give it its old name)"
         )
 
@@ -254,8 +254,8 @@ def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str
 def _program_digest() -> str:
     digest = hashlib.sha256()
     engine = Path(__file__).parents[1]
-    for room in ("compiled_code", "keys", "problem", "storage", "integrate", "experiment"):
-        for path in sorted((engine / room).rglob("*.py")):
+    for name in ("compiled_code", "keys", "problem", "storage", "integrate", "experiment"):
+        for path in sorted((engine / name).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

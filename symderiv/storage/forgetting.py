@@ -122,12 +122,12 @@ def forgetting_of(
             argument="alpha",
         )
     numbers = [number for number, task in enumerate(tasks) if "teachers" in task]
-    found, rows = [], []
+    learnt, rows = [], []
     for place, number in enumerate(numbers):
         begin = tasks[number - 1]["until"] if number else 0.0
         end = min(tasks[number].get("until", alpha[-1]), alpha[-1])
         if end > begin:
             at = [0, *(int(np.flatnonzero(alpha <= time)[-1]) for time in (begin, end)), -1]
-            found.append(number)
+            learnt.append(number)
             rows.append(errors[at, place])
-    return Forgetting(tuple(found), *np.reshape(rows, (len(rows), 4)).T)
+    return Forgetting(tuple(learnt), *np.reshape(rows, (len(rows), 4)).T)

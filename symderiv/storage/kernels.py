@@ -193,10 +193,10 @@ def _stamp(kernel: Kernel) -> Stamp:
     path = kernel.path
     fast = path.parent / "fast" / path.name if kernel.checked_in else fast_path(path)
     try:
-        found = path.stat(), fast.stat()
+        statuses = path.stat(), fast.stat()
     except OSError:
         return ()
-    return tuple((each.st_mtime_ns, each.st_size) for each in found)
+    return tuple((each.st_mtime_ns, each.st_size) for each in statuses)
 
 
 def _load(
@@ -363,7 +363,7 @@ def _derive(
     from symderiv.checking.recipes import solver_text
     from symderiv.learning.rule.learning_rule import PLAIN
 
-    found = solver_text(
+    solver = solver_text(
         path.stem,
         wanted.student,
         wanted.teacher,
@@ -372,8 +372,8 @@ def _derive(
         rule=PLAIN if wanted.rule is None else wanted.rule,
         lanes=False,
     )
-    texts = found.readable, found.fast
-    if "\nACTIVATION_TOLERANCE = " in found.readable:
+    texts = solver.readable, solver.fast
+    if "\nACTIVATION_TOLERANCE = " in solver.readable:
         path = approximate
     if _read_both(path) is not None:
         return path, texts
@@ -459,8 +459,8 @@ class WaitingModule(ModuleType):
 
     def specialised(self, *sizes: int) -> Callable[..., None]:
         """Return the compiled right-hand side for some sizes."""
-        found: MachineCode | None = self.translation.specialised(*sizes)
-        return self.by_numba(*sizes) if found is None else found
+        translated: MachineCode | None = self.translation.specialised(*sizes)
+        return self.by_numba(*sizes) if translated is None else translated
 
     def by_numba(self, *sizes: int) -> Callable[..., None]:
         """Return what numba makes of it."""

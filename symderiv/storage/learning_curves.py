@@ -69,11 +69,11 @@ class Curves(CurveResult):
 
     def __getattr__(self, name: str) -> np.ndarray:
         # what is being made, by pickle for one, has no ``further`` yet
-        found: np.ndarray | None = self.__dict__.get("further", {}).get(name)
-        if found is None:
+        values: np.ndarray | None = self.__dict__.get("further", {}).get(name)
+        if values is None:
             meant = did_you_mean(name, (*vars(self), *self.__dict__.get("further", {})))
             raise AttributeError(f"a {type(self).__name__} of this rule has no {name!r}{meant}")
-        return found
+        return values
 
     @abstractmethod
     def contents(self) -> Contents:
@@ -106,8 +106,8 @@ class Curves(CurveResult):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the order parameters, the error and arrays of the rule, as the file has them."""
-        kept = self.contents().variables
-        curves = {name: value for name, value in kept.items() if name not in _NO_CURVES}
+        variables = self.contents().variables
+        curves = {name: value for name, value in variables.items() if name not in _NO_CURVES}
         return {n: value for n, value in curves.items() if axes_of(n)[0][0] == "alpha"}
 
     def usual(self) -> tuple[str, ...]:

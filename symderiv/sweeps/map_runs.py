@@ -73,9 +73,9 @@ class MapRuns:
         if checkpoint is not None:
             more = {"quantity": quantity.name, "sides": json.dumps(over)}
             checkpoint.open(swept.identity(_text_of_maps(), **more))
-            kept = checkpoint.entry(_KEPT)
-            if kept is not None:
-                places, values = kept["places"].tolist(), kept["values"].tolist()
+            entry = checkpoint.entry(_KEPT)
+            if entry is not None:
+                places, values = entry["places"].tolist(), entry["values"].tolist()
                 self._known = dict(zip(places, values, strict=True))
 
     @property
@@ -133,8 +133,8 @@ class MapRuns:
     def _keep(self) -> None:
         if self._checkpoint is not None and self._known:
             places = np.fromiter(self._known, np.int64, len(self._known))
-            kept = {"places": places, "values": np.array(list(self._known.values()))}
-            self._checkpoint.keep(_KEPT, kept, f"{places.size} runs")
+            entry = {"places": places, "values": np.array(list(self._known.values()))}
+            self._checkpoint.keep(_KEPT, entry, f"{places.size} runs")
 
     def _number(self, value: float | str) -> float:
         if self.quantity.kinds:

@@ -134,8 +134,8 @@ def refined(
         tell: called with the number of values computed so far.
     """
     change = lattice.threshold(values)
-    found = np.full(lattice.shape, np.nan)
-    known = np.zeros(found.shape, dtype=bool)
+    computed = np.full(lattice.shape, np.nan)
+    known = np.zeros(computed.shape, dtype=bool)
     starts = lattice.starts()
     corners, sides = _mesh([each[:-1] for each in starts]), _mesh([np.diff(e) for e in starts])
     leaves = np.column_stack([corners, sides])
@@ -143,12 +143,12 @@ def refined(
         places = _corners(leaves)
         places = places[~known[tuple(places.T)]]
         if places.size:
-            found[tuple(places.T)] = values(places)
+            computed[tuple(places.T)] = values(places)
             known[tuple(places.T)] = True
             tell(int(known.sum()))
-        cut = np.array([_changes(found, known, leaf, change) for leaf in leaves])
+        cut = np.array([_changes(computed, known, leaf, change) for leaf in leaves])
         if not cut.any():
-            return Refined(found, known, leaves, change)
+            return Refined(computed, known, leaves, change)
         half = leaves[cut, 2:] // 2
         parts = [
             np.column_stack(

@@ -120,6 +120,6 @@ def tables_of(text: str) -> dict[str, Any]:
     # what keys may vary is compared as keys
     system = {**said["system"], "declarations": []}
     for declaration in said["system"]["declarations"]:
-        kept = {key: value for key, value in declaration.items() if key not in ("model", "value")}
-        system["declarations"].append(kept)
+        facts = {key: value for key, value in declaration.items() if key not in ("model", "value")}
+        system["declarations"].append(facts)
     return {**said, "system": {"statement": system}}

@@ -163,8 +163,8 @@ def on_cluster(
         finished.add(future)
 
     def feed() -> None:
-        room = _IN_FLIGHT * max(1, len(client.nthreads()))
-        while len(at_work) < room and (job := next(waiting, None)) is not None:
+        most = _IN_FLIGHT * max(1, len(client.nthreads()))
+        while len(at_work) < most and (job := next(waiting, None)) is not None:
             submit(job)
 
     try:
@@ -218,15 +218,15 @@ def local_cluster(workers: int) -> Iterator[Any]:
         )  # fmt: skip
         words = ("worker", *own, "--nthreads", "1", "--nworkers", "1", "--memory-limit", "0",
                  "--death-timeout", _PATIENCE, "--no-dashboard")  # fmt: skip
-        kept = stack.enter_context(_KeptRunning(words, workers, Path(folder)))
+        cluster = stack.enter_context(_KeptRunning(words, workers, Path(folder)))
         client = _client_of(file, scheduler)
         # nobody can say to those who wait for results that there will be none, but its end does
-        kept.watch(client, give_up=scheduler.process.kill)
+        cluster.watch(client, give_up=scheduler.process.kill)
         try:
             yield client
         except SymderivError:
-            if kept.trouble:
-                raise SymderivError(kept.trouble) from None
+            if cluster.trouble:
+                raise SymderivError(cluster.trouble) from None
             raise
         finally:
             _close(client, scheduler.process.poll() is None)

@@ -90,20 +90,20 @@ class StudyMap(Kept):
             )
         from contourpy import contour_generator
 
-        found = self.tree.filled()
+        filled = self.tree.filled()
         if level is None:
             # one kind against the others; the last boundary is that of all before it
-            fields = [(found == n).astype(float) for n in range(len(self.kinds) - 1)]
+            fields = [(filled == n).astype(float) for n in range(len(self.kinds) - 1)]
             heights = [0.5] * len(fields)
         else:
-            fields = [np.where(np.isfinite(found), found, np.nan)]
+            fields = [np.where(np.isfinite(filled), filled, np.nan)]
             heights = [math.log10(level) if self.quantity.logarithmic else level]
         curves: list[Any] = []
         for values, height in zip(fields, heights, strict=True):
             # masked rather than not a number, which would be no end of a line
             generator = contour_generator(z=np.ma.masked_invalid(values))
             curves += list(generator.lines(height))
-        steps = [np.arange(points) for points in found.shape]
+        steps = [np.arange(points) for points in filled.shape]
         # lines are (column, row): second key, first key
         return [
             np.column_stack(

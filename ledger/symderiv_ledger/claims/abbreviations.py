@@ -226,8 +226,8 @@ def free_ranges(text: str, indices: Indices) -> str:
         text: A statement in full.
         indices: All indices that there are.
     """
-    found = set(_free(read_tree(text), frozenset(), False))
-    return ", ".join(str(known) for name, known in indices.items() if name in found)
+    free = set(_free(read_tree(text), frozenset(), False))
+    return ", ".join(str(known) for name, known in indices.items() if name in free)
 
 
 def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]:
@@ -262,8 +262,8 @@ def read_indices(table: Mapping[str, str]) -> dict[str, Range]:
     Raises:
         FormulaError: One of them is not of that form.
     """
-    found: dict[str, Range] = {}
+    ranges: dict[str, Range] = {}
     for names, bounds in table.items():
         for name in re.split(r"\s*,\s*", names):
-            (found[name],) = parse_ranges(f"{name} = {bounds}")
-    return found
+            (ranges[name],) = parse_ranges(f"{name} = {bounds}")
+    return ranges

@@ -98,7 +98,7 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
                     f"equation {claim.name} uses {use.target!r}, which does not exist{hint}"
                 )
     stated, defined = _Stated(), _Defined()
-    found = []
+    linked = []
     for claim in claims:
         said = spoken.get(claim.name, Spoken())
         uses = [*_own(claim), *_given(claim, equations), *_parts(claim, claims)]
@@ -108,9 +108,9 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
                 uses.append(use)
         # the first reason for a target stands for all: it is the most explicit one
         first = {(use.paper, use.target): use for use in reversed(uses)}
-        found.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
-    refuse_circles({"": found})
-    return tuple(found)
+        linked.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
+    refuse_circles({"": linked})
+    return tuple(linked)
 
 
 def _own(claim: Claim) -> list[Use]:
@@ -139,7 +139,7 @@ def _parts(claim: Claim, claims: Sequence[Claim]) -> Iterator[Use]:
 
 def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
     """Equations that a text names: "equations 5, 13 and 49", "Eq. (27)", "S38"; not "see ..."."""
-    lists = " ".join(found[1] for found in _LIST.finditer(text))
+    lists = " ".join(match[1] for match in _LIST.finditer(text))
     numbers = [*re.findall(r"[A-Z]?\d+", lists), *_ALONE.findall(text)]
     yield from (number for number in dict.fromkeys(numbers) if number in equations)
 

@@ -61,10 +61,10 @@ def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
     """Return all that a print consists of but its place in the paper, the display chosen."""
     if printed is None:
         return {}
-    found = _set_fields(printed, but=("section",))
+    fields = _set_fields(printed, but=("section",))
     if claim.printed is not None:
-        found["latex"] = [printed.latex[claim.printed]]
-    return found | ({"reading": claim.reading} if claim.reading else {})
+        fields["latex"] = [printed.latex[claim.printed]]
+    return fields | ({"reading": claim.reading} if claim.reading else {})
 
 
 def _code(tried_at: str) -> str:

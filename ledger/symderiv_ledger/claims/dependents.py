@@ -75,13 +75,13 @@ def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen
     for at, use, to in edges:
         if at in steps and steps.keys() & to:
             uses[at].append(use)
-    found = [
+    dependents = [
         Fallen(name, claim, steps[name, claim.name], tuple(uses[name, claim.name]))
         for name, paper in papers.items()
         for claim in paper.claims
         if steps.get((name, claim.name), 0) > 0
     ]
-    return sorted(found, key=lambda one: one.steps)
+    return sorted(dependents, key=lambda one: one.steps)
 
 
 def _edges(

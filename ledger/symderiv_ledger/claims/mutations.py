@@ -55,17 +55,17 @@ def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
         ranges: Its free indices, which count as names of indices.
     """
     indices = _index_names(statement) | {free.name for free in parse_ranges(ranges)}
-    found: dict[str, Mutant] = {}
+    by_text: dict[str, Mutant] = {}
     for operator, changes in OPERATORS.items():
         for position, node in enumerate(_changeable(statement)):
             for change, replacement in changes(node, indices):
                 tree = _replaced(statement, position, replacement)
                 mutant = Relation.of_tree(tree)
-                if mutant.text != statement.text and mutant.text not in found:
-                    found[mutant.text] = Mutant(operator, change, mutant)
+                if mutant.text != statement.text and mutant.text not in by_text:
+                    by_text[mutant.text] = Mutant(operator, change, mutant)
     for whole in _whole_sides(statement):
-        found.setdefault(whole.statement.text, whole)
-    return list(found.values())
+        by_text.setdefault(whole.statement.text, whole)
+    return list(by_text.values())
 
 
 def _whole_sides(statement: Relation) -> Iterator[Mutant]:
@@ -96,11 +96,11 @@ def _index_names(statement: Relation) -> set[str]:
 
 def _changeable(statement: Relation) -> list[ast.expr]:
     """Expressions right of the first relation, in the order of a walk; bound names are left out."""
-    found: list[ast.expr] = []
+    places: list[ast.expr] = []
 
     def visit(node: ast.AST) -> None:
         if isinstance(node, ast.Call):
-            found.append(node)
+            places.append(node)
             binder = name_of(node) in BINDERS
             for number, argument in enumerate(node.args):
                 if binder and number and isinstance(argument, ast.Tuple):
@@ -110,16 +110,16 @@ def _changeable(statement: Relation) -> list[ast.expr]:
                     visit(argument)
             return
         if isinstance(node, ast.Subscript):
-            found.append(node)
+            places.append(node)
             return
         if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple):
-            found.append(node)
+            places.append(node)
         for child in ast.iter_child_nodes(node):
             visit(child)
 
     for side in statement.sides[1:]:
         visit(side)
-    return found
+    return places
 
 
 def _replaced(statement: Relation, position: int, replacement: ast.expr) -> ast.Compare:

@@ -50,16 +50,16 @@ def code_of(function: str) -> dict[str, str]:
         InputError: The module has no source.
     """
     module, _, name = function.rpartition(".")
-    wanted, found = [(module, name)], dict[str, str]()
+    wanted, definitions = [(module, name)], dict[str, str]()
     while wanted:
         module, name = wanted.pop()
         key = f"{module}.{name}"
-        if key not in found:
+        if key not in definitions:
             text, needs = _definition(module, name)
             wanted += needs
             if text:
-                found[key] = text
-    return found
+                definitions[key] = text
+    return definitions
 
 
 @lru_cache(maxsize=4096)

@@ -177,14 +177,14 @@ def parse_ranges(text: str) -> tuple[Range, ...]:
     Raises:
         FormulaError: The text is not of that form.
     """
-    found = []
+    ranges = []
     for piece in filter(None, (part.strip() for part in text.split(","))):
         name, equals, bounds = piece.partition("=")
         first, dots, last = bounds.partition("..")
         if not equals or not dots or not name.strip().isidentifier():
             raise FormulaError(f"a range is written i = 1..K, not {piece!r}")
-        found.append(Range(name.strip(), first, last))
-    return tuple(found)
+        ranges.append(Range(name.strip(), first, last))
+    return tuple(ranges)
 
 
 def _expression(text: str) -> ast.expr:

@@ -52,8 +52,8 @@ def _unmatched(
             mine.remove(entry)
             others.remove(flipped)
             yield (f"sign or place of {ast.unparse(entry[1])}", ""), 1
-    for found in _closest_pairs(mine, others):
-        yield from found
+    for differences in _closest_pairs(mine, others):
+        yield from differences
     for _, left in mine:
         yield (ast.unparse(left), ""), _size(left)
     for _, right in others:
@@ -71,12 +71,12 @@ def _closest_pairs(
     from scipy.optimize import linear_sum_assignment  # it takes half a second to import
 
     table = [[_pair(one, other) for other in others] for one in mine]
-    costs = [[sum(size for _, size in found) for found in row] for row in table]
+    costs = [[sum(size for _, size in differences) for differences in row] for row in table]
     rows, columns = linear_sum_assignment(costs)
-    found = [table[i][j] for i, j in zip(rows, columns, strict=True)]
+    differences = [table[i][j] for i, j in zip(rows, columns, strict=True)]
     mine[:] = [one for i, one in enumerate(mine) if i not in rows]
     others[:] = [one for j, one in enumerate(others) if j not in columns]
-    return found
+    return differences
 
 
 def _pair(one: tuple[int, ast.AST], other: tuple[int, ast.AST]) -> list[tuple[Place, int]]:

@@ -68,10 +68,10 @@ def measured(exact: sp.Expr, digits: int) -> Any:
     """
     if exact.has(*UNDEFINED):
         return None
-    found = sp.N(exact, digits, maxn=20 * digits)
-    if not found.is_number or found.has(*UNDEFINED) or found.has(sp.Function):
+    value = sp.N(exact, digits, maxn=20 * digits)
+    if not value.is_number or value.has(*UNDEFINED) or value.has(sp.Function):
         return None
-    parts = [sp.Float(part, digits)._mpf_ for part in found.as_real_imag()]
+    parts = [sp.Float(part, digits)._mpf_ for part in value.as_real_imag()]
     return _rounded([((-1) ** sign * int(man), int(exp)) for sign, man, exp, _ in parts], digits)
 
 
@@ -87,9 +87,9 @@ def _is_narrow(ball: Any, digits: int) -> bool:
 
 def _parts(ball: Any) -> list[tuple[int, int]]:
     """Mantissa and exponent of the middles of the real and the imaginary part."""
-    found = [ball.real, ball.imag] if isinstance(ball, acb) else [ball]
+    balls = [ball.real, ball.imag] if isinstance(ball, acb) else [ball]
     pairs = []
-    for part in found:
+    for part in balls:
         mantissa, exponent = part.mid().man_exp()
         pairs.append((int(mantissa), int(exponent)))
     return pairs

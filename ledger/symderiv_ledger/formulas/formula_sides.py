@@ -201,11 +201,11 @@ class Sides(ABC):
         for integral in exact.atoms(SignMean4) - self._integrals.keys():
             with suppress(NotYetError, ToleranceError):
                 self._integrals[integral] = ball(integral, _BITS_OF_INTEGRALS)
-        found = evaluated(exact, self.digits, self._integrals)
-        if found is None:
+        evaluation = evaluated(exact, self.digits, self._integrals)
+        if evaluation is None:
             return None
-        self.enclosed = self.enclosed and found.enclosed
-        return found.value
+        self.enclosed = self.enclosed and evaluation.enclosed
+        return evaluation.value
 
     def truth(self, point: CovariancePoint) -> Known:
         """Return the expectation at a point."""
@@ -226,12 +226,12 @@ class Sides(ABC):
             return FormulaComparison(
                 point, _text(value), truth.text, None, "the formula is complex there"
             )
-        found = self.known(value.real)
-        least, error = found.apart(truth)
+        own = self.known(value.real)
+        least, error = own.apart(truth)
         reason = "the values differ" if least > self.tolerance else ""
         if not reason:
-            self.agreed(found, truth)
-        return FormulaComparison(point, found.text, truth.text, error, reason)
+            self.agreed(own, truth)
+        return FormulaComparison(point, own.text, truth.text, error, reason)
 
     def _undefined(
         self, point: CovariancePoint, truth: Known, tried: Sequence[CovariancePoint]
@@ -247,9 +247,9 @@ class Sides(ABC):
                 for s, value in point.values.items()
             }
             value = self.value(self.formula, near)
-            room = LIMIT_TOLERANCE * (max(truth.size, self.truth(start).size) or 1)
-            found = None if value is None or value.imag else self.known(value.real)
-            if found is None or found.low - room > truth.high or truth.low > found.high + room:
+            margin = LIMIT_TOLERANCE * (max(truth.size, self.truth(start).size) or 1)
+            own = None if value is None or value.imag else self.known(value.real)
+            if own is None or own.low - margin > truth.high or truth.low > own.high + margin:
                 reason = "the formula is not defined there and its limit differs"
                 shown = "undefined" if value is None else f"limit {_text(value)}"
                 return FormulaComparison(point, shown, truth.text, None, reason)
@@ -295,12 +295,12 @@ class Sides(ABC):
             value = self.value(self.formula, point.values)
             if value is None or value.imag:
                 return None
-            found, truth = self.known(value.real), self.truth(point)
+            own, truth = self.known(value.real), self.truth(point)
             if truth.is_zero:
-                if not found.is_zero:
+                if not own.is_zero:
                     return None
                 continue
-            quotients = [a / b for a in (found.low, found.high) for b in (truth.low, truth.high)]
+            quotients = [a / b for a in (own.low, own.high) for b in (truth.low, truth.high)]
             spread = self.tolerance * max(map(abs, quotients))
             low, high = max(low, min(quotients) - spread), min(high, max(quotients) + spread)
             if low > high:

@@ -64,10 +64,10 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
     entries = [covariance[i, j] for i in range(n) for j in range(i, n)]
     if all(e.is_Symbol for e in entries) and len(set(entries)) == len(entries):
         return [_point(covariance, kind, rows) for kind, rows in _all_kinds(n, rng)]
-    found = _structured(covariance, symbols, rng)
-    if not found:
+    structured = _structured(covariance, symbols, rng)
+    if not structured:
         raise InputError("no values of its symbols make the covariance positive definite")
-    return found
+    return structured
 
 
 # -- covariances of independent symbols ---------------------------------------------------------

@@ -53,21 +53,21 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
         if "accusation" in table:
             raise InputError("accusation is allowed only with a correction of public code")
         return None
-    found = table.get("accusation")
-    if not isinstance(found, dict):
+    accusation = table.get("accusation")
+    if not isinstance(accusation, dict):
         raise InputError(
             f"a correction of public code needs accusation, with {', '.join(_SAID)}: "
             "how the formula is reached, in which limit it is meant, what changes"
         )
-    refuse_unknown(found, (*_SAID, "noted"), "accusation: ")
+    refuse_unknown(accusation, (*_SAID, "noted"), "accusation: ")
     for key in _SAID:
-        if not text_of(found, key):
+        if not text_of(accusation, key):
             raise InputError(f"accusation needs {key}, a text")
-    noted = text_of(found, "noted")
+    noted = text_of(accusation, "noted")
     if noted and noted not in NOTED and not noted.startswith(SAME_AS):
         known = ", ".join(map(repr, NOTED))
         raise InputError(f"accusation: noted is {known} or '{SAME_AS}NAME', not {noted!r}")
-    reached, meant, changes = (text_of(found, key) for key in _SAID)
+    reached, meant, changes = (text_of(accusation, key) for key in _SAID)
     return Accusation(reached, meant, changes, noted)
 
 
@@ -104,10 +104,10 @@ def summary(records: Iterable[Mapping[str, Any]]) -> str:
     """Return one sentence: how many accusations there are, say what they must, count; empty:
     none.
     """
-    found = accusing(records)
-    if not found:
+    accused = accusing(records)
+    if not accused:
         return ""
-    accusations = [record.get("accusation") or {} for record in found]
+    accusations = [record.get("accusation") or {} for record in accused]
     said = sum(all(one.get(key) for key in _SAID) for one in accusations)
     noted = [str(one["noted"]) for one in accusations if one.get("noted")]
     repeats = sum(reason.startswith(SAME_AS) for reason in noted)
@@ -115,7 +115,7 @@ def summary(records: Iterable[Mapping[str, Any]]) -> str:
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items() if count)
     return (
         "accusations with reachability, limit and consequence said: "
-        f"{'all' if said == len(found) else said} of {len(found)}; "
-        f"{len(found) - len(noted)} count, {len(noted)} are noted"
+        f"{'all' if said == len(accused) else said} of {len(accused)}; "
+        f"{len(accused) - len(noted)} count, {len(noted)} are noted"
         f"{f' ({listed})' if listed else ''}"
     )

@@ -64,11 +64,11 @@ def equations(
     section = ""
     for table in tables:
         try:
-            found = _equation(table, section, repositories)
+            equation = _equation(table, section, repositories)
         except InputError as error:
             raise InputError(f"{source}: equation {table.get('number', '?')}: {error}") from None
-        section = found.printed.section
-        yield found
+        section = equation.printed.section
+        yield equation
 
 
 def _equation(
@@ -104,14 +104,14 @@ def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
     """Return the claims as they are written: parts by name, a list of tables, or the equation
     itself.
     """
-    found = table.get("claim", [{}] if itself else [])
-    if isinstance(found, dict):
+    claims = table.get("claim", [{}] if itself else [])
+    if isinstance(claims, dict):
         return [
             ({} if part == _ITSELF else {"part": part})
             | (claim if isinstance(claim, dict) else {"statement": claim})
-            for part, claim in found.items()
+            for part, claim in claims.items()
         ]
-    return tables_of({"claim": found}, "claim")
+    return tables_of({"claim": claims}, "claim")
 
 
 def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,15 +147,15 @@ def _check_display(claim: Mapping[str, Any], displays: int) -> None:
 
 def _alone(claims: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
-    found: dict[Any, dict[str, Any]] = {}
+    tables: dict[Any, dict[str, Any]] = {}
     for claim in claims:
         number = claim.get("equation")
         if not isinstance(number, str | int) or isinstance(number, bool):
             raise InputError("the equation of a claim must be a text such as '18'")
-        table = found.setdefault(str(number), {"number": str(number), "latex": [], "claim": []})
+        table = tables.setdefault(str(number), {"number": str(number), "latex": [], "claim": []})
         if claim.get("printed"):
             table["latex"].append(claim["printed"])
             table["reading"] = claim.get("reading", "printed")
         rest = {key: value for key, value in claim.items() if key not in ("equation", "printed")}
         table["claim"].append(rest)
-    return list(found.values())
+    return list(tables.values())

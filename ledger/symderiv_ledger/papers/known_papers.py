@@ -66,10 +66,10 @@ def source(name: str) -> Source:
     if name not in entries:
         known = ", ".join(names())
         raise InputError(f"PAPER: {name!r} is neither one of {known} nor a .toml file")
-    found = entries[name].load()
-    if not isinstance(found, Source):
+    loaded = entries[name].load()
+    if not isinstance(loaded, Source):
         raise InputError(f"{name}: {entries[name].value} is not a Source of a paper")
-    return found
+    return loaded
 
 
 def load_paper(name: str) -> Paper:
@@ -96,14 +96,14 @@ def paper(name: str) -> Paper:
     Raises:
         InputError: There is no paper of that name.
     """
-    found = source(name)
-    folder = "/".join(filter(None, (found.root, found.package.replace(".", "/"))))
+    own = source(name)
+    folder = "/".join(filter(None, (own.root, own.package.replace(".", "/"))))
     texts = [
-        (f"{folder}/{file}", (files(found.package) / file).read_text(encoding="utf-8"))
-        for file in found.files
+        (f"{folder}/{file}", (files(own.package) / file).read_text(encoding="utf-8"))
+        for file in own.files
     ]
-    whole = paper_from_files(texts, found.package, name, found.title)
-    return replace(whole, claims=tuple(_by_number(whole.claims))) if found.by_number else whole
+    whole = paper_from_files(texts, own.package, name, own.title)
+    return replace(whole, claims=tuple(_by_number(whole.claims))) if own.by_number else whole
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +120,7 @@ def _by_number(claims: Sequence[Claim]) -> list[Claim]:
     """
     order, last = [], (False, 0)
     for claim in claims:
-        found = re.search(r"(?<!\.)(?:(?<!\w)(S))?(\d+)", claim.equation)
-        last = (found[1] is not None, int(found[2])) if found else last
+        match = re.search(r"(?<!\.)(?:(?<!\w)(S))?(\d+)", claim.equation)
+        last = (match[1] is not None, int(match[2])) if match else last
         order.append(last)
     return [claim for _, claim in sorted(zip(order, claims, strict=True), key=lambda pair: pair[0])]

@@ -84,14 +84,14 @@ def merged(
     Raises:
         InputError: There is neither for a claim, which is a thorough one that has changed.
     """
-    found = {**earlier, **{r["name"]: r for r in records if r["paper"] == paper.name}}
+    by_name = {**earlier, **{r["name"]: r for r in records if r["paper"] == paper.name}}
     for claim in paper.claims:
-        if claim.name not in found:
+        if claim.name not in by_name:
             raise InputError(
                 f"{paper.name}, equation {claim.name} has changed, and testing it takes minutes; "
                 "add --thorough (--changed skips claims that have not changed)"
             )
-    return [found[claim.name] for claim in paper.claims]
+    return [by_name[claim.name] for claim in paper.claims]
 
 
 def differences(

@@ -103,8 +103,8 @@ class _Links:
         self._used: dict[tuple[str, str], list[dict[str, str]]] = {}
         for record in records:
             for use in record.get("uses", ()):
-                found = self._used.setdefault((use["paper"], use["equation"]), [])
-                found.append(self._link(record["paper"], record["name"], use["paper"]))
+                links = self._used.setdefault((use["paper"], use["equation"]), [])
+                links.append(self._link(record["paper"], record["name"], use["paper"]))
 
     def of_claim(self, record: dict[str, Any]) -> str:
         """Return where a claim stands."""
@@ -127,8 +127,8 @@ class _Links:
         paper = record["paper"]
         keys = dict.fromkeys(((paper, record["name"]), (paper, record["equation"])))
         own = self.of_claim(record)
-        found = [link for key in keys for link in self._used.get(key, ())]
-        return [link for link in found if link["anchor"] != own]
+        links = [link for key in keys for link in self._used.get(key, ())]
+        return [link for link in links if link["anchor"] != own]
 
     def _link(self, paper: str, name: str, seen_from: str) -> dict[str, str]:
         anchor = self._claims.get((paper, name)) or self._equations.get((paper, name), "")
@@ -138,9 +138,9 @@ class _Links:
 def _free(anchor: str, taken: set[str]) -> str:
     """Return an anchor that nothing else has."""
     names = (anchor, *(f"{anchor}-{count}" for count in range(2, len(taken) + 3)))
-    found = next(name for name in names if name not in taken)
-    taken.add(found)
-    return found
+    free = next(name for name in names if name not in taken)
+    taken.add(free)
+    return free
 
 
 def _title(name: str) -> str:

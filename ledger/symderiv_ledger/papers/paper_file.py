@@ -99,18 +99,18 @@ def paper_from_files(
     Raises:
         InputError: See :func:`paper_from_toml`.
     """
-    found = _PaperReader(package)
+    reader = _PaperReader(package)
     for source, text in files:
         content = _content(text, source)
         name = str(content.get("name") or name or Path(source).stem)
         title = str(content.get("title") or title)
-        found.read(content, source)
+        reader.read(content, source)
     try:
-        claims = with_uses(found.claims, found.spoken)
+        claims = with_uses(reader.claims, reader.spoken)
         check_repeats(claims)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    return Paper(name, title or name, found.printed, claims, found.sources)
+    return Paper(name, title or name, reader.printed, claims, reader.sources)
 
 
 def _content(text: str, source: str) -> dict[str, Any]:

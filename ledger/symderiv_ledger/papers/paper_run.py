@@ -138,12 +138,12 @@ def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
     try:
         return record(paper, verify_claim(claim, with_mutants=selection.mutants))
     except UnsettledError as error:
-        found, reason = Finding(claim, "unsettled", error.printed, error.corrected), str(error)
+        finding, reason = Finding(claim, "unsettled", error.printed, error.corrected), str(error)
     except Exception as error:
         # whatever happens to a claim, the claims after it are still tried
         reason = f"internal error ({type(error).__name__}): {error}"
-        found = Finding(claim, "unsettled")
-    return {**record(paper, found), "error": reason}
+        finding = Finding(claim, "unsettled")
+    return {**record(paper, finding), "error": reason}
 
 
 def record(paper: Paper, finding: Finding) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
     claims; for ``hash`` see :mod:`symderiv_ledger.claims.claim_hash`.
     """
     claim = finding.claim
-    found = paper.printed.get(claim.equation)
-    reading = claim.reading or (found.reading if found else "printed")
+    printed = paper.printed.get(claim.equation)
+    reading = claim.reading or (printed.reading if printed else "printed")
     failed = finding.printed is not None and not finding.printed.passed
     accuses = finding.verdict in ("misprint", "false")
     return {
@@ -169,7 +169,9 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "name": claim.name,
         "printed": list(printed_of(paper, claim)),
         "reading": reading,
-        "code": asdict(found.code) | {"text": found.code.text} if found and found.code else None,
+        "code": asdict(printed.code) | {"text": printed.code.text}
+        if printed and printed.code
+        else None,
         "statement": _text(claim.statement),
         "statement_latex": _latex(claim.statement),
         "ranges": claim.ranges,
@@ -203,10 +205,10 @@ def refreshed(paper: Paper, claim: Claim, before: dict[str, Any]) -> dict[str, A
     What is no part of the hash (notes, regimes, edges) is as the paper's file says now.
     """
     now = record(paper, Finding(claim, before["verdict"], reason=claim.not_checkable))
-    found = {**now, **{key: before[key] for key in _COMPUTED}}
+    renewed = {**now, **{key: before[key] for key in _COMPUTED}}
     if before["verdict"] == "not-checkable" and not claim.not_checkable:
-        found["note"] = before["note"]
-    return found
+        renewed["note"] = before["note"]
+    return renewed
 
 
 def _use(paper: Paper, use: Use) -> dict[str, str]:

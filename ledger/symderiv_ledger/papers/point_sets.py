@@ -173,10 +173,10 @@ def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterabl
     name, values = _call(text)
     module, _, attribute = name.rpartition(".")
     try:
-        found = getattr(import_module(f"{package}.{module}"), attribute)
+        function = getattr(import_module(f"{package}.{module}"), attribute)
     except (ImportError, AttributeError, ValueError):
         raise InputError(f"there is no function {text} in {package}") from None
-    made: Callable[[Any], Iterable[Point]] = found if values is None else found(**values)
+    made: Callable[[Any], Iterable[Point]] = function if values is None else function(**values)
     return made
 
 

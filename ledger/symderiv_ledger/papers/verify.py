@@ -101,12 +101,12 @@ class Finding:
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
     """Return the displays that a claim is about, as printed; of code, what is stated anew."""
-    found = paper.printed.get(claim.equation)
-    if found is None:
+    printed = paper.printed.get(claim.equation)
+    if printed is None:
         return ()
-    if found.code is not None:
+    if printed.code is not None:
         return (claim.statement,) if claim.statement else ()
-    return found.latex if claim.printed is None else (found.latex[claim.printed],)
+    return printed.latex if claim.printed is None else (printed.latex[claim.printed],)
 
 
 def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
@@ -193,12 +193,12 @@ def _correction(
             f"equation {claim.name} {tested.summary}; there is no correction{otherwise}", tested
         )
     statement = parse_statement(claim.corrected)
-    found = claim.rule.test(statement, claim.ranges, points, arithmetic)
-    if not found.passed:
+    tested_again = claim.rule.test(statement, claim.ranges, points, arithmetic)
+    if not tested_again.passed:
         raise UnsettledError(
-            f"the correction of equation {claim.name} {found.summary}", tested, found
+            f"the correction of equation {claim.name} {tested_again.summary}", tested, tested_again
         )
-    return statement, found
+    return statement, tested_again
 
 
 def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:

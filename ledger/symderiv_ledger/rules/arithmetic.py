@@ -66,8 +66,8 @@ def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterat
     names.
     """
     bounds = [(free.name, free.first, free.last) for free in ranges]
-    for found in Evaluator(None).bindings(bounds, values):
-        yield {name: found[name] for name, _, _ in bounds}
+    for bound in Evaluator(None).bindings(bounds, values):
+        yield {name: bound[name] for name, _, _ in bounds}
 
 
 class Evaluator:
@@ -193,10 +193,10 @@ class Evaluator:
             raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
         if len(entries) != rows * columns:
             raise FormulaError(f"{rows} x {columns} entries are needed, not {len(entries)}")
-        found = self.numbers.matrix(rows, columns)
+        matrix = self.numbers.matrix(rows, columns)
         for position, entry in enumerate(entries):
-            found[position // columns, position % columns] = self._converted(entry)
-        return found
+            matrix[position // columns, position % columns] = self._converted(entry)
+        return matrix
 
     def _gamma(self, arguments: list[Any]) -> Any:
         """Gamma(s), or the upper incomplete Gamma(s, x)."""

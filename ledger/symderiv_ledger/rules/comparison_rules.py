@@ -199,18 +199,18 @@ class PairRule(ABC):
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        found: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
+        by_point: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
         for point in points:
-            found.append((point, []))
+            by_point.append((point, []))
             for pair in pairs(statement, ranges, point, numbers):
                 judged = self.judged(pair, point, numbers)
                 if judged.failure:
                     evidence = counterexample(pair)
-                    return Tested(False, len(found), judged.error, judged.failure, evidence)
-                found[-1][1].append((pair, judged))
-        if not found:
+                    return Tested(False, len(by_point), judged.error, judged.failure, evidence)
+                by_point[-1][1].append((pair, judged))
+        if not by_point:
             raise ToleranceError(f"there are no {self.cases} which {statement} could be tried")
-        return self.passed(AllJudged(statement, found))
+        return self.passed(AllJudged(statement, by_point))
 
 
 def fails_at(pair: Pair, error: float | None) -> Judged:
@@ -302,10 +302,10 @@ def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
 
 def _as_float(value: Any) -> float:
     try:
-        found = float(abs(value))
+        size = float(abs(value))
     except OverflowError:
         return math.inf
-    return found if not math.isnan(found) else math.inf
+    return size if not math.isnan(size) else math.inf
 
 
 @dataclass(frozen=True)
@@ -467,9 +467,9 @@ class WithinErrorBars(PairRule):
         return one_point(points, wrong if ordered else differ)
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        found = Deviation.of(pair)
-        spread, size = found.spread, found.size
-        difference = max(0.0, found.difference)
+        deviation = Deviation.of(pair)
+        spread, size = deviation.spread, deviation.size
+        difference = max(0.0, deviation.difference)
         bars = difference / spread if spread else math.inf
         if not difference <= self.errors * spread + self.systematic * size:
             error = difference / size if size else math.inf

@@ -166,8 +166,8 @@ def enclosed_mean(
 
     from symderiv.precision.quadrature.numeric_mean import numeric_mean
 
-    found = numeric_mean(integrand, fields, covariance).evaluate(digits).value
-    if found.interval is None:
-        raise ToleranceError(f"the bound of {found.method} is not proved")
-    low, high = (arb(fmpq(end.numerator, end.denominator)) for end in found.interval)
+    mean = numeric_mean(integrand, fields, covariance).evaluate(digits).value
+    if mean.interval is None:
+        raise ToleranceError(f"the bound of {mean.method} is not proved")
+    low, high = (arb(fmpq(end.numerator, end.denominator)) for end in mean.interval)
     return low.union(high)

@@ -107,7 +107,7 @@ class LearningRates:
             if self.weights != "any":
                 power = {"one": 0.0, "1/sqrt(K)": 0.5, "1/K": 1.0}[self.weights]
                 v, w = [K**-power] * K, [M**-power] * M
-            found = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
+            rates = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
             T = [[numbers.mpf(x) for x in row[K:]] for row in gram[K:]]
             values = {
                 "K": K,
@@ -117,7 +117,7 @@ class LearningRates:
                 "w": Indexed([numbers.mpf(x) for x in w], (1, M)),
                 "T": Indexed(T, (1, M), (1, M)),
             }
-            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values | found[0], found[1]))
+            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values | rates[0], rates[1]))
 
     def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
         import numpy as np

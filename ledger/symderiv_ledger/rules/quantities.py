@@ -180,15 +180,15 @@ def _weights(table: Mapping[str, Any], known: tuple[str, ...]) -> str:
 
 def _of_rates(rates: LearningRates, weights: str) -> Reference:
     """Statements without output weights mean that these are 1, unless the file says otherwise."""
-    found = {words: replace(rates, weights=name).points for name, words in WEIGHTS.items()}
+    conventions = {words: replace(rates, weights=name).points for name, words in WEIGHTS.items()}
     chosen = WEIGHTS[weights or "any"]
     replace(rates, weights=weights or "any").check_weights()
     return Reference(
-        found[chosen],
+        conventions[chosen],
         deferred(lambda: rates.rule),
         _rates_example,
         ("Q", "T"),
-        conventions=found,
+        conventions=conventions,
         weights=chosen,
         unless=None if weights else (WEIGHTS["one"], frozenset("vw")),
     )

@@ -51,10 +51,10 @@ class ShownWithin(PairRule):
         return one_point(points, wrong if ordered else differ)
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        found = Deviation.of(pair)
-        size = found.size or 1.0
-        difference = found.difference / size
-        added = self.errors * found.spread / size
+        deviation = Deviation.of(pair)
+        size = deviation.size or 1.0
+        difference = deviation.difference / size
+        added = self.errors * deviation.spread / size
         if difference + added <= self.margin:
             return Judged(difference, beside=difference + added)
         words = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"

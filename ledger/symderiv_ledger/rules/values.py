@@ -73,5 +73,5 @@ class Values(Mapping[str, Any]):
 
 def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values with more names in front; lazy ones stay lazy."""
-    behind = values.maps if isinstance(values, ChainMap) else [values]
-    return ChainMap(dict(names), *behind)
+    others = values.maps if isinstance(values, ChainMap) else [values]
+    return ChainMap(dict(names), *others)

@@ -67,19 +67,19 @@ class ShiftedReLU:
     def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
         units = fields.mean.size
         h = _ratio(fields)
-        both, kept, at_kink = self._pairs(fields)
+        both, active, at_kink = self._pairs(fields)
         density = _density(h) / np.maximum(fields.deviation, _TINY)
         mixed = -both / units
         mixed[np.diag_indices(units)] += label * density - np.sum(at_kink, axis=1) / units
-        return mixed, label * ndtr(h) - np.sum(kept, axis=1) / units
+        return mixed, label * ndtr(h) - np.sum(active, axis=1) / units
 
     def loss(self, fields: UnitFields, label: int) -> float:
         units = fields.mean.size
         h = _ratio(fields)
-        both, kept, at_kink = self._pairs(fields)
+        both, active, at_kink = self._pairs(fields)
         single = fields.mean * ndtr(h) + fields.deviation * _density(h)
         # S_k = b_k + the rest, the rest by Stein's rule
-        products = fields.mean[:, None] * kept + fields.deviation[:, None] ** 2 * at_kink
+        products = fields.mean[:, None] * active + fields.deviation[:, None] ** 2 * at_kink
         products += np.outer(fields.deviation, fields.deviation) * np.cos(fields.angle) * both
         return float(
             0.5 * label - label * np.sum(single) / units + 0.5 * np.sum(products) / units**2
@@ -100,11 +100,11 @@ class ShiftedReLU:
         beyond, other, bent = ndtr(along), ndtr(back), sine * _density(along)
         at_kink = _density(first) / np.maximum(fields.deviation, _TINY)[:, None]
         at_kink = np.where(alike, 0.0, at_kink * scale * (shift * beyond + bent))
-        kept = fields.mean[None, :] * both + scale * (
+        active = fields.mean[None, :] * both + scale * (
             _density(second) * other + cosine * _density(first) * beyond
         )
         own = fields.mean * ndtr(h) + fields.deviation * _density(h)
-        return both, np.where(alike, own[:, None], kept), at_kink
+        return both, np.where(alike, own[:, None], active), at_kink
 
 
 class FieldQuadrature:
@@ -152,9 +152,9 @@ class FieldQuadrature:
         self._loss = _function((*fields, y), [lost])
 
     def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
-        found = self._mean(self._forces, fields, label)
+        means = self._mean(self._forces, fields, label)
         square = self.units**2
-        return found[:square].reshape(self.units, self.units), found[square:]
+        return means[:square].reshape(self.units, self.units), means[square:]
 
     def loss(self, fields: UnitFields, label: int) -> float:
         return float(self._mean(self._loss, fields, label)[0])
@@ -171,10 +171,10 @@ class FieldQuadrature:
                 angle = fields.angle[0, 1]
                 turned = np.cos(angle) * grids[0] + np.sin(angle) * grids[1]
                 values.append(fields.mean[1] + fields.deviation[1] * turned)
-            found = np.array([np.sum(weights * each) for each in function(*values, float(label))])
-            if np.max(np.abs(found - before)) <= SETTLED * max(np.max(np.abs(found)), 1e-6):
-                return found
-            before = found
+            means = np.array([np.sum(weights * each) for each in function(*values, float(label))])
+            if np.max(np.abs(means - before)) <= SETTLED * max(np.max(np.abs(means)), 1e-6):
+                return means
+            before = means
         raise ToleranceError(
             "the means over fields did not settle: the weights are too large for quadrature; "
             "use method sgd"
@@ -267,8 +267,8 @@ def two_positive(h: Floats, k: Floats, angle: Floats) -> Floats:
     first = np.where(np.isnan(first), 0.0, first)
     second = np.where(np.isnan(second), 0.0, second)
     apart = (h * k < 0.0) | ((h * k == 0.0) & (h + k < 0.0))
-    found = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, first) - owens_t(k, second) - 0.5 * apart
-    return np.asarray(np.where(at_zero, 0.5 - angle / (2.0 * np.pi), np.maximum(found, 0.0)))
+    probability = 0.5 * (ndtr(h) + ndtr(k)) - owens_t(h, first) - owens_t(k, second) - 0.5 * apart
+    return np.asarray(np.where(at_zero, 0.5 - angle / (2.0 * np.pi), np.maximum(probability, 0.0)))
 
 
 def _ratio(fields: UnitFields) -> Floats:

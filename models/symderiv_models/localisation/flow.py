@@ -164,7 +164,7 @@ class PopulationFlow:
 
     def fourier_rate(self, u: Floats) -> Floats:
         """Return the same for coefficients in the real Fourier basis, shape (…, K, D)."""
-        found = np.zeros_like(u)
+        rate = np.zeros_like(u)
         for label, spectrum in enumerate(self.spectra):
             down, across, angle = _fields(u, spectrum)
             own = -np.mean(self._at_bend(down, across, angle) + 0.0 * angle, axis=-1)
@@ -172,8 +172,8 @@ class PopulationFlow:
                 q = down[..., 0]
                 own = own + self._bends(q, q, 0.0)
             slopes = self._slopes(down, across, angle) + 0.0 * angle
-            found += 0.5 * spectrum * (own[..., None] * u - slopes @ u / self.units)
-        return found
+            rate += 0.5 * spectrum * (own[..., None] * u - slopes @ u / self.units)
+        return rate
 
     def loss(self, weights: Floats) -> float:
         """½ E[(f − y)²] at weights of shape (K, D)."""
@@ -197,9 +197,9 @@ class PopulationFlow:
         step = 1e-6 * float(np.max(np.abs(u)))
         moved = step * np.eye(u.size).reshape(u.size, *u.shape)
         difference = self.fourier_rate(u + moved) - self.fourier_rate(u - moved)
-        found = difference.reshape(u.size, u.size) / (2.0 * step)
+        slopes = difference.reshape(u.size, u.size) / (2.0 * step)
         # −K times the Hessian of the loss
-        return np.asarray(0.5 * (found + found.T))
+        return np.asarray(0.5 * (slopes + slopes.T))
 
     def steady_state(
         self, weights: Floats, end: float = 1e9, *, largest: float | None = None
@@ -227,7 +227,7 @@ class PopulationFlow:
         first = float(np.max(np.abs(self.rate(weights)))) if largest is None else largest
         run = self.run(weights, np.array([end]), tolerance=1e-6, rest=_NEARLY * first)
         shape = weights.shape
-        found = minimize(
+        minimum = minimize(
             lambda u: self.units * self._loss(u.reshape(shape)),
             (run.weights[-1] @ self.basis).ravel(),
             jac=lambda u: -self.fourier_rate(u.reshape(shape)).ravel(),
@@ -235,10 +235,10 @@ class PopulationFlow:
             method="trust-exact",
             options={"gtol": AT_REST * first, "maxiter": _STEPS},
         )
-        u = found.x.reshape(shape)
+        u = minimum.x.reshape(shape)
         residual = float(np.max(np.abs(self.fourier_rate(u)))) / first
         if residual > 10.0 * AT_REST:
-            raise ToleranceError(f"no steady state was reached: {found.message}")
+            raise ToleranceError(f"no steady state was reached: {minimum.message}")
         return np.asarray(u @ self.basis.T), residual
 
     def run(

@@ -93,7 +93,7 @@ def all_merits(inputs: Floats, labels: Floats, probabilities: Floats, units: int
         InputError: they are too many.
     """
     sites = inputs.shape[1]
-    found = []
+    parts = []
     for gates in structures(len(inputs), units):
         gated = gates[:, :, :, None] * inputs[None, :, None, :]
         gated = gated.reshape(len(gates), len(inputs), units * sites)
@@ -101,16 +101,16 @@ def all_merits(inputs: Floats, labels: Floats, probabilities: Floats, units: int
         values, vectors = np.linalg.eigh(
             np.einsum("gpa,gpc,p->gac", gated, gated, probabilities, optimize=True)
         )
-        kept = values > _ZERO * values[:, -1:]
-        inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+        positive = values > _ZERO * values[:, -1:]
+        inverse = np.where(positive, 1.0 / np.where(positive, values, 1.0), 0.0)
         along = np.einsum("gac,ga->gc", vectors, source)
         pseudo = np.einsum("gac,gc,gbc->gab", vectors, inverse, vectors, optimize=True) ** 2
         blocks = pseudo.reshape(-1, units, sites, units, sites).sum(axis=(2, 4))
         total = blocks.sum(axis=(1, 2))
         within = np.trace(blocks, axis1=1, axis2=2)
         coupling = np.where(total > 0.0, 1.0 - within / np.where(total > 0.0, total, 1.0), 0.0)
-        found.append((gates, np.sum(along**2 * inverse, 1), np.sum(source**2, 1), coupling))
-    gates, merit, squares, couplings = (np.concatenate(each) for each in zip(*found, strict=True))
+        parts.append((gates, np.sum(along**2 * inverse, 1), np.sum(source**2, 1), coupling))
+    gates, merit, squares, couplings = (np.concatenate(each) for each in zip(*parts, strict=True))
     return Merits(gates, merit, squares, couplings)
 
 

@@ -110,8 +110,8 @@ class GatedLinear:
         moving = values > 0.0
         rest = np.where(moving, self.units * c / np.where(moving, values, 1.0), u0)
         left = np.exp(-np.where(moving, values, np.inf) * (time / self.units)) if time else 1.0
-        found = vectors @ (rest + (u0 - rest) * left)
-        return np.asarray(found.reshape(self.units, -1))
+        flat = vectors @ (rest + (u0 - rest) * left)
+        return np.asarray(flat.reshape(self.units, -1))
 
     def merit(self) -> float:
         """bᵀ A⁺ b, what a gating structure wins (equation 99, whose classes have equal weight).

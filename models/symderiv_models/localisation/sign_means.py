@@ -76,11 +76,11 @@ def sign_means(
     if math.isinf(inputs.gain) and inputs.sites <= MAX_ORTHANT_SITES:
         signs, chance, error = orthants(inputs.kernel(label), seed=seed)
         signed = signs * np.sign(signs @ weights)[:, None]
-        found = chance @ signed
+        means = chance @ signed
         exact = inputs.sites <= MAX_EXACT_SITES
         route = "orthants" if exact else "orthants by Genz"
         spread = np.sqrt(error**2 @ signed**2)
-        return SampledSignMeans(found, np.asarray(spread), near, route)
+        return SampledSignMeans(means, np.asarray(spread), near, route)
     each = _sobol(inputs, label, weights, points // _REPEATS, seed)
     spread = np.std(each, axis=0, ddof=1) / math.sqrt(_REPEATS)
     return SampledSignMeans(np.mean(each, axis=0), spread, near, "Sobol")
@@ -118,7 +118,7 @@ def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]
     from scipy.stats import multivariate_normal
 
     half, zero = len(signs) // 2, np.zeros(len(covariance))
-    found = np.empty((_REPEATS, half))
+    chances = np.empty((_REPEATS, half))
     for repeat in range(_REPEATS):
         random = np.random.default_rng([seed, 5, repeat])
         for index in range(half):
@@ -127,9 +127,9 @@ def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]
                 zero, turned, allow_singular=True, maxpts=_ORTHANT_POINTS, abseps=0.0, releps=0.0,
                 seed=random,
             )  # fmt: skip
-            found[repeat, index] = law.cdf(zero)
-    mean = np.mean(found, axis=0)
-    error = np.std(found, axis=0, ddof=1) / math.sqrt(_REPEATS)
+            chances[repeat, index] = law.cdf(zero)
+    mean = np.mean(chances, axis=0)
+    error = np.std(chances, axis=0, ddof=1) / math.sqrt(_REPEATS)
     # the signs of the second half are those of the first, read backwards and turned
     return np.concatenate([mean, mean[::-1]]), np.concatenate([error, error[::-1]])
 
@@ -140,12 +140,12 @@ def _sobol(inputs: NonlinearProcess, label: int, weights: Floats, points: int, s
 
     root = ring.root(inputs.kernel(label))
     power = max(int(math.log2(max(points, 2))), 1)
-    found = []
+    means = []
     for repeat in range(_REPEATS):
         rule = qmc.Sobol(inputs.sites, seed=np.random.default_rng([seed, 4, repeat]))
         x = inputs.values(ndtri(np.clip(rule.random_base2(power), 1e-16, 1.0 - 1e-16)) @ root)
-        found.append(np.mean(x * np.sign(x @ weights)[:, None], axis=0))
-    return np.stack(found)
+        means.append(np.mean(x * np.sign(x @ weights)[:, None], axis=0))
+    return np.stack(means)
 
 
 def one_site_means(inputs: NonlinearProcess, label: int, weights: Floats) -> Floats:
@@ -157,8 +157,8 @@ def one_site_means(inputs: NonlinearProcess, label: int, weights: Floats) -> Flo
     # one site is a function of one standard Gaussian variable
     z, density = gauss_hermite(_NODES)
     site = inputs.values(z[:, 0])
-    kept = site * erf(slope[:, None] * site / np.sqrt(2.0))
-    return np.asarray(kept @ density)
+    conditional = site * erf(slope[:, None] * site / np.sqrt(2.0))
+    return np.asarray(conditional @ density)
 
 
 def one_site_flow(

@@ -122,9 +122,9 @@ class Learner:
         of order ``learning_rate`` in time.
         """
         streams = [np.random.default_rng([seed, run, 2]) for run in range(runs)]
-        kept = self._drawn(sample, streams)
+        examples = self._drawn(sample, streams)
         chains = self._chains(runs, seed, sample)
-        return self._learnt(lambda: kept, chains, steps, points, tell)
+        return self._learnt(lambda: examples, chains, steps, points, tell)
 
     def _drawn(self, examples: int, streams: list[np.random.Generator]) -> tuple[Floats, Floats]:
         """Return inputs (runs, b, D) and labels (b,), the first half of label 1."""
@@ -144,7 +144,7 @@ class Learner:
         tell: Tell | None,
     ) -> Trained:
         marks = {round(steps * (i / points) ** 2) for i in range(1, points + 1)}
-        kept = [(0.0, *_states(chains), np.full(len(chains), np.nan))]
+        states = [(0.0, *_states(chains), np.full(len(chains), np.nan))]
         for step in range(1, steps + 1):
             x, y = batch()
             pairs = list(zip(chains, x, strict=True))
@@ -155,10 +155,10 @@ class Learner:
                     f"the weights ran away in step {step}; take a smaller learning rate"
                 )
             if step in marks:
-                kept.append((step * self.learning_rate, *_states(chains), loss))
+                states.append((step * self.learning_rate, *_states(chains), loss))
                 if tell is not None:
                     tell("Learning", step / steps)
-        time, fields, thresholds, losses = zip(*kept, strict=True)
+        time, fields, thresholds, losses = zip(*states, strict=True)
         return Trained(np.array(time), np.stack(fields), np.stack(thresholds), np.stack(losses))
 
     def _chains(self, runs: int, seed: int, batch: int) -> list[MarkovChain]:

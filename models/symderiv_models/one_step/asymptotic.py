@@ -92,11 +92,11 @@ def asymptotic_errors(setting: Setting, strengths: Array | None = None) -> Ridge
 def _averaged(keys: str, strengths: tuple[tuple[float, ...], ...] | None) -> RidgeErrors:
     setting = Setting._made(json.loads(keys))
     chosen = _strengths(setting) if strengths is None else [np.array(strengths)]
-    found = [
+    errors = [
         solved(profile(setting, each), setting.neurons, setting.samples, setting.ridge)
         for each in chosen
     ]
-    test, training = (np.array([getattr(e, name) for e in found]) for name in ("test", "training"))
+    test, training = (np.array([getattr(e, name) for e in errors]) for name in ("test", "training"))
     return RidgeErrors(float(test.mean()), float(training.mean()))
 
 
@@ -107,9 +107,9 @@ def _strengths(setting: Setting) -> Iterator[Array]:
         yield np.full((2, r), setting.spike)
         return
     for point in qmc.Sobol(2 * r, rng=1).random(_DRAWS):
-        found = setting.spike * point.reshape(2, r)
-        found[1] *= found[0].sum() / found[1].sum()
-        yield found
+        strengths = setting.spike * point.reshape(2, r)
+        strengths[1] *= strengths[0].sum() / strengths[1].sum()
+        yield strengths
 
 
 def solved(features: Profile, neurons: int, samples: int, constant: float) -> RidgeErrors:
@@ -126,11 +126,11 @@ def solved(features: Profile, neurons: int, samples: int, constant: float) -> Ri
     """
     equations = _Equations(features, neurons, samples, constant)
     start = equations.fixed_point(None, 0.0, 0.0)
-    found = []
+    errors = []
     for test, training in ((_STEP, 0.0), (0.0, _STEP)):
         state = equations.fixed_point(start, test, training)
-        found.append(float(equations.least(state).imag) / _STEP)
-    return RidgeErrors(*found)
+        errors.append(float(equations.least(state).imag) / _STEP)
+    return RidgeErrors(*errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,8 +150,8 @@ class _Equations:
         # h_s(t) = Σ_r C_rs U_rt with few r
         p, omega = np.sqrt(features.samples)[:, None], np.sqrt(features.neurons)
         left, values, right = np.linalg.svd(p * features.slope * omega, full_matrices=False)
-        kept = values > _NEGLIGIBLE * values[0]
-        self.C, self.U = (left[:, kept] * values[kept] / p).T, right[kept] / omega
+        used = values > _NEGLIGIBLE * values[0]
+        self.C, self.U = (left[:, used] * values[used] / p).T, right[used] / omega
 
     def fixed_point(self, start: _State | None, test: float, training: float) -> _State:
         f = self.features
@@ -202,10 +202,10 @@ class _Equations:
 
 def _gram(rows: Array, weight: Array) -> Array:
     """Σ_s W_s r_s r_sᵀ of real rows."""
-    found: Array = (rows.T * weight.real) @ rows
+    gram: Array = (rows.T * weight.real) @ rows
     if np.iscomplexobj(weight):
-        found = found + 1j * ((rows.T * weight.imag) @ rows)
-    return found
+        gram = gram + 1j * ((rows.T * weight.imag) @ rows)
+    return gram
 
 
 def _explained(D: Array, kernel: Array, target: Array) -> Array:
@@ -213,14 +213,14 @@ def _explained(D: Array, kernel: Array, target: Array) -> Array:
     root = np.sqrt(D)
     whole = np.eye(D.size) + root[:, None] * kernel * root
     right = (target * root).T
-    found: Array = np.sum(right * np.linalg.solve(whole, right), axis=0)
-    return found
+    explained: Array = np.sum(right * np.linalg.solve(whole, right), axis=0)
+    return explained
 
 
 def _change(new: Array, old: Array) -> float:
     """Return the largest relative change, of the derivative on its own scale."""
-    found = float(np.max(abs(new.real - old.real) / abs(new.real)))
+    change = float(np.max(abs(new.real - old.real) / abs(new.real)))
     if np.iscomplexobj(new):
         scale = float(np.max(abs(new.imag)))
-        found = max(found, float(np.max(abs(new.imag - old.imag))) / scale)
-    return found
+        change = max(change, float(np.max(abs(new.imag - old.imag))) / scale)
+    return change

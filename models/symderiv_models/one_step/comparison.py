@@ -116,15 +116,15 @@ def one_trial(setting: Setting, number: int) -> PairedTrial:
     errors = _errors(models, layer.examples("ridge"), layer.examples("test"))
     if EQUATIONS in setting.models:
         assert models.conditional is not None
-        found = ridge_errors(layer.population, models.conditional, setting.samples, setting.ridge)
-        errors[EQUATIONS] = found.test, found.training
+        both = ridge_errors(layer.population, models.conditional, setting.samples, setting.ridge)
+        errors[EQUATIONS] = both.test, both.training
     if ASYMPTOTIC in setting.models:
         strengths = np.array([c.strengths for c in layer.population.components])
         limit = asymptotic_errors(setting, strengths)
         errors[ASYMPTOTIC] = limit.test, limit.training
     return PairedTrial(
-        {name: found[0] for name, found in errors.items()},
-        {name: found[1] for name, found in errors.items()},
+        {name: both[0] for name, both in errors.items()},
+        {name: both[1] for name, both in errors.items()},
         models.hermite,
         models.truncation,
     )
@@ -178,15 +178,15 @@ def _errors(models: _Models, train: Samples, test: Samples) -> dict[str, tuple[f
     setting, k = models.setting, models.setting.neurons
     parts: dict[str, list[Array]] = {}
     for rows in column_blocks(slice(0, setting.samples), k):
-        for name, found in models.features(train, rows):
-            parts.setdefault(name, []).append(found)
+        for name, values in models.features(train, rows):
+            parts.setdefault(name, []).append(values)
     fits = {
         name: ridge(np.hstack(parts.pop(name)), train.labels, setting.ridge) for name in list(parts)
     }
     totals = dict.fromkeys(fits, 0.0)
     for rows in column_blocks(slice(0, setting.tests), k):
-        for name, found in models.features(test, rows):
-            predicted = fits[name].weights @ found / math.sqrt(k)
+        for name, values in models.features(test, rows):
+            predicted = fits[name].weights @ values / math.sqrt(k)
             totals[name] += float(np.sum((test.labels[rows] - predicted) ** 2))
     return {
         name: (total / setting.tests, fits[name].training_error) for name, total in totals.items()

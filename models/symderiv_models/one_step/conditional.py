@@ -74,19 +74,19 @@ class ConditionedFields:
     def means(self, inputs: Array) -> Array:
         """a(κ) of inputs in rows, shape (k, count)."""
         inside = ((inputs - self.mean) @ self.basis) @ (self.first @ self.basis).T
-        found: Array = (inside + self.first @ self.mean).T
-        return found
+        means: Array = (inside + self.first @ self.mean).T
+        return means
 
     def normal(self, inputs: Array) -> Array:
         """z_i = f̂_{i⊥}·(x - μ_c)/s_i, shape (k, count)."""
-        found: Array = self.outside @ (inputs - self.mean).T
-        return found
+        normal: Array = self.outside @ (inputs - self.mean).T
+        return normal
 
     @property
     def cosines(self) -> Array:
         """R, shape (k, k)."""
-        found: Array = self.outside @ self.outside.T
-        return found
+        cosines: Array = self.outside @ self.outside.T
+        return cosines
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +142,12 @@ class ConditionalMap:
     ) -> Array:
         moments = self.moments(component, inputs)
         c = moments.coefficients
-        found: Array = c[0] + c[1] * part.fields.normal(inputs)
+        features: Array = c[0] + c[1] * part.fields.normal(inputs)
         for p, root in enumerate(part.roots, start=2):
-            noise = root @ random.standard_normal(found.shape)
-            found += c[p] * (noise / math.sqrt(math.factorial(p)))
-        found += np.sqrt(moments.remainder()) * random.standard_normal(found.shape)
-        return found
+            noise = root @ random.standard_normal(features.shape)
+            features += c[p] * (noise / math.sqrt(math.factorial(p)))
+        features += np.sqrt(moments.remainder()) * random.standard_normal(features.shape)
+        return features
 
 
 def conditional_map(

@@ -65,8 +65,8 @@ class HermiteMoments:
         left = self.second.copy()
         for p, c in enumerate(self.coefficients):
             left -= c * c / math.factorial(p)
-        found: Array = np.maximum(left, 0.0)
-        return found
+        positive: Array = np.maximum(left, 0.0)
+        return positive
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,13 @@ def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], HermiteMome
     s = sp.Symbol("s", positive=True)
     covariance, mean = sp.Matrix([[s**2]]), sp.Matrix([a])
     try:
-        found = [expectation(f, [x], covariance, mean).unfolded() for f in (g, g**2)]
+        moments = [expectation(f, [x], covariance, mean).unfolded() for f in (g, g**2)]
     except (NotYetError, DivergentError):
         return None
-    forms = [s**p * sp.diff(found[0], a, p) for p in range(order + 1)]
+    forms = [s**p * sp.diff(moments[0], a, p) for p in range(order + 1)]
     if any(form.has(sp.DiracDelta, sp.Derivative, sp.Subs) for form in forms):
         return None
-    made = as_function((a, s), [*forms, found[1]])
+    made = as_function((a, s), [*forms, moments[1]])
 
     def at(means: Array, deviations: Array) -> HermiteMoments:
         *coefficients, second = (np.broadcast_to(v, means.shape) for v in made(means, deviations))
@@ -141,8 +141,8 @@ class _Quadrature:
 
     def __call__(self, a: Array, s: Array) -> HermiteMoments:
         step, error = self._step(a, s)
-        found, second = self._sums(a, s, step)
-        return HermiteMoments(found, second, error)
+        first, second = self._sums(a, s, step)
+        return HermiteMoments(first, second, error)
 
     def _step(self, a: Array, s: Array) -> tuple[float, float]:
         """Return a step at which the numbers do not change any more, and by how much they last
@@ -168,7 +168,7 @@ class _Quadrature:
         raise ToleranceError(f"means of {self.text} change by {error:.1g} at a step of {step:.1g}")
 
     def _sums(self, a: Array, s: Array, step: float) -> tuple[Array, Array]:
-        found = np.zeros((self.order + 1, *a.shape))
+        sums = np.zeros((self.order + 1, *a.shape))
         second = np.zeros(a.shape)
         for z, weight in self._rule(a, s, step):
             value = self.value(a + s * z)
@@ -176,10 +176,10 @@ class _Quadrature:
             second += weighted * value
             before, hermite = np.zeros_like(z), np.ones_like(z)
             for p in range(self.order + 1):
-                found[p] += hermite * weighted
+                sums[p] += hermite * weighted
                 before, hermite = hermite, z * hermite - p * before
         norm = math.sqrt(2.0 * math.pi)
-        return found / norm, second / norm
+        return sums / norm, second / norm
 
     def _rule(self, a: Array, s: Array, step: float) -> Any:
         """Yield nodes and weights, numbers or one per pair."""

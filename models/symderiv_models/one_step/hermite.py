@@ -63,11 +63,11 @@ class HermiteModel:
     def features(self, fields: Array, random: np.random.Generator) -> Array:
         """σ̂ of fields x = f̂·x of any shape, with fresh noise for each."""
         series = [float(v.value) / math.factorial(j) for j, v in enumerate(self.coefficients)]
-        found: Array = np.polynomial.hermite_e.hermeval(fields / self.scale, series)
+        features: Array = np.polynomial.hermite_e.hermeval(fields / self.scale, series)
         remainder = float(self.remainder.value)
         if remainder:
-            found += remainder * random.standard_normal(fields.shape)
-        return found
+            features += remainder * random.standard_normal(fields.shape)
+        return features
 
 
 @lru_cache(maxsize=64)

@@ -85,8 +85,8 @@ def gradient(first: Array, second: Array, activation: ArrayActivation, data: Sam
     weighted = activation.slope(fields)
     weighted *= residual / count
     weighted *= second[:, None] / math.sqrt(k)
-    found: Array = weighted @ data.inputs
-    return found
+    summed: Array = weighted @ data.inputs
+    return summed
 
 
 @dataclass(frozen=True, eq=False)

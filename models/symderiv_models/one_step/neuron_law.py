@@ -151,10 +151,10 @@ def profile(setting: Setting, strengths: Array) -> Profile:
         deviation = np.sqrt(length**2 + np.sum(outside**2, axis=0))
         others[c] = outside / length
         fields = kappa @ np.vstack([frame.along[c].T @ rows[:-1], rows[-1:]])
-        found = moments(fields, deviation)
-        c0, c1, c2 = found.coefficients
+        known = moments(fields, deviation)
+        c0, c1, c2 = known.coefficients
         place = np.full(weight.size, c)
-        slope, rest = c1 * length / deviation, found.remainder() + 0.5 * c2**2
+        slope, rest = c1 * length / deviation, known.remainder() + 0.5 * c2**2
         parts.append((frame.shares[c] * weight, place, kappa, c0, slope, c2, rest))
     p, component, kappa, mean, slope, bend, rest = map(np.concatenate, zip(*parts, strict=True))
     labels = _labels(setting, frame, component, kappa, pull)

@@ -90,8 +90,8 @@ def ridge_errors(
     parts = [
         _cases(population, features, place) for place, share in enumerate(shares) if share > 0.0
     ]
-    kept = [share for share in shares if share > 0.0]
-    weight = np.concatenate([s * part.weight for s, part in zip(kept, parts, strict=True)])
+    positive = [share for share in shares if share > 0.0]
+    weight = np.concatenate([s * part.weight for s, part in zip(positive, parts, strict=True)])
     names = ("mean", "covariance", "cross", "square")
     arrays = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
     return _solved(_Cases(weight, *arrays), samples, constant)

@@ -100,8 +100,8 @@ class Population:
         """y of inputs in rows, of which so many are of the first component, shape (count,)."""
         if self.classes:
             return np.where(np.arange(len(inputs)) < first, -1.0, 1.0)
-        found: Array = np.maximum(inputs @ self.teacher, 0.0)
-        return found
+        labels: Array = np.maximum(inputs @ self.teacher, 0.0)
+        return labels
 
 
 def population(setting: Setting, random: np.random.Generator) -> Population:
@@ -128,9 +128,9 @@ def _strengths(setting: Setting, random: np.random.Generator) -> Array:
     uniform = random.uniform(size=(2, setting.rank))
     if setting.spikes == "equal":
         return np.full((2, setting.rank), setting.spike)
-    found: Array = setting.spike * uniform
-    found[1] *= found[0].sum() / found[1].sum()
-    return found
+    strengths: Array = setting.spike * uniform
+    strengths[1] *= strengths[0].sum() / strengths[1].sum()
+    return strengths
 
 
 def _norm(components: tuple[SpikedComponent, SpikedComponent], weight: float) -> float:

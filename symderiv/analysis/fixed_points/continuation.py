@@ -104,7 +104,7 @@ class _Problem:
 
     def corrected(self, start: Floats, across: Floats, level: Any) -> Floats | None:
         """Return the fixed point near ``start`` with ``across @ u == level``."""
-        found = newton(
+        solved = newton(
             lambda u: (
                 np.append(self.rates(u), across @ u - level),
                 np.vstack([self.slopes(u), across]),
@@ -113,10 +113,10 @@ class _Problem:
             _NEWTON,
             _STILL,
         )
-        if found is None:
+        if solved is None:
             return None
         # at branch points steps do not become small, but rates do
-        u, step, _ = found
+        u, step, _ = solved
         size = 1 + np.max(np.abs(u))
         still = np.max(np.abs(self.rates(u))) < 1e-13 * size
         return u if still and step < 1e-4 * size else None

@@ -128,10 +128,10 @@ class SymmetricFlow:
     def root(self, start: Floats, still: float = STILL) -> Floats | None:
         """Return the state near a point at which all rates vanish, None if there is none."""
         scale = 1e-3 + np.max(np.abs(start))
-        found = root_near(self.slope, lambda y: differences(self.slope, y, self.step), start)
-        if found is None or not np.max(np.abs(found - start)) < _NEAR * scale:
+        zero = root_near(self.slope, lambda y: differences(self.slope, y, self.step), start)
+        if zero is None or not np.max(np.abs(zero - start)) < _NEAR * scale:
             return None
-        state = self.state(found)
+        state = self.state(zero)
         return state if self.residual(state) < still * scale else None
 
     def fixed_point(

@@ -135,9 +135,9 @@ def _eigenvalues(matrix: arb_mat) -> Balls:
             "the characteristic polynomial has no isolated roots at this precision"
         )
     derivative = polynomial.derivative()
-    found = [enclosed_zero(lambda s: (polynomial(s), derivative(s)), start) for start in starts]
-    roots = [root for root in found if root is not None]
-    if len(roots) != len(found):
+    enclosed = [enclosed_zero(lambda s: (polynomial(s), derivative(s)), start) for start in starts]
+    roots = [root for root in enclosed if root is not None]
+    if len(roots) != len(enclosed):
         raise ToleranceError("an eigenvalue of the companion matrix is not enclosed")
     if any(not x < y for x, y in pairwise(roots)):
         raise ToleranceError("two eigenvalues of the companion matrix cannot be told apart")

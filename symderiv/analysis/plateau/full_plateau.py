@@ -277,12 +277,12 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            found = root_near(scaled, lambda y: differences(scaled, y, _STEP), np.log(begin))
-            if found is None or not np.abs(scaled(found)).max() < 1e-9:
+            logs = root_near(scaled, lambda y: differences(scaled, y, _STEP), np.log(begin))
+            if logs is None or not np.abs(scaled(logs)).max() < 1e-9:
                 return None
-        if abs(found[1] - np.log(begin[1])) > 1.0:
+        if abs(logs[1] - np.log(begin[1])) > 1.0:
             return None
-        spread, rest, cross = np.exp(found)
+        spread, rest, cross = np.exp(logs)
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:

@@ -24,17 +24,17 @@ def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, A
         InputError: a text has no equals sign, or there is no such key; the message has the nearest
             name.
     """
-    found: dict[str, Any] = {}
+    typed: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         name = name.strip()
         if not (name and equals and value.strip()):
             raise InputError(f"{text!r} must have the form key=value", argument="set")
-        if name in found:
+        if name in typed:
             raise InputError("is set twice; remove one", argument=name)
-        found[name] = typed_value(value)
-    changes = by_key(found)
-    for name in found:
+        typed[name] = typed_value(value)
+    changes = by_key(typed)
+    for name in typed:
         if (table := key_of(name)) in changes and "." not in table:
             raise InputError(f"is a table; set one of its keys, {table}.…", argument=name)
     if end is not None:

@@ -114,16 +114,16 @@ class FormulaCheck(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the command ``check``."""
-        found, formula, right = self.found, self.formula, self.correct_form
+        outcome, formula, right = self.found, self.formula, self.correct_form
         mean, _, note = self.what.formula.partition(", ")
         return {
-            "verdict": found.verdict,
-            "max_relative_error": found.max_relative_error,
-            "counterexample": _shown(found.counterexample),
-            "digits": found.digits,
-            "method": found.method,
+            "verdict": outcome.verdict,
+            "max_relative_error": outcome.max_relative_error,
+            "counterexample": _shown(outcome.counterexample),
+            "digits": outcome.digits,
+            "method": outcome.method,
             "arithmetic": self.arithmetic,
-            "certified": found.evaluated is None,
+            "certified": outcome.evaluated is None,
             "correct_form": None if right is None else str(right),
             "correct_form_latex": None if right is None else sp.latex(right),
             "statement": f"{self.what.statement} = {sp.latex(formula)}",
@@ -132,17 +132,17 @@ class FormulaCheck(Shown):
             "formula_latex": sp.latex(formula),
             "definitions": {name: str(value) for name, value in self.definitions.items()},
             "covariance": _texts(self.what.law.covariance),
-            "symbolic_identity": found.identical,
+            "symbolic_identity": outcome.identical,
             "points": [
                 {"kind": kind, "holds": good, "total": total}
-                for kind, (good, total) in found.tally.items()
+                for kind, (good, total) in outcome.tally.items()
             ],
             "undefined": [
                 {**(_shown(comparison) or {}), "reason": comparison.note}
-                for comparison in found.undefined_points
+                for comparison in outcome.undefined_points
             ],
-            "skipped": [{"kind": p.kind, "reason": reason} for p, reason in found.skipped],
-            "suggestion": found.suggestion or None,
+            "skipped": [{"kind": p.kind, "reason": reason} for p, reason in outcome.skipped],
+            "suggestion": outcome.suggestion or None,
             "notes": list(self.notes),
         }
 

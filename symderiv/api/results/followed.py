@@ -62,10 +62,10 @@ def followed(
     varied = VariedFlow(flow, directions)
     further, attributes = dict(run.further), dict(run.attributes)
     if directions:
-        found = [varied.derivatives(row) for row in varied.run(run.alpha)]
+        derivatives = [varied.derivatives(row) for row in varied.run(run.alpha)]
         for name in directions:
             for field in _FIELDS:
-                values = [getattr(each[name], field) for each in found]
+                values = [getattr(each[name], field) for each in derivatives]
                 further[f"{field}_by_{name}"] = np.array(values)
     if events:
         seen = _Seen.of(varied, _denser(run.alpha))
@@ -118,9 +118,9 @@ def number_of(study: Study, name: str) -> float:
         InputError: it is none.
     """
     for holder in (*(getattr(study, table) for table in STATED), study.data):
-        found = getattr(holder, name, None)
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return float(found)
+        value = getattr(holder, name, None)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
     raise InputError(
         f"{name!r} is not a number of the problem; name one that was given, such as "
         "learning_rate, label_noise, weight_decay, student_std or exponent",
@@ -144,13 +144,13 @@ def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
     """
     if name == "generalization_error":
         return name, ()
-    found = _ENTRY.fullmatch(name)
-    if found is not None:
-        place = tuple(int(each) - 1 for each in found.groups()[1:] if each is not None)
-        shape = {"Q": (K, K), "R": (K, M), "v": (K,)}[found[1]]
+    parts = _ENTRY.fullmatch(name)
+    if parts is not None:
+        place = tuple(int(each) - 1 for each in parts.groups()[1:] if each is not None)
+        shape = {"Q": (K, K), "R": (K, M), "v": (K,)}[parts[1]]
         inside = (0 <= n < size for n, size in zip(place, shape, strict=False))
         if len(place) == len(shape) and all(inside):
-            return found[1], place
+            return parts[1], place
     raise InputError(
         f"{name!r} is not an order parameter; there are generalization_error and Q[i,j], R[i,n] "
         "and v[i], counted from 1",
@@ -203,16 +203,16 @@ class Condition:
         return label
 
     def _numbers(self, observed: Observed, alpha: float) -> list[float]:
-        found = []
+        numbers = []
         for name in self._names:
             if name == "alpha":
-                found.append(alpha)
+                numbers.append(alpha)
             elif name in self._places:
                 field, place = self._places[name]
-                found.append(float(getattr(observed, field)[place]))
+                numbers.append(float(getattr(observed, field)[place]))
             else:
-                found.append(float(getattr(observed, name)))
-        return found
+                numbers.append(float(getattr(observed, name)))
+        return numbers
 
     @property
     def needs_error(self) -> bool:
@@ -243,18 +243,18 @@ class Condition:
             label: f"{field}[{','.join(str(n + 1) for n in place)}]"
             for label, (field, place) in self._places.items()
         }
-        found = {}
+        by_symbol = {}
         for symbol in self._gap.free_symbols:
             name = names.get(str(symbol), str(symbol))
             if name == "alpha" or name.startswith("v["):
                 raise InputError(f"{self.text!r}: {name} has no enclosure", argument="events")
-            found[symbol] = sp.Symbol(name)
-        return self._gap.xreplace(found)
+            by_symbol[symbol] = sp.Symbol(name)
+        return self._gap.xreplace(by_symbol)
 
     def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
         """Return the change of the gap with rates of what it depends on."""
-        found = self._slopes(*self._numbers(observed, alpha))
-        return float(np.dot(found, self._numbers(rates, time)))
+        slopes = self._slopes(*self._numbers(observed, alpha))
+        return float(np.dot(slopes, self._numbers(rates, time)))
 
     def _symbol(self, name: str) -> sp.Symbol:
         return next(each for each in self._gap.free_symbols if str(each) == name)
@@ -305,7 +305,7 @@ class _Seen:
 
 def _located(event: Event, seen: _Seen) -> dict[str, Any]:
     """Return the first time at which an event's condition holds, its error and derivatives."""
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "event": event.name,
         "condition": event.condition,
         "alpha": None,
@@ -315,18 +315,18 @@ def _located(event: Event, seen: _Seen) -> dict[str, Any]:
     condition = seen.condition(event)
     place = None if condition is None else seen.first(condition)
     if condition is None or place is None:
-        return found
-    found["condition"] = condition.text
+        return record
+    record["condition"] = condition.text
     row, alpha = place
     if alpha == seen.times[0]:
-        return found | {"alpha": alpha, "error_bound": 0.0}
+        return record | {"alpha": alpha, "error_bound": 0.0}
     varied = seen.varied
     here = varied.observed(row)
     speed = condition.change(here, alpha, varied.rates(row), 1.0)
     changes = varied.derivatives(row).items() if varied.directions else ()
     slopes = {name: -condition.change(here, alpha, each, 0.0) / speed for name, each in changes}
     error = _time_error(condition, seen, alpha)
-    return found | {"alpha": alpha, "error_bound": error, "derivatives": slopes}
+    return record | {"alpha": alpha, "error_bound": error, "derivatives": slopes}
 
 
 def _time_error(condition: Condition, seen: _Seen, alpha: float) -> float | None:

@@ -153,8 +153,8 @@ def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:
     sizes, parameters = flow.sizes, flow.parameters
 
     def slope(flat: np.ndarray) -> np.ndarray:
-        found = np.empty_like(flat)
-        rhs(0.0, flat, sizes, parameters, found)
-        return found
+        rates = np.empty_like(flat)
+        rhs(0.0, flat, sizes, parameters, rates)
+        return rates
 
     return slope

@@ -126,21 +126,21 @@ class Units:
         """
         units = next(iter(members))
         axes = labels_of(units)
-        found = None
+        formula = None
         for own, expression in members.items():
             labels = dict(zip(own, axes, strict=True))
             one = self.relabelled(self.gathered(expression), labels)
             numbered = [unit for unit in self.units(one) if isinstance(unit[1], int)]
-            if numbered or found not in (None, one):
+            if numbered or formula not in (None, one):
                 raise NotAlikeError(numbered[0][0] if numbered else units[0][0])
-            found = one
+            formula = one
         letters = [letter for letter, _ in units]
         ranges = product(*(range(1, self.counts[letter] + 1) for letter in letters))
         wanted = [each for each in ranges if len({*zip(letters, each, strict=True)}) == len(each)]
         if len(members) != len(wanted):
             raise NotAlikeError(letters[0])
-        assert found is not None
-        return found
+        assert formula is not None
+        return formula
 
     def gathered(self, expression: sp.Expr) -> sp.Expr:
         """Return an expression with names for its sums over units."""
@@ -149,14 +149,14 @@ class Units:
         if expression not in self._gathered:
             args = [self.gathered(each) for each in expression.args]
             changed = any(a is not b for a, b in zip(args, expression.args, strict=True))
-            found = expression.func(*args) if changed else expression
-            self._gathered[expression] = self._with_totals(found) if found.is_Add else found
+            rebuilt = expression.func(*args) if changed else expression
+            self._gathered[expression] = self._with_totals(rebuilt) if rebuilt.is_Add else rebuilt
         return self._gathered[expression]
 
     def _with_totals(self, total: sp.Expr) -> sp.Expr:
         terms = set(total.args)
-        while (found := self._one_total(terms)) is not None:
-            members, symbol = found
+        while (made := self._one_total(terms)) is not None:
+            members, symbol = made
             terms = (terms - members) | {symbol}
         return sp.Add(*terms)
 
@@ -199,7 +199,7 @@ class Units:
 def labels_of(units: tuple[Unit, ...], summed: str = "") -> tuple[Unit, ...]:
     """Return labels for units: i, then j; behind i of a letter that is summed over."""
     seen: dict[str, list[Unit]] = {}
-    found: list[Unit] = []
+    labels: list[Unit] = []
     for unit in units:
         own = seen.setdefault(unit[0], [])
         if unit not in own:
@@ -207,5 +207,5 @@ def labels_of(units: tuple[Unit, ...], summed: str = "") -> tuple[Unit, ...]:
         names = "jk" if unit[0] == summed else "ij"
         if len(own) > len(names):
             raise NotAlikeError(unit[0])
-        found.append((unit[0], names[own.index(unit)]))
-    return tuple(found)
+        labels.append((unit[0], names[own.index(unit)]))
+    return tuple(labels)

@@ -50,9 +50,9 @@ class FreshMeans:
         means = law.symbols.of(Mean)
         inside, left = set(symbols), list(symbols)
         while left:
-            found = {s for s in means[left.pop()].expression.free_symbols if s in means}
-            left += found - inside
-            inside |= found
+            needed = {s for s in means[left.pop()].expression.free_symbols if s in means}
+            left += needed - inside
+            inside |= needed
         self._expressions = {symbol: means[symbol].expression for symbol in inside}
         used = set().union(*(each.free_symbols for each in self._expressions.values()))
         self._fields = sorted((s for s in used if s in law.symbols.of(Field)), key=str)
@@ -137,5 +137,7 @@ class FreshMeans:
         if inputs.correlation is not None:
             correlation = float(inputs.correlation[first.position, second.position])
         source = case.atoms.get(first, first).source
-        found: np.ndarray = correlation * share * self.eigenvalues.get(source, np.ones(share.size))
-        return found
+        covariance: np.ndarray = (
+            correlation * share * self.eigenvalues.get(source, np.ones(share.size))
+        )
+        return covariance

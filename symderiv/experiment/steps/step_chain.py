@@ -75,8 +75,8 @@ class Space:
     @cached_property
     def open(self) -> np.ndarray:
         """True for each eigenspace in which inputs leave the span, shape (L,)."""
-        found: np.ndarray = self.span & (self.counts > self.vectors + self.drawn)
-        return found
+        leaving: np.ndarray = self.span & (self.counts > self.vectors + self.drawn)
+        return leaving
 
     @cached_property
     def bounds(self) -> list[int]:
@@ -124,11 +124,11 @@ class Space:
 
     def overlaps(self, vectors: np.ndarray) -> np.ndarray:
         """Return the mean products of the coordinates of vectors (V, …), shape (L, V, V)."""
-        found = np.empty((self.counts.size, len(vectors), len(vectors)))
+        overlaps = np.empty((self.counts.size, len(vectors), len(vectors)))
         for k, (begin, end) in enumerate(pairwise(self.bounds)):
             part = vectors[:, begin:end]
-            found[k] = part @ part.T / self.counts[k]
-        return found
+            overlaps[k] = part @ part.T / self.counts[k]
+        return overlaps
 
     def drawn_vectors(self, gram: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Return vectors with exactly the given mean products, shape (V, …).

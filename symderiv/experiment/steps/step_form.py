@@ -118,16 +118,16 @@ class _Reading:
         numbers: dict[str, list[int]] = {}
         for each in filter(None, parts.values()):
             numbers.setdefault(each[1], []).append(int(each[2]))
-        found: dict[str, Name] = {}
+        by_name: dict[str, Name] = {}
         for name, match in parts.items():
-            found[name] = name, None
+            by_name[name] = name, None
             own = sorted(numbers[match[1]]) if match else []
             letter = f"U{len(own)}"
             if len(own) > 1 and own == [*range(1, len(own) + 1)] and letter not in self._apart:
                 assert match is not None
                 self.counts[letter] = len(own)
-                found[name] = f"{match[1]}#", (letter, int(match[2]))
-        return found
+                by_name[name] = f"{match[1]}#", (letter, int(match[2]))
+        return by_name
 
     def place(self, symbol: sp.Symbol) -> Place:
         """Return what a symbol stands for."""
@@ -175,12 +175,12 @@ class _Reading:
         forces, drifts, pushes, targets = _changes(self.statement, self.remembered)
         order = {name: n for n, name in enumerate(self.atoms)}
         forces.sort(key=lambda each: order[each[1]])
-        found: dict[tuple[str, StepBlock], _Group] = {}
+        groups: dict[tuple[str, StepBlock], _Group] = {}
 
         def add(kind: str, names: Sequence[Name], change: sp.Expr) -> None:
             units = tuple(dict.fromkeys(_units(names)))
             block = StepBlock(tuple(n for n, _ in names), tuple(letter for letter, _ in units))
-            found.setdefault((kind, block), _Group(kind, block)).members[units] = change
+            groups.setdefault((kind, block), _Group(kind, block)).members[units] = change
 
         for vector, atom, force in forces:
             add("force", (self.atoms[atom], self.vectors[vector]), force)
@@ -190,7 +190,7 @@ class _Reading:
             add("push", (self.vectors[vector], self.vectors[other]), rate)
         for scalar, direct, change in targets:
             add("direct" if direct else "scalar", (self._numbers[scalar],), change)
-        return sorted(found.values(), key=lambda group: CHANGES.index(group.kind))
+        return sorted(groups.values(), key=lambda group: CHANGES.index(group.kind))
 
     def _same(self, names: Mapping[str, Name], block: StepBlock, values: Mapping[str, Any]) -> Any:
         """Return what all of a family have in common."""
@@ -261,20 +261,20 @@ class _Text:
             "latent": reading.latent_symbols,
             "parameter": symbols.parameters,
         }
-        found: dict[str, dict[tuple[str, ...], StepBlock]] = {}
+        blocks: dict[str, dict[tuple[str, ...], StepBlock]] = {}
         for kind, own in wanted.items():
-            found[kind] = {}
+            blocks[kind] = {}
             for place in map(reading.place, own):
-                known = place.array in found["given"] and kind != "given"
+                known = place.array in blocks["given"] and kind != "given"
                 if not known and (kind in ("given", "scalar") or place.array in self._used):
-                    found[kind][place.array] = StepBlock(place.array[1:], self._shape(place))
+                    blocks[kind][place.array] = StepBlock(place.array[1:], self._shape(place))
         atoms = [name for name, _ in reading.atoms.values()]
-        fields = sorted(found["field"].items(), key=lambda each: atoms.index(each[0][1]))
-        found["field"] = dict(fields)
-        ordered = [each for kind in _VALUES for each in found[kind].items()]
+        fields = sorted(blocks["field"].items(), key=lambda each: atoms.index(each[0][1]))
+        blocks["field"] = dict(fields)
+        ordered = [each for kind in _VALUES for each in blocks[kind].items()]
         arrays = {a: Array(f"a{n}", block.shape) for n, (a, block) in enumerate(ordered)}
         arrays[_TIME] = Array("now")
-        return {kind: tuple(found[kind].values()) for kind in _VALUES}, arrays
+        return {kind: tuple(blocks[kind].values()) for kind in _VALUES}, arrays
 
     def _shape(self, place: Place) -> tuple[str, ...]:
         letters = tuple(letter for letter, _ in place.units)
@@ -304,7 +304,7 @@ class _Text:
         names = sp.numbered_symbols("shared", cls=sp.Dummy, real=True)
         shared, left = sp.cse([formulas[n] for n in common], symbols=names, order="none")
         named: dict[sp.Symbol, sp.Expr] = {}
-        found: list[tuple[Place, sp.Expr]] = []
+        parts: list[tuple[Place, sp.Expr]] = []
         for n, (symbol, value) in enumerate(shared):
             value = value.xreplace(named)
             place = Place((f"shared{n}",), tuple(self.units.units(value)))
@@ -312,10 +312,10 @@ class _Text:
                 named[symbol] = value
                 continue
             named[symbol] = self.units.symbol(place)
-            found.append((place, value))
+            parts.append((place, value))
         for n, each in zip(common, left, strict=True):
             formulas[n] = each.xreplace(named)
-        return found, formulas
+        return parts, formulas
 
     def _of_one(self, expression: sp.Expr) -> bool:
         """Return whether an expression is of one unit of each letter at most."""
@@ -323,23 +323,23 @@ class _Text:
 
     def _locals(self, shared: list[tuple[Place, sp.Expr]], sums: list[sp.Expr]) -> _Steps:
         """Return arrays of what is shared and of sums, with how they are assigned."""
-        found: _Steps = []
+        assigned: _Steps = []
         for place, value in shared:
             array = Array(place.array[0], tuple(letter for letter, _ in place.units))
             target = self._element(array.name, place.units)
-            found.append((array, Assignment(target, self._written(value))))
+            assigned.append((array, Assignment(target, self._written(value))))
         for total, body in zip(self.units.totals, sums, strict=True):
             over, value = _index((total.over, "i")), self._written(body)
             for unit in total.apart:
                 value = sp.Piecewise((value, sp.Ne(over, _index(unit))), (0, True))
             array = Array(total.name, tuple(letter for letter, _ in total.others))
             target = self._element(array.name, total.others)
-            found.append((array, Assignment(target, sp.Sum(value, over))))
-        return found
+            assigned.append((array, Assignment(target, sp.Sum(value, over))))
+        return assigned
 
     def _outputs(self, formulas: list[sp.Expr]) -> _Steps:
         """Return arrays of changes, with how they are assigned."""
-        found: _Steps = []
+        assigned: _Steps = []
         for number, ((group, _), value) in enumerate(zip(self.formulas, formulas, strict=True)):
             shape = group.block.shape
             axes = labels_of(tuple((letter, n) for n, letter in enumerate(shape)))
@@ -349,8 +349,8 @@ class _Text:
                 written = sp.Piecewise((written, sp.Ne(*map(_index, axes))), (0, True))
             array = Array(f"d{number}", shape or ("I",))
             target = self._element(array.name, axes or (("I", "i"),))
-            found.append((array, Assignment(target, written)))
-        return found
+            assigned.append((array, Assignment(target, written)))
+        return assigned
 
     def program(self) -> Program:
         """Return the program."""
@@ -388,15 +388,15 @@ def _index(unit: Unit) -> sp.Idx:
 
 def _ordered(steps: Sequence[Assignment]) -> list[Assignment]:
     """Return assignments with each behind those that it reads."""
-    left, found = {step.name: step for step in steps}, []
+    left, ordered = {step.name: step for step in steps}, []
     while left:
         for name, step in left.items():
             reads = {str(a.base) for a in step.value.atoms(sp.Indexed)}
             reads |= {str(symbol) for symbol in step.value.free_symbols}
             if not reads & (set(left) - {name}):
-                found.append(left.pop(name))
+                ordered.append(left.pop(name))
                 break
-    return found
+    return ordered
 
 
 def _law(latent: Latent) -> tuple[tuple[float, float], ...]:

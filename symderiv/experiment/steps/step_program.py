@@ -134,8 +134,8 @@ class StepProgram:
         self._moving = moving
 
     def _all(self, blocks: Sequence[StepBlock], apart: bool = False) -> list[tuple[str, ...]]:
-        found = [each for block in blocks for each in block.members(self.sizes)]
-        return [(".".join(each),) for each in found] if apart else found
+        members = [each for block in blocks for each in block.members(self.sizes)]
+        return [(".".join(each),) for each in members] if apart else members
 
     def velocities(self, places: Sequence[int]) -> list[int]:
         """Return the places of the velocities of vectors."""

@@ -48,8 +48,8 @@ class Teaching:
         tasks).
         """
         outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
-        found: np.ndarray = np.sign(outputs) if self.sign else outputs
-        return found
+        targets: np.ndarray = np.sign(outputs) if self.sign else outputs
+        return targets
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ class Means:
         ``generalization_error`` at clean inputs, ``noisy_error`` at those that the student sees,
         both against clean targets; ``mean_loss`` where the loss is another one.
         """
-        found = {"generalization_error": self._half_squares(student, student.Q)}
+        errors = {"generalization_error": self._half_squares(student, student.Q)}
         if self.teaching.input_noise > 0.0:
-            found["noisy_error"] = self._half_squares(student, student.seen)
+            errors["noisy_error"] = self._half_squares(student, student.seen)
         if self.loss is not None:
-            found["mean_loss"] = np.mean(self.loss(*self._outputs(student, student.Q)), axis=0)
-        return found
+            errors["mean_loss"] = np.mean(self.loss(*self._outputs(student, student.Q)), axis=0)
+        return errors
 
     def _half_squares(self, student: Student, covariance: np.ndarray) -> np.ndarray:
         """E(s - t)²/2 in all tasks, shape (tasks,)."""
@@ -120,8 +120,8 @@ class Means:
             pairs = zip(heads, tasks.teachers, strict=True)
             return np.array([self.plain(covariance, student.R, v, w) for v, w in pairs])
         s, t = self._outputs(student, covariance)
-        found: np.ndarray = 0.5 * np.mean((s - t) ** 2, axis=0)
-        return found
+        error: np.ndarray = 0.5 * np.mean((s - t) ** 2, axis=0)
+        return error
 
     def _outputs(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return outputs and clean targets in all tasks, shapes (points, tasks)."""

@@ -50,8 +50,8 @@ class Tasks:
     def phase_of(self, examples: np.ndarray, dimension: int) -> np.ndarray:
         """Return the phase that each example belongs to, given how many were learnt before it."""
         last = np.rint(np.minimum(self.ends, 1e15 / dimension) * dimension)
-        found: np.ndarray = np.searchsorted(last, examples, side="right")
-        phase: np.ndarray = np.minimum(found, self.ends.size - 1)
+        begun: np.ndarray = np.searchsorted(last, examples, side="right")
+        phase: np.ndarray = np.minimum(begun, self.ends.size - 1)
         return phase
 
 

@@ -299,13 +299,13 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
 
 def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
     """Return all vectors as they start: averages of students begin as the students."""
-    found = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
+    rows = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
     for place, vector in enumerate(steps.program.members.values()):
         if vector.family != "B":
-            found[place] = vectors.student[vector.index]
+            rows[place] = vectors.student[vector.index]
         elif isinstance(vectors, Vectors):
-            found[place] = vectors.teacher[vector.index]
-    return found
+            rows[place] = vectors.teacher[vector.index]
+    return rows
 
 
 def _in_span(steps: StudySteps, span: Space, alive: np.ndarray) -> np.ndarray:

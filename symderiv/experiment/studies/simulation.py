@@ -55,8 +55,8 @@ class Simulation(Curves):
         """Return the times at which the runs reported: whole numbers of examples over N, shape
         (P,).
         """
-        found: np.ndarray = self.examples / self.dimension
-        return found
+        times: np.ndarray = self.examples / self.dimension
+        return times
 
     def mean(self, name: str) -> np.ndarray:
         """Return the mean over the runs of "Q", "R", "v", "generalization_error" or a name in
@@ -121,7 +121,7 @@ class Simulation(Curves):
             variables["initial_weights"] = start.student_weights
         variables["T"] = self.T
         variables["teacher_weights"] = self.teacher_weights
-        kept: dict[str, Any] = {
+        facts: dict[str, Any] = {
             **self._common_attributes(),
             "runs": self.runs,
             "method": self.method,
@@ -131,7 +131,7 @@ class Simulation(Curves):
         K, M = self.R.shape[-2:]
         L = self.initial.L if self.initial else 1
         axes = {**lengths(K, M, L, self.further), "run": self.runs}
-        return Contents(variables, axes, kept)
+        return Contents(variables, axes, facts)
 
 
 def standard_error(runs: np.ndarray) -> np.ndarray:

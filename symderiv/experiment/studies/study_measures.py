@@ -39,8 +39,8 @@ class _Measures:
 
     def covariances(self, chain: MarkovChain, variance: np.ndarray) -> np.ndarray:
         """Return those of the fields of all vectors where coordinates have these variances."""
-        found: np.ndarray = (chain.vectors * variance) @ chain.vectors.T / self.steps.dimension
-        return found
+        covariance: np.ndarray = (chain.vectors * variance) @ chain.vectors.T / self.steps.dimension
+        return covariance
 
     def block(self, covariance: np.ndarray, first: str, second: str) -> np.ndarray:
         """Return the part of two families."""
@@ -98,10 +98,10 @@ class PlainMeasures(_Measures):
         parameters = pack_parameters(one, one, T[None], T, weights, {})
         (K, M), flat = R.shape, pack_state(Q[None], R[None], v)
         sizes = sizes_of(K, M, 1)
-        found = self.kernel.module.flat_observables(
+        error = self.kernel.module.flat_observables(
             flat, sizes, parameters, np.empty_like(Q), np.empty_like(R)
         )
-        return float(found)
+        return float(error)
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ class RuleMeasures(_Measures):
         """Means by place and the phase, for tasks with inputs of their own."""
         study = self.steps.study
         numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
-        found, B = {}, self.teachers
+        by_place, B = {}, self.teachers
         for place, phase in enumerate(numbers):
             if study.task[phase].data is not None:
                 scale = self.eigenvalues[phase]
-                found[place] = self._means_at((B * scale) @ B.T / self.steps.dimension), phase
-        return found
+                by_place[place] = self._means_at((B * scale) @ B.T / self.steps.dimension), phase
+        return by_place
 
     def _student(self, chain: MarkovChain, phase: int = -1) -> Student:
         from symderiv.experiment.studies.rule_means import Student

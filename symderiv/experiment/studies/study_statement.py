@@ -78,9 +78,9 @@ def _given(P: Language, form: StudyForm, M: int) -> tuple[sp.Symbol, ...]:
     names = [*(LEARNING_RATES if varies else ())]
     if tasks:
         names += [f"c{n + 1}" for n in range(M)] + [f"head{h + 1}" for h in range(form.heads)]
-    found = [named[name] for name in names]
+    numbers = [named[name] for name in names]
     if latent:
         vectors = {each.name: each for each in P.statement.vectors}
         x = P.statement.inputs[0].atoms[0]
-        found += [P.statement.symbols.product(vectors[f"B{n + 1}"], x) for n in range(M)]
-    return tuple(found)
+        numbers += [P.statement.symbols.product(vectors[f"B{n + 1}"], x) for n in range(M)]
+    return tuple(numbers)

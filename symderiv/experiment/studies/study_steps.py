@@ -140,7 +140,7 @@ class StudySteps:
     def values(self) -> dict[str, float]:
         """The values of its parameters."""
         study, state = self.study, self.start.state
-        found = {name: study.size(name) for name in (*SIZES, *LEARNING_RATES)}
+        values = {name: study.size(name) for name in (*SIZES, *LEARNING_RATES)}
         for name, numbers in (
             ("c", state.teacher_weights),
             ("v", state.student_weights),
@@ -148,8 +148,8 @@ class StudySteps:
             ("student_bias", study.student_biases),
             ("head", np.ones(self.tasks.heads)),
         ):
-            found |= {f"{name}{n + 1}": float(each) for n, each in enumerate(numbers)}
-        return found
+            values |= {f"{name}{n + 1}": float(each) for n, each in enumerate(numbers)}
+        return values
 
     def places(self, family: str) -> list[int]:
         """Return the rows of a family of vectors."""
@@ -169,20 +169,20 @@ class StudySteps:
     @cached_property
     def scalars(self) -> np.ndarray:
         """Initial values of the slow scalars."""
-        found = np.zeros(len(self.program.scalars))
+        scalars = np.zeros(len(self.program.scalars))
         starts = dict.fromkeys(self.head_names, self.start.state.student_weights)
         for name, weights in {**starts, "b": self.study.student_biases}.items():
             if places := self.scalar_places(name):
-                found[places] = weights
-        return found
+                scalars[places] = weights
+        return scalars
 
     def roots(self, eigenvalue: np.ndarray) -> np.ndarray:
         """Return roots of eigenvalues by input and eigenspace, (0, 0) for ones."""
         if np.all(eigenvalue == 1.0):
             return np.zeros((0, 0))
-        found = np.ones((len(self.program.atoms), eigenvalue.size))
-        found[self.program.atoms["x"]] = np.sqrt(eigenvalue)
-        return found
+        roots = np.ones((len(self.program.atoms), eigenvalue.size))
+        roots[self.program.atoms["x"]] = np.sqrt(eigenvalue)
+        return roots
 
 
 def _few(heads: int) -> tuple[int, int]:

@@ -412,15 +412,15 @@ _TAKES = {r"\frac": 2, r"\sqrt": 1, r"\bar": 1, "^": 1, "_": 1}
 
 def _arguments(tokens: list[str]) -> set[int]:
     r"""Return the places of braces that commands such as ``\frac`` would miss."""
-    found: set[int] = set()
+    places: set[int] = set()
     for position, token in enumerate(tokens):
         place = position + 1
         for _ in range(_TAKES.get(token, 0)):
             while place < len(tokens) and tokens[place].isspace():
                 place += 1
-            found.add(place)
+            places.add(place)
             place = _group(tokens, place)[1]
-    return found
+    return places
 
 
 def _unwrapped(tokens: list[str]) -> list[str]:

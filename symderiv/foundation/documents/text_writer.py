@@ -142,8 +142,8 @@ def _listing(listing: Listing, width: int) -> Iterator[Line]:
     for item in listing.items:
         yield [("", "")]
         for node in item:
-            found = _formula(node, width, "    ") if isinstance(node, Formula) else None
-            yield from found or lines(node, width)
+            formula = _formula(node, width, "    ") if isinstance(node, Formula) else None
+            yield from formula or lines(node, width)
 
 
 def _formula(formula: Formula, width: int, indent: str) -> Iterator[Line]:

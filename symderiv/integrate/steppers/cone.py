@@ -32,21 +32,21 @@ def field_covariance(like, state, sizes, places, parameters, covariance):  # typ
     eigenvalue = values_of(like, parameters, places[_EIGENVALUE], (L,))
     weight = values_of(like, parameters, places[_WEIGHT], (L,))
     teacher = values_of(like, parameters, places[_TEACHER], (M, M))
-    found = values_of(like, covariance, 0, (K + M, K + M))
+    lower = values_of(like, covariance, 0, (K + M, K + M))
     for b in range(K):
         for a in range(b, K):
             total = 0.0 * like
             for k in range(L):
                 total += weight[k] * eigenvalue[k] * students[b, a, k]
-            found[a, b] = total
+            lower[a, b] = total
         for n in range(M):
             total = 0.0 * like
             for k in range(L):
                 total += weight[k] * cross[b, n, k]
-            found[K + n, b] = total
+            lower[K + n, b] = total
     for n in range(M):
         for m in range(n + 1):
-            found[K + n, K + m] = teacher[m, n]
+            lower[K + n, K + m] = teacher[m, n]
 
 
 @part_of_compiled

@@ -37,9 +37,9 @@ def _sparse(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights = np.zeros((len(rows), most))
     fours = np.zeros(len(rows), dtype=np.int64)
     for number, row in enumerate(rows):
-        found = np.flatnonzero(row)
-        where[number, : found.size], weights[number, : found.size] = found, row[found]
-        fours[number] = -(-found.size // 4)
+        places = np.flatnonzero(row)
+        where[number, : places.size], weights[number, : places.size] = places, row[places]
+        fours[number] = -(-places.size // 4)
     return where, weights, fours
 
 

@@ -47,9 +47,9 @@ _ADVANCE = "advance"
 def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
     """Return the compiled code of a run, without numba where an earlier one left it."""
     path = _path(kernel, K, M)
-    found = path and _read(path)
-    if found and _stepper_code(EXPLICIT):
-        return RunCode(**found)
+    on_disk = path and _read(path)
+    if on_disk and _stepper_code(EXPLICIT):
+        return RunCode(**on_disk)
     right_hand_side = kernel.right_hand_side_for(K, M)
     if isinstance(right_hand_side, MachineCode):
         return RunCode(right_hand_side, kernel.generalization_error)
@@ -106,17 +106,17 @@ def stepper_for(
 def _stepper_code(method: str) -> dict[str, MachineCode] | None:
     """Return the stepper's code that is kept, or what came with the package, which then is."""
     path = _stepper_path(method)
-    found = _read(path) if is_possible() else None
-    if found is not None or not is_possible() or path in _known:
-        return found
+    code = _read(path) if is_possible() else None
+    if code is not None or not is_possible() or path in _known:
+        return code
     from symderiv.compiled_code.shipped_code import shipped
 
     came = shipped(shipped_path(method), stepper_digest())
     if came is None:
         return None
     write(path, {_ADVANCE: came})
-    found = _known[path] = {_ADVANCE: linked(*came)}
-    return found
+    code = _known[path] = {_ADVANCE: linked(*came)}
+    return code
 
 
 def shipped_path(method: str) -> Path:
@@ -137,10 +137,10 @@ def _keep(path: Path, functions: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path) -> dict[str, MachineCode] | None:
-    found = _known.get(path) or load(path)
-    if found is not None:
-        _known[path] = found
-    return found
+    code = _known.get(path) or load(path)
+    if code is not None:
+        _known[path] = code
+    return code
 
 
 def _path(kernel: Kernel, K: int, M: int) -> Path | None:

@@ -268,8 +268,8 @@ def _first_step(rhs, runs, room):  # type: ignore[no-untyped-def]
     largest = max(d1, d2)
     root = math.sqrt(math.sqrt(math.sqrt(0.01 / largest)))
     guess = chosen(largest <= 1e-15, max(1e-3 * step, 1e-6 + zero), root)
-    found = min(min(100.0 * step, guess), end)
-    return chosen(abs(d1) + abs(d2) <= _LARGEST, found, step)
+    shorter = min(min(100.0 * step, guess), end)
+    return chosen(abs(d1) + abs(d2) <= _LARGEST, shorter, step)
 
 
 @hidden_part
@@ -448,12 +448,12 @@ def _settle(runs, memory, lane, room, bits, control):  # type: ignore[no-untyped
 def _go_on(rhs, room, size):  # type: ignore[no-untyped-def]
     """Let marked runs go on from the end of their step."""
     zero = zero_of(rhs)
-    kept = value_at(zero, room.mark, 0) != 0.0
+    marked = value_at(zero, room.mark, 0) != 0.0
     y, begin = values_of(zero, room.y, 0, (size,)), values_of(zero, room.stages, 0, (size,))
     coming, moving = values_of(zero, room.new, 0, (size,)), values_of(zero, room.slope, 0, (size,))
     for c in range(size):
-        y[c] = chosen(kept, coming[c], y[c])
-        begin[c] = chosen(kept, moving[c], begin[c])
+        y[c] = chosen(marked, coming[c], y[c])
+        begin[c] = chosen(marked, moving[c], begin[c])
 
 
 @hidden_part

@@ -57,14 +57,14 @@ def ball_arrays(
         assert parts is not None
         place = tuple(int(n) - 1 for n in parts[2].split(",")) if parts[2] else ()
         places.setdefault(parts[1], []).append((place, name))
-    found = {}
+    arrays = {}
     for field, entries in places.items():
         shape = tuple(
             max(column) + 1 for column in zip(*(each[0] for each in entries), strict=True)
         )
         count = len(middles[entries[0][1]])
-        found[field] = np.empty((count, *shape), dtype=object)
+        arrays[field] = np.empty((count, *shape), dtype=object)
         for place, name in entries:
             for n, (middle, radius) in enumerate(zip(middles[name], radii[name], strict=True)):
-                found[field][(n, *place)] = Ball(middle, repr(radius))
-    return found
+                arrays[field][(n, *place)] = Ball(middle, repr(radius))
+    return arrays

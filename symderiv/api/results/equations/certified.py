@@ -147,14 +147,14 @@ class Enclosure(Answer):
             for name in record["names"]
         ]
         end = f"at alpha = {record['alpha'][-1]:g}"
-        found: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
+        nodes: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
         if record["events"]:
             lines = [
                 [each["event"], each["verdict"], each["begin"] or "", each["end"] or ""]
                 for each in record["events"]
             ]
-            found.append(Tabular(("event", "", "not before", "not after"), lines))
-        return Part("", found)
+            nodes.append(Tabular(("event", "", "not before", "not after"), lines))
+        return Part("", nodes)
 
     def _summary(self) -> Summary:
         record = self._record
@@ -292,7 +292,7 @@ def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
     """Return output weights that are formulas in K and M."""
     from symderiv.formula import parse_formula
 
-    found = {}
+    formulas = {}
     for field, key, values in (
         ("v", "student_weights", flow.state.student_weights),
         ("v_teacher", "teacher_weights", flow.state.teacher_weights),
@@ -301,8 +301,8 @@ def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
         if isinstance(given, str) and np.array_equal(values, getattr(study, key)):
             tree = parse_formula(given, ("K", "M"))
             numbers = {each: {"K": study.K, "M": study.M}[each.name] for each in tree.free_symbols}
-            found[field] = tree.subs(numbers)
-    return found
+            formulas[field] = tree.subs(numbers)
+    return formulas
 
 
 def _gap(text: str, traced: TracedFlow) -> sp.Expr:
@@ -446,7 +446,7 @@ def _relative_difference(
     from flint import arb
 
     largest_t = float(np.max(np.abs(run.T)))
-    found = 0.0
+    largest = 0.0
     for own, column in zip(_doubles(run, names), columns, strict=True):
         places = {
             letter: [n for n, name in enumerate(names) if name[0] == letter] for letter in "QRv"
@@ -459,16 +459,16 @@ def _relative_difference(
         for letter, each in places.items():
             away = _away([own[n] for n in each], [column[n] for n in each]) if each else 0.0
             scale = float(scales[letter].lower())
-            found = max(found, away / scale if scale > 0.0 else away)
-    return float(np.nextafter(found, np.inf))
+            largest = max(largest, away / scale if scale > 0.0 else away)
+    return float(np.nextafter(largest, np.inf))
 
 
 def _doubles(run: Trajectory, names: Sequence[str]) -> list[list[float]]:
-    found = []
+    rows = []
     for n, error in enumerate(run.generalization_error):
         v = [*run.v[n]] if "v[1]" in names else []
-        found.append([*run.Q[n].ravel(), *run.R[n].ravel(), *v, error])
-    return found
+        rows.append([*run.Q[n].ravel(), *run.R[n].ravel(), *v, error])
+    return rows
 
 
 def _away(values: Sequence[float], balls: Sequence[arb]) -> float:

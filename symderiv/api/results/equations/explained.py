@@ -132,15 +132,15 @@ def explained(study: Study, name: str, start: Initial) -> Explanation:
     if not known:
         raise InputError(f"{name!r} does not change under this rule", argument="name")
     chosen = dict(zip(_INDICES.get(letter, ()), map(sp.Integer, place), strict=False))
-    found = equations[known[0]]
+    asked = equations[known[0]]
     sizes = {s.K: study.K, s.M: study.M}
-    equation = _written_out(found.value, chosen, sizes)
+    equation = _written_out(asked.value, chosen, sizes)
     definitions = dict(_definitions(equation, equations, sizes))
     means = {
         mean: _at_state(mean, study, start)
         for mean in sorted(_means_in(equation, *definitions.values()), key=str)
     }
-    left = _left(found.left, place)
+    left = _left(asked.left, place)
     value = _value(rates_at(study, start), letter, place, equation)
     return Explanation(name, left, equation, definitions, means, value)
 
@@ -207,14 +207,14 @@ def _factors(mean: sp.Expr) -> list[_Factor]:
     if str(mean.func) in _ORDERS:
         pairs = list(zip(_ORDERS[str(mean.func)], mean.args, strict=True))
         return [_factor(order, field, str(field.base.label) == "y") for order, field in pairs]
-    found: list[_Factor] = []
+    factors: list[_Factor] = []
     for factor in sp.Mul.make_args(mean.args[0]):
         base, power = factor.as_base_exp()
         if not isinstance(base, s.StudentActivation) or not power.is_Integer:
             raise _not_yet(mean)
         order, field = base.args
-        found += [_factor(order, field, isinstance(base, s.TeacherActivation))] * int(power)
-    return found
+        factors += [_factor(order, field, isinstance(base, s.TeacherActivation))] * int(power)
+    return factors
 
 
 def _factor(order: Any, field: sp.Expr, teacher: bool) -> _Factor:

@@ -94,13 +94,13 @@ def latex_fragment(
     _check("numbering", numbering, ("all", "none", "rates"))
     _check("notation", notation, NOTATIONS)
     _check("integrals", integrals, ("folded", "written"))
-    found = equations_of(study)
-    known = {n: (each.left, each.right) for n, each in named(found).items()}
+    derived = equations_of(study)
+    known = {n: (each.left, each.right) for n, each in named(derived).items()}
     if integrals == "written":
         known |= _written(study, known)
     for name in equations:
         _check("equations", name, tuple(known))
-    rates = set(named(found.equations))
+    rates = set(named(derived.equations))
     spelled = _speller(study, notation)
     rows: list[tuple[str, str, str | None]] = []
     for name in equations or known:

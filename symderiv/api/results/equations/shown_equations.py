@@ -125,7 +125,7 @@ class Equations(Shown):
 
 def named(equations: Iterable[Equation]) -> dict[str, Equation]:
     """Equations by short names: dQ, dR, dv, error, A, B, Gamma, I2, I4, g, …"""
-    found: dict[str, Equation] = {}
+    by_name: dict[str, Equation] = {}
     for each in equations:
         left = each.left
         if left.startswith(r"\frac{d"):
@@ -135,10 +135,10 @@ def named(equations: Iterable[Equation]) -> dict[str, Equation]:
         name = re.sub(r"\\(?:partial_|tilde ?)?", "", left)
         name = re.sub(r"_\{(\d)\}.*", r"\1", name)
         name = re.sub(r"[_^({ ].*", "", name)
-        while name in found:
+        while name in by_name:
             name += "'"
-        found[name] = each
-    return found
+        by_name[name] = each
+    return by_name
 
 
 def equations_of(study: Study) -> Equations:

@@ -88,12 +88,12 @@ def risk_minima_of(
             f"must be above 0, not {ridge!r}; left out, it is the best one", argument="ridge"
         )
     risk, clean, shown = _risk(study, output)
-    found, ridges, errors = [], [], []
+    minima, ridges, errors = [], [], []
     minimum: RiskMinimum | None = None
     for n, each in enumerate(values):
         chosen = ridge if ridge is not None else _best(risk, clean, each)
         minimum = risk.minimum(each, chosen, minimum)
-        found.append(minimum)
+        minima.append(minimum)
         ridges.append(chosen)
         errors.append(_error(risk, clean, minimum))
         progress((n + 1) / len(values))
@@ -101,11 +101,11 @@ def risk_minima_of(
         {
             "alpha": values,
             "ridge": ridges,
-            "overlap": [each.m for each in found],
-            "norm": [each.q for each in found],
-            "variance": [each.V for each in found],
+            "overlap": [each.m for each in minima],
+            "norm": [each.q for each in minima],
+            "variance": [each.V for each in minima],
             "error": errors,
-            "training_loss": [each.loss for each in found],
+            "training_loss": [each.loss for each in minima],
             "loss": study.training.loss,
             "output": shown,
         }
@@ -128,8 +128,8 @@ def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:
         return _error(risk, clean, risk.minimum(alpha, float(np.exp(log))))
 
     ends = (np.log(_LOWEST), np.log(_HIGHEST))
-    found = minimize_scalar(error, bounds=ends, method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(found.x))
+    minimum = minimize_scalar(error, bounds=ends, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(minimum.x))
 
 
 def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None, str]:

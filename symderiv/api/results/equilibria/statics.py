@@ -59,20 +59,20 @@ class Equilibrium(Answer):
         Raises:
             InputError: the value was not asked for, or no stable state was found there.
         """
-        found = []
+        states = []
         for number, branch in enumerate(self._record["branches"], 1):
             for n, (value, stable) in enumerate(
                 zip(branch["alpha"], branch["stable"], strict=True)
             ):
                 if value == alpha and stable:
                     names = ("Q", "R", "free_energy", "generalization_error")
-                    found.append({"branch": number, **{name: branch[name][n] for name in names}})
-        if not found:
+                    states.append({"branch": number, **{name: branch[name][n] for name in names}})
+        if not states:
             raise InputError(
                 f"{alpha} has no stable state here; ask for one of the values of alpha",
                 argument="alpha",
             )
-        return min(found, key=lambda each: each["free_energy"])
+        return min(states, key=lambda each: each["free_energy"])
 
     def plot(self, quantity: str = "generalization_error", ax: Axes | None = None) -> Axes:
         """Draw a quantity of all branches over α; unstable parts are dotted.

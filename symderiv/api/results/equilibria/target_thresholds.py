@@ -80,8 +80,8 @@ class Thresholds(Answer):
             value = record[name]
             if isinstance(value, list):
                 value = ", ".join(map(str, value)) or None
-            found = f"none up to {record['degree']}" if value is None else value
-            rows.append((name.replace("_", " "), f"{found} (by {ways[name]})"))
+            told = f"none up to {record['degree']}" if value is None else value
+            rows.append((name.replace("_", " "), f"{told} (by {ways[name]})"))
         rows.append(("online SGD", record["examples"] or "not known"))
         alpha = record["weak_recovery"]
         if alpha is None:

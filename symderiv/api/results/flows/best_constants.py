@@ -122,10 +122,10 @@ def _of_point(
     if goal == "escape":
         best = int(np.argmax(rates))
         around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
-        found = minimize_scalar(
+        maximum = minimize_scalar(
             lambda x: -rate(float(x)), bounds=around, method="bounded", options={"xatol": 1e-9}
         )
-        value = float(found.x) if -found.fun > rates[best] else float(grid[best])
+        value = float(maximum.x) if -maximum.fun > rates[best] else float(grid[best])
         return _answer(name, goal, value, rate(value), None, ends, tried)
     if rate(begin) >= 0:
         raise InputError(f"point {number} is not stable at {begin:g}", argument="point")
@@ -143,8 +143,8 @@ def _crossing(rate: LargestRate, ends: tuple[float, float]) -> float:
     """
     middle, half = sum(ends) / 2, (ends[1] - ends[0]) / 2
     nodes = chebyshev.chebpts1(_NODES)
-    found = chebyshev.chebfit(nodes, [rate(middle + half * x) for x in nodes], _NODES - 1)
-    return middle + half * _root(lambda x: float(chebyshev.chebval(x, found)), (-1.0, 1.0))
+    polynomial = chebyshev.chebfit(nodes, [rate(middle + half * x) for x in nodes], _NODES - 1)
+    return middle + half * _root(lambda x: float(chebyshev.chebval(x, polynomial)), (-1.0, 1.0))
 
 
 def _root(function: Callable[[float], float], ends: tuple[float, float]) -> float:

@@ -115,15 +115,15 @@ class Linearisation(Answer):
         return Summary(self._title, rows)
 
     def _document(self) -> Part:
-        found = zip(self._record["eigenvalues"], self._record["modes"], strict=True)
-        rows = [[_number(value), _mode_text(mode)] for value, mode in found]
+        modes = zip(self._record["eigenvalues"], self._record["modes"], strict=True)
+        rows = [[_number(value), _mode_text(mode)] for value, mode in modes]
         shown = Tabular(("eigenvalue", "mode"), rows[:_SHOWN_MODES], sides="rl")
         return Part("", [self._summary(), shown])
 
 
 def _listed(values: np.ndarray) -> Any:
-    found = np.asarray(values)
-    return found.tolist() if found.dtype != object else np.vectorize(str)(found).tolist()
+    array = np.asarray(values)
+    return array.tolist() if array.dtype != object else np.vectorize(str)(array).tolist()
 
 
 def _number(value: list[float]) -> str:
@@ -155,8 +155,8 @@ def system_linearised(
 
 def _linearised(point: _Point) -> Linearisation:
     product, nothing = point.in_doubles(), np.zeros(0)
-    kept, matrix = _columns(point, lambda direction: product(direction, nothing))
-    names = [point.names[place] for place in kept]
+    places, matrix = _columns(point, lambda direction: product(direction, nothing))
+    names = [point.names[place] for place in places]
     values, vectors = np.linalg.eig(matrix)
     order = np.lexsort((-values.imag, -values.real))
     modes = [_mode(vectors[:, place], names) for place in order]
@@ -166,7 +166,7 @@ def _linearised(point: _Point) -> Linearisation:
             "eigenvalues": [[float(v.real), float(v.imag)] for v in values[order]],
             "modes": modes,
             "unstable": int(np.sum(values.real > _NEUTRAL * np.max(np.abs(values)))),
-            "largest_rate": float(np.max(np.abs(point.rates[kept]))),
+            "largest_rate": float(np.max(np.abs(point.rates[places]))),
             "warnings": [],
         }
     )
@@ -207,15 +207,17 @@ def _jacobian(point: _Point, digits: int) -> Jacobian:
         raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
     along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
     still = np.zeros(point.moving.size)
-    kept, columns = _columns(point, lambda direction: along(direction, still))
-    found = {
-        name: np.empty((len(kept), *shape), columns.dtype)
+    places, columns = _columns(point, lambda direction: along(direction, still))
+    derivatives = {
+        name: np.empty((len(places), *shape), columns.dtype)
         for name, shape in point.moving.shapes.items()
     }
     for name, index, direction in _each(point.moving):
         entries: tuple[Any, ...] = (slice(None), *index)
-        found[name][entries] = along(np.zeros(point.begin.size), direction)[kept]
-    return Jacobian(columns, tuple(point.names[n] for n in kept), found, point.rates[kept])
+        derivatives[name][entries] = along(np.zeros(point.begin.size), direction)[places]
+    return Jacobian(
+        columns, tuple(point.names[n] for n in places), derivatives, point.rates[places]
+    )
 
 
 def _columns(
@@ -223,8 +225,8 @@ def _columns(
 ) -> tuple[list[int], np.ndarray]:
     """Return the places of the order parameters, and the derivatives by each of them."""
     coordinates = list(symmetric_directions(point.state))
-    kept = [place for place, _ in coordinates]
-    return kept, np.stack([product(direction)[kept] for _, direction in coordinates], axis=1)
+    places = [place for place, _ in coordinates]
+    return places, np.stack([product(direction)[places] for _, direction in coordinates], axis=1)
 
 
 def products_of(study: Study) -> Callable[[np.ndarray], np.ndarray]:
@@ -271,9 +273,9 @@ class _Point:
 
         def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
             given[size:] = change
-            found = np.empty_like(direction)
-            evaluated(0.0, direction, self.sizes[0], given, found)
-            return found
+            slopes = np.empty_like(direction)
+            evaluated(0.0, direction, self.sizes[0], given, slopes)
+            return slopes
 
         return along
 
@@ -337,10 +339,10 @@ def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray
     size = solver.layout.packing("state").size
 
     def slopes(state: np.ndarray) -> np.ndarray:
-        given, found = np.concatenate([state, constants]), np.empty((size, size))
-        for direction, row in zip(np.eye(size), found, strict=True):
+        given, transposed = np.concatenate([state, constants]), np.empty((size, size))
+        for direction, row in zip(np.eye(size), transposed, strict=True):
             evaluated(0.0, direction, solver.layout.sizes, given, row)
-        return found.T
+        return transposed.T
 
     return slopes
 
@@ -360,8 +362,8 @@ def _compiled_tangent(solver: Solver, moving: tuple[str, ...]) -> Callable[..., 
     from symderiv.storage.kernels import kept_module
 
     text = print_fast(_system_tangent(solver, moving))
-    found: Callable[..., None] = kept_module(text).specialised(1)
-    return found
+    compiled: Callable[..., None] = kept_module(text).specialised(1)
+    return compiled
 
 
 def _point_of_system(
@@ -394,14 +396,14 @@ def _names(layout: Layout) -> list[str]:
         np.zeros(layout.packing("parameters").size),
         layout.names,
     )
-    found = [""] * (packing.size + 1)
+    names = [""] * (packing.size + 1)
     for name, array in places.items():
         for index in np.ndindex(array.shape):
             place = int(array[index])
             label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
             # of two equal entries the first one names both
-            found[place] = found[place] or name + label
-    return found[1:]
+            names[place] = names[place] or name + label
+    return names[1:]
 
 
 def _numbers(mp: mpmath.MPContext, values: Any) -> Any:

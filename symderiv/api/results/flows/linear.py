@@ -368,9 +368,9 @@ def _finite(
     rho, counts = component.eigenvalue, component.weight * N
     curve = finite_dimension(rho, counts, learning_rate, deviation, trainable)
     exact = curve.after(np.rint(np.array(times) * N))
-    kept = slice(trainable)
+    learnt = slice(trainable)
     return {
         "finite_dimension": exact.tolist(),
-        "finite_stability_limit": finite_stability_limit(rho[kept], counts[kept], N),
+        "finite_stability_limit": finite_stability_limit(rho[learnt], counts[learnt], N),
         "departure": departure(exact, answer.generalization_error),
     }

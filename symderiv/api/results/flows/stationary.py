@@ -250,9 +250,9 @@ def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
     right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
 
     def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        found = np.empty_like(state)
-        right_hand_side(0.0, state, own.sizes, constants, found)
-        return found
+        change = np.empty_like(state)
+        right_hand_side(0.0, state, own.sizes, constants, change)
+        return change
 
     sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
     layout = own.layout["state"], own.layout["parameters"]
@@ -396,21 +396,21 @@ def points_of(
             round(stated.error_at(each.values), 10),
         )
     )
-    kept = _one_of_each_family(stated, points)
-    return [(each, numbers[id(each)]) for each in kept], spaces
+    distinct = _one_of_each_family(stated, points)
+    return [(each, numbers[id(each)]) for each in distinct], spaces
 
 
 def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:
     """Return points without those that differ from another along neutral directions only: they
     have the same error and as many unstable and neutral directions.
     """
-    kept: dict[tuple[object, ...], Found] = {}
+    distinct: dict[tuple[object, ...], Found] = {}
     for number, each in enumerate(found):
         physical = stated.flow.physical(each.values)
         error = round(stated.error_at(each.values), 7)
         family = (physical, each.index, each.neutral, error)
-        kept.setdefault(family if each.neutral else (number,), each)
-    return list(kept.values())
+        distinct.setdefault(family if each.neutral else (number,), each)
+    return list(distinct.values())
 
 
 def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> tuple[str, float, float]:
@@ -468,10 +468,10 @@ def value_of(study: Study, key: str) -> float:
         InputError: it is no number.
     """
     table, _, name = key.partition(".")
-    found = study.tables().get(table, {}).get(name)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise InputError(f"{key} = {found!r} is not a number, so it cannot vary", argument="follow")
-    return float(found)
+    value = study.tables().get(table, {}).get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{key} = {value!r} is not a number, so it cannot vary", argument="follow")
+    return float(value)
 
 
 def _branch_record(

@@ -79,13 +79,13 @@ def system_fixed_points(
             argument="initial",
         )
     jacobian, kind = _jacobian_of(flow)
-    found = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
-    found.sort(key=lambda each: (not flow.physical(each.values), each.index, *each.values))
+    points = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
+    points.sort(key=lambda each: (not flow.physical(each.values), each.index, *each.values))
     return SystemFixedPoints(
         {
             "symmetries": len(flow.elements[0]),
             "jacobian": kind,
-            "points": [_record(flow, each, initial) for each in found],
+            "points": [_record(flow, each, initial) for each in points],
             "warnings": [_CAUTION],
         }
     )

@@ -57,13 +57,13 @@ class Fit(Answer):
 
     def _summary(self) -> Summary:
         record = self._record
-        found: list[tuple[str, object]] = [
+        rows: list[tuple[str, object]] = [
             (name, f"{value:.6g} ± {record['standard_errors'][name]:.2g}")
             for name, value in record["parameters"].items()
         ]
-        found.append(("chi square", f"{record['chi_square']:.6g}"))
-        found.append(("degrees of freedom", record["degrees_of_freedom"]))
-        return Summary(self._title, found)
+        rows.append(("chi square", f"{record['chi_square']:.6g}"))
+        rows.append(("degrees of freedom", record["degrees_of_freedom"]))
+        return Summary(self._title, rows)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the data as points, with standard errors, and the fitted curves as lines.
@@ -104,7 +104,7 @@ def fitted(
             known[key] = given.compared(there, names, initial)
         return known[key]
 
-    found = least_squares(
+    best = least_squares(
         lambda numbers: evaluated(numbers)[0],
         begin,
         jac=lambda numbers: evaluated(numbers)[1],
@@ -115,7 +115,7 @@ def fitted(
         xtol=1e-12,
         gtol=1e-14,
     )
-    return _fit(given, names, found.x, *evaluated(found.x), runs=len(known))
+    return _fit(given, names, best.x, *evaluated(best.x), runs=len(known))
 
 
 def _fit(
@@ -208,20 +208,20 @@ class _Data:
         def taken(each: Observed) -> list[float]:
             return [float(np.asarray(getattr(each, field))[place]) for field, place in entries]
 
-        found = np.array([taken(varied.observed(row)) for row in rows]).T
+        observed = np.array([taken(varied.observed(row)) for row in rows]).T
         changes = [varied.derivatives(row) for row in rows]
         slopes = np.array([[taken(each[name]) for each in changes] for name in names])
-        residuals = (found - self._values) / self._errors
+        residuals = (observed - self._values) / self._errors
         weighted = np.moveaxis(slopes, 2, 1) / self._errors
         return residuals.ravel(), weighted.reshape(len(names), -1).T
 
     def curves(self, residuals: np.ndarray) -> dict[str, dict[str, list[float]]]:
         """Return data and fitted values by name."""
         fits = self._values + self._errors * residuals.reshape(self._values.shape)
-        found = {}
+        curves = {}
         for n, name in enumerate(self._names):
             curve = {"alpha": self._alpha, "data": self._values[n], "fit": fits[n]}
             if self.weighted:
                 curve["standard_error"] = self._errors[n]
-            found[name] = {key: values.tolist() for key, values in curve.items()}
-        return found
+            curves[name] = {key: values.tolist() for key, values in curve.items()}
+        return curves

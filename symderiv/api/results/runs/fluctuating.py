@@ -101,19 +101,19 @@ class StudyFluctuations:
 
         def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
             given[:size] = state
-            found = np.empty_like(direction)
-            evaluated(0.0, np.ascontiguousarray(direction), sizes, given, found)
-            return found
+            changes = np.empty_like(direction)
+            evaluated(0.0, np.ascontiguousarray(direction), sizes, given, changes)
+            return changes
 
         def noise(flat: np.ndarray, coarse: bool) -> StepMoments:
             step = StepVariation(self._reading, self.slow_state(flat))
             return self._held(step, rule.moments(step, coarse))
 
-        kept = [place for place, _, _ in self._coordinates]
+        places = [place for place, _, _ in self._coordinates]
         spread = np.array([row for _, row, _ in self._coordinates]).T
         rates = slope_at(flow)
-        self._check(noise(flow.begin, False).mean, rates(flow.begin)[kept])
-        return GaussianMotion(flow.begin, rates, product, noise, kept, spread)
+        self._check(noise(flow.begin, False).mean, rates(flow.begin)[places])
+        return GaussianMotion(flow.begin, rates, product, noise, places, spread)
 
     @staticmethod
     def _check(mean: np.ndarray, rates: np.ndarray) -> None:
@@ -129,21 +129,21 @@ class StudyFluctuations:
     def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
         """Places of what fluctuates, directions in flat states, names of arrays with indices."""
         moving = {str(each) for each in self._reading.statement.step().scalars}
-        found = []
+        coordinates = []
         packing = self._packing
         for place, direction in symmetric_directions(packing):
             name = next(n for n, part in packing.slices.items() if part.start <= place < part.stop)
             index = np.unravel_index(place - packing.slices[name].start, packing.shapes[name])
             entry = name, tuple(int(n) for n in index)
             if name not in _SINGLE or f"{name}{entry[1][0] + 1}" in moving:
-                found.append((place, direction, entry))
-        if len(found) > _MOST_OVERLAPS:
+                coordinates.append((place, direction, entry))
+        if len(coordinates) > _MOST_OVERLAPS:
             raise NotYetError(
-                f"has {len(found)} order parameters; their covariance is computed up to "
+                f"has {len(coordinates)} order parameters; their covariance is computed up to "
                 f"{_MOST_OVERLAPS}: use fewer eigenvalues or units",
                 argument="inputs",
             )
-        return found
+        return coordinates
 
     @cached_property
     def linear_frame(self) -> tuple[tuple[str, ...], np.ndarray]:
@@ -162,11 +162,11 @@ class StudyFluctuations:
         """Names of what is shown: Q, R, v where it is trained, and the error behind them."""
         K, M = self.flow.state.K, self.flow.state.M
         pairs = [(i, j) for i in range(K) for j in range(i, K)]
-        found = [f"Q[{i + 1},{j + 1}]" for i, j in pairs]
-        found += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
+        names = [f"Q[{i + 1},{j + 1}]" for i, j in pairs]
+        names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
         if self.study.network.train_second_layer:
-            found += [f"v[{i + 1}]" for i in range(K)]
-        return (*found, "generalization_error")
+            names += [f"v[{i + 1}]" for i in range(K)]
+        return (*names, "generalization_error")
 
     @cached_property
     def _varied(self) -> VariedFlow:
@@ -180,8 +180,8 @@ class StudyFluctuations:
     def slopes(self) -> np.ndarray:
         """Derivatives of Q, R and v, as they are shown, by the coordinates, shape (shown, n)."""
         flat = self.motion.spread.T
-        found: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
-        return found.T
+        change: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
+        return change.T
 
     def order_parameters(self, states: np.ndarray) -> np.ndarray:
         """Return Q, R and v, as they are shown, at flat states, shape (P, shown)."""
@@ -201,8 +201,8 @@ class StudyFluctuations:
         for value, axis in zip(values, axes.T, strict=True):
             if value > 1e-12 * values[-1]:
                 direction = spread @ axis
-                ahead, behind = (slope(flat + s * size * direction, direction) for s in (1.0, -1.0))
-                bend += value * (ahead - behind) / (2 * size)
+                ahead, before = (slope(flat + s * size * direction, direction) for s in (1.0, -1.0))
+                bend += value * (ahead - before) / (2 * size)
         slopes = np.array([slope(flat, direction) for direction in spread.T])
         value = self._varied.observed(flat).generalization_error
         return value, slopes, float(slopes @ shift + bend / 2)
@@ -244,7 +244,7 @@ class StudyFluctuations:
         """
         state, n = self.flow.state, len(self._coordinates)
         square = self.study.initial.student_std**2
-        found = np.zeros((n, n))
+        covariance = np.zeros((n, n))
         entries = [entry for *_, entry in self._coordinates]
         for a, (name, index) in enumerate(entries):
             for b, (other, place) in enumerate(entries):
@@ -252,11 +252,11 @@ class StudyFluctuations:
                     continue
                 k = index[2]
                 if name == "student_overlap" and index == place:
-                    found[a, b] = square**2 * (1 + (index[0] == index[1])) / state.weight[k]
+                    covariance[a, b] = square**2 * (1 + (index[0] == index[1])) / state.weight[k]
                 if name == "cross_overlap" and index[0] == place[0]:
                     taught = state.teacher_overlap[k, index[1], place[1]]
-                    found[a, b] = square * taught / state.weight[k]
-        return found
+                    covariance[a, b] = square * taught / state.weight[k]
+        return covariance
 
     def slow_state(self, flat: np.ndarray) -> SlowState:
         """Return vectors with the overlaps of a flat state, and the numbers beside them."""

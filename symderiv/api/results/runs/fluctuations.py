@@ -208,8 +208,8 @@ class EventTimes(Answer):
             alpha: times, of any shape.
         """
         times = self._times
-        found = np.searchsorted(times, np.asarray(alpha, dtype=float), side="right")
-        return np.asarray(found / times.size)
+        counts = np.searchsorted(times, np.asarray(alpha, dtype=float), side="right")
+        return np.asarray(counts / times.size)
 
     def density(self, alpha: Any) -> np.ndarray:
         """Return the density of the times per unit of α, smoothed by Gaussian kernels.
@@ -230,8 +230,8 @@ class EventTimes(Answer):
                 argument="event",
             )
         asked = np.asarray(alpha, dtype=float)
-        found = gaussian_kde(known)(asked.ravel()) * known.size / times.size
-        return np.asarray(found.reshape(asked.shape))
+        density = gaussian_kde(known)(asked.ravel()) * known.size / times.size
+        return np.asarray(density.reshape(asked.shape))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of runs that have met the condition, over time.
@@ -302,9 +302,9 @@ def _followed(
     begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.kept),) * 2)
     asked = study.alpha
     grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
-    found = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
-    seen = _SeenFluctuations(fluctuating, found, N)
-    rows = np.searchsorted(found.alpha, asked)
+    covariances = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
+    seen = _SeenFluctuations(fluctuating, covariances, N)
+    rows = np.searchsorted(covariances.alpha, asked)
     laws = [_law(seen, each) for each in conditions]
     return Fluctuations(
         {
@@ -313,7 +313,7 @@ def _followed(
             **seen.record(rows),
             "dimension": N,
             "expansion": seen.expansion[rows].tolist(),
-            "error": found.error,
+            "error": covariances.error,
             "events": laws,
             "warnings": seen.warnings(rows) + [w for each in laws for w in each["warnings"]],
         }
@@ -321,12 +321,12 @@ def _followed(
 
 
 def _dimension(start: Initial, given: int | None) -> int:
-    found = given if given is not None else start.data.dimension if start.data else None
-    if found is None:
+    dimension = given if given is not None else start.data.dimension if start.data else None
+    if dimension is None:
         raise InputError("is missing; say how many coordinates inputs have", argument="dimension")
-    if found < 2:
-        raise InputError(f"{found} is below 2", argument="dimension")
-    return int(found)
+    if dimension < 2:
+        raise InputError(f"{dimension} is below 2", argument="dimension")
+    return int(dimension)
 
 
 def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
@@ -364,21 +364,21 @@ class _SeenFluctuations:
 
     def _bent(self) -> np.ndarray:
         """Return the relative change of the Jacobian within one standard deviation."""
-        motion, found = self.fluctuating.motion, []
+        motion, changes = self.fluctuating.motion, []
         for state, sigma in zip(self.run.states, self.run.covariance, strict=True):
             values, axes = np.linalg.eigh(sigma / self.dimension)
             step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
-            ahead, behind = motion.jacobian(state + step), motion.jacobian(state - step)
-            change = np.linalg.norm(ahead - behind, 2) / np.linalg.norm(ahead + behind, 2)
+            ahead, before = motion.jacobian(state + step), motion.jacobian(state - step)
+            change = np.linalg.norm(ahead - before, 2) / np.linalg.norm(ahead + before, 2)
             # beyond the overlaps of any vectors there may be no Jacobian
-            found.append(change if np.isfinite(change) else np.inf)
-        return np.array(found)
+            changes.append(change if np.isfinite(change) else np.inf)
+        return np.array(changes)
 
     def record(self, rows: np.ndarray) -> dict[str, Any]:
         """Return means, covariances and shifts at some times, the error's behind the others."""
         run, slopes = self.run, self.fluctuating.slopes
         mean = self.fluctuating.order_parameters(run.states[rows])
-        found: dict[str, list[Any]] = {
+        record: dict[str, list[Any]] = {
             name: [] for name in ("mean", "covariance", "shift", "A", "D", "Sigma")
         }
         names, turn = self.fluctuating.linear_frame
@@ -387,13 +387,13 @@ class _SeenFluctuations:
             sigma, shift = run.covariance[row], run.shift[row]
             error, slope, moved = self.fluctuating.error(run.states[row], sigma, shift)
             whole = np.vstack([slopes, slope])
-            found["mean"].append([*own.tolist(), float(error)])
-            found["covariance"].append((whole @ sigma @ whole.T).tolist())
-            found["shift"].append([*(slopes @ shift).tolist(), moved])
-            found["A"].append((turn @ run.jacobian[row] @ back).tolist())
-            found["D"].append((turn @ run.noise[row] @ turn.T).tolist())
-            found["Sigma"].append((turn @ sigma @ turn.T).tolist())
-        return {**found, "linear_names": list(names)}
+            record["mean"].append([*own.tolist(), float(error)])
+            record["covariance"].append((whole @ sigma @ whole.T).tolist())
+            record["shift"].append([*(slopes @ shift).tolist(), moved])
+            record["A"].append((turn @ run.jacobian[row] @ back).tolist())
+            record["D"].append((turn @ run.noise[row] @ turn.T).tolist())
+            record["Sigma"].append((turn @ sigma @ turn.T).tolist())
+        return {**record, "linear_names": list(names)}
 
     def warnings(self, rows: np.ndarray) -> list[str]:
         """Return a line where the Gaussian picture fails."""

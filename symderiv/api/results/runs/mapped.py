@@ -64,7 +64,7 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     Raises:
         InputError: a text is none of these, or has fewer than three points.
     """
-    found: dict[str, tuple[Any, ...]] = {}
+    by_key: dict[str, tuple[Any, ...]] = {}
     for text in over:
         key, equals, ends = text.partition("=")
         key = key.strip()
@@ -81,10 +81,10 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
             values, scale = tuple(points), ()
         else:
             values = _typed_ends(text, parts)
-        if key in found:
+        if key in by_key:
             raise InputError(f"{key} is given twice; give another key", argument="over")
-        found[key] = (*values, *scale)
-    return found
+        by_key[key] = (*values, *scale)
+    return by_key
 
 
 def _typed_ends(text: str, parts: Sequence[str]) -> tuple[Any, ...]:

@@ -235,9 +235,9 @@ def _objective(text: str) -> Objective:
         return FinalError()
     if text == "integral":
         return IntegratedError()
-    found = _TIME.fullmatch(text)
+    time = _TIME.fullmatch(text)
     try:
-        error = float(found[1]) if found else 0.0
+        error = float(time[1]) if time else 0.0
     except ValueError:
         error = 0.0
     if not 0.0 < error < np.inf:
@@ -300,11 +300,11 @@ def controlled(
             argument="control",
         )
     change[np.abs(change) * (high - low) < 1e-13 * scale] = 0.0
-    found = ControlledFlow(flows[1], base, change)
-    if "evaluation_scale" in found.changing:
+    steered = ControlledFlow(flows[1], base, change)
+    if "evaluation_scale" in steered.changing:
         raise InputError(
             "is missing: it would change in time with the control, and errors at different times "
             "could not be compared; give the factor of the output weights for the error",
             argument="evaluation_scale",
         )
-    return found
+    return steered

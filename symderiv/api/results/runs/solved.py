@@ -96,13 +96,13 @@ def solved(
 def _ended(study: Study, alpha: np.ndarray, end: float) -> Study:
     """Return the study at the times before an end, and there."""
     grid = set(Time.RECORDS["values"].instead_of)
-    kept = {
+    others = {
         key: value
         for key, value in study.time.model_dump(exclude_unset=True).items()
         if key not in grid
     }
     times = [*(float(time) for time in alpha if time < end), end]
-    return study.changed({"time": {**kept, "values": times}})
+    return study.changed({"time": {**others, "values": times}})
 
 
 def _integrated(
