@@ -186,26 +186,26 @@ def _all_forces(
     Gamma[:] = 0.0
     db[:] = 0.0
     error, loss = 0.0, 0.0
-    kept = np.zeros(K + 1, np.int64)
+    active = np.zeros(K + 1, np.int64)
     one = 1
     for mask in range(1 if keep == 1.0 else one << K):
         units, share = 0, 1.0
         for i in range(K):
             if keep == 1.0 or (mask >> i) & 1:
-                kept[units] = i
+                active[units] = i
                 units += 1
                 share *= keep
             else:
                 share *= 1.0 - keep
-        kept[K] = units
+        active[K] = units
         if units == 0 and not valued:
             continue
-        found = _of_kept(overlaps, kept, numbers, share, rates, valued)
-        error = found[0]
-        loss += share * found[1]
+        means = _of_kept(overlaps, active, numbers, share, rates, valued)
+        error = means[0]
+        loss += share * means[1]
     if keep < 1.0 or scale != 1.0:
         # the last choice was that of all units; what is added here has the weight zero
         scaled = Q, R, T, scale * v, v_teacher, b, c
-        found = _of_kept(scaled, kept, (0.0, 0.0, numbers[2]), 0.0, rates, False)
-        error = found[0]
+        means = _of_kept(scaled, active, (0.0, 0.0, numbers[2]), 0.0, rates, False)
+        error = means[0]
     return error, loss

@@ -235,13 +235,13 @@ def _with_roots(
 
 def _upper_half(row: np.ndarray, count: int) -> int:
     """Keep points above zero, with twice their weights, and zero itself."""
-    kept = 0
+    upper = 0
     for n in range(count):
         if row[0, n] >= 0.0:
             twice = 2.0 if row[0, n] > 0.0 else 1.0
-            row[0, kept], row[1, kept] = row[0, n], twice * row[1, n]
-            kept += 1
-    return kept
+            row[0, upper], row[1, upper] = row[0, n], twice * row[1, n]
+            upper += 1
+    return upper
 
 
 def _panels_of(
@@ -328,7 +328,7 @@ def _along_last(
     """
     (level, count), (noise, flip, _) = extent, numbers
     factor, biases, v, v_teacher = network
-    s, known, weight, room = before
+    s, known, weight, square_left = before
     K, of_field = v.size, level < _fields_of(network)
     mean = 0.0
     if of_field:
@@ -340,7 +340,7 @@ def _along_last(
     forces, squares, errors, losses, along = 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(count):
         place = row[0, n]
-        if place * place > room:
+        if place * place > square_left:
             continue
         added = weight * row[1, n]
         t = known

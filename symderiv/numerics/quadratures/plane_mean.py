@@ -298,10 +298,10 @@ def _aligned_rests(
     line, cuts = np.empty((2, _LINE)), np.empty((4, 2))
     for p in range(values.size):
         first, second = places[0][p], places[1][p]
-        found = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule)
-        found = _cut_at(cuts, found, 0.0, (first, shift, left), rule)
+        cut_count = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule)
+        cut_count = _cut_at(cuts, cut_count, 0.0, (first, shift, left), rule)
         total = 0.0
-        for n in range(_points(cuts, found, 0.0, rule, line)):
+        for n in range(_points(cuts, cut_count, 0.0, rule, line)):
             t = line[0, n]
             other = quadrature_factor(kinds[1], kink2 + second + width2 * t)
             if left > rule[4]:
@@ -372,13 +372,13 @@ def _line_of_second(
         line[0, 0], line[1, 0] = 0.0, 1.0
         return 1
     cuts = np.empty((fields * fields + 2, 2))
-    found = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
-    if found == 0:
-        room = rule[2] * rule[2] - t1 * t1
-        count = _slow_points(_movement(t1, plane, rule), rule[1], room, line)
+    cut_count = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
+    if cut_count == 0:
+        square_left = rule[2] * rule[2] - t1 * t1
+        count = _slow_points(_movement(t1, plane, rule), rule[1], square_left, line)
         if count > 0:
             return count
-    return _points(cuts, found, t1 * t1, rule, line)
+    return _points(cuts, cut_count, t1 * t1, rule, line)
 
 
 def _moved(kink: float, field: _Three, rule: np.ndarray) -> float:
@@ -424,13 +424,13 @@ def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray)
         left *= size * moved * moved
     if left > limit:
         return 0
-    kept = 0
+    used = 0
     for n in range(size):
         t = _HERMITES[size - 1, 0, n]
         if t * t < room:
-            line[0, kept], line[1, kept] = t, _HERMITES[size - 1, 1, n]
-            kept += 1
-    return kept
+            line[0, used], line[1, used] = t, _HERMITES[size - 1, 1, n]
+            used += 1
+    return used
 
 
 def _values_on_line(
@@ -582,8 +582,8 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
             place += 1
     means = np.empty((3, 4, 4))
     _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means)
-    found: float = means[1, 2, 3]
-    return found
+    mean: float = means[1, 2, 3]
+    return mean
 
 
 def kinked_noise_means(

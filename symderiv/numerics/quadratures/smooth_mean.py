@@ -191,7 +191,7 @@ def _tabulated(
     """
     stride, split, phases = steps
     count = 2 * size + 1
-    room, split_room = table.shape[1] // phases, values.size // split
+    columns, split_room = table.shape[1] // phases, values.size // split
     line = np.empty(count)
     for n in range(kernel.shape[0]):
         for q in range(count):
@@ -203,7 +203,7 @@ def _tabulated(
                 line[q] += weight * values[first + q]
         for p in range(phases):
             for q in range((count - 1 - p) // phases + 1):
-                table[n, p * room + q] = line[p + phases * q]
+                table[n, p * columns + q] = line[p + phases * q]
 
 
 def _along_line(
@@ -302,8 +302,8 @@ def _rows_of(
     weights, starts, line = np.empty(12), np.empty(12, np.int64), np.empty(2 * inner + 1)
     kernel = _kernel(rest / cell, step, half, rows.shape[0], weights)
     values = _values_on(kind, power, bias, cell, split * size + half * stride, split)
-    room = 2 * size // phases + 2
-    table = np.zeros((rows.shape[0], phases * room))
+    columns = 2 * size // phases + 2
+    table = np.zeros((rows.shape[0], phases * columns))
     _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
     if near:
         _through_the_middle(table, size, field, grid, cell, rows)
@@ -320,7 +320,7 @@ def _rows_of(
             _between_12(place - base, weights)
             for p in range(12):
                 j = size + base - 5 + p
-                starts[p] = (j % phases) * room + j // phases
+                starts[p] = (j % phases) * columns + j // phases
         for n in range(rows.shape[0]):
             if direct:
                 for q in range(2 * most + 1):

@@ -123,9 +123,9 @@ def _far_panel(
         place = start + 0.5 * length * (1.0 + _TWELVE[q])
         value = square = 0.0
         for m in range(10):
-            found = quadrature_factor(kind, place + width * _HERMITE_10[0, m])
-            value += _HERMITE_10[1, m] * found
-            square += _HERMITE_10[1, m] * found * found
+            factor = quadrature_factor(kind, place + width * _HERMITE_10[0, m])
+            value += _HERMITE_10[1, m] * factor
+            square += _HERMITE_10[1, m] * factor * factor
         for n in range(12):
             table[at + n] += value * _TO_POWERS[n, q]
             table[at + 12 + n] += square * _TO_POWERS[n, q]
@@ -134,10 +134,10 @@ def _far_panel(
 def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
     """Return F at a distance from the kink; ``first`` is 0, or 12 for the square."""
     at, x = _place_in(table, distance)
-    found: float = table[at + first + 11]
+    total: float = table[at + first + 11]
     for n in range(10, -1, -1):
-        found = found * x + table[at + first + n]
-    return found
+        total = total * x + table[at + first + n]
+    return total
 
 
 def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:

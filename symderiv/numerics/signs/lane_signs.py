@@ -86,17 +86,17 @@ def _sign_covariances(
         h, k, r = first[n], second[n], correlation[n]
         squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
         t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
-        found = 0.0 * t
+        covariance = 0.0 * t
         if any_lane(negated(middle)):
-            found = chosen(middle, found, _price_sum(0, 8, t, squares, product))
+            covariance = chosen(middle, covariance, _price_sum(0, 8, t, squares, product))
         if any_lane(middle & negated(wide)):
-            found = chosen(middle, _price_sum(8, 20, t, squares, product), found)
+            covariance = chosen(middle, _price_sum(8, 20, t, squares, product), covariance)
         if any_lane(wide & negated(far)):
-            found = chosen(wide, _price_sum(20, 40, t, squares, product), found)
-        found = t * found
+            covariance = chosen(wide, _price_sum(20, 40, t, squares, product), covariance)
+        covariance = t * covariance
         if any_lane(far):
-            found = chosen(far, _sign_covariance(h, k, r), found)
-        first[n] = found
+            covariance = chosen(far, _sign_covariance(h, k, r), covariance)
+        first[n] = covariance
 
 
 def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
