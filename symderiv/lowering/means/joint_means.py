@@ -26,9 +26,12 @@ from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.lowering.means.polynomials import mean_over
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
+    JOINT_REACHES,
     JOINT_STEPS,
+    JointRule,
     coarsest,
     joint_rule,
+    joint_rules,
     stated_error,
 )
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
@@ -132,13 +135,13 @@ class JointMeans:
         functions: The functions by name.
         names: What each joint function is called.
         error: The largest error found, times a safety factor; zero without such means.
-        step: The rule's, in units of the fields.
+        step, reach: The rule's, in units of the fields and in standard deviations.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.names: dict[Joint, str] = {}
-        self.error, self.step = 0.0, JOINT_STEPS[0]
+        self.error, self.step, self.reach = 0.0, JOINT_STEPS[0], JOINT_REACHES[0]
 
     @property
     def constants(self) -> dict[str, float | tuple[float, ...]]:
@@ -146,7 +149,7 @@ class JointMeans:
         if not self.names:
             return {}
         return {
-            "JOINT_RULE": joint_rule(self.step),
+            "JOINT_RULE": joint_rule(self.step, self.reach),
             "JOINT_ERROR": self.error,
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
@@ -170,8 +173,9 @@ class JointMeans:
     def _named(self, joint: Joint) -> str:
         if joint not in self.names:
             joint.refuse_many()
-            step, error = rule_for(joint)
-            self.step, self.error = min(step, self.step), max(error, self.error)
+            (step, _, reach), error = rule_for(joint)
+            self.step, self.reach = min(step, self.step), max(reach, self.reach)
+            self.error = max(error, self.error)
             number = len(self.names) + 1
             name = self.names[joint] = f"joint_{number}"
             functions = joint.functions(name, f"integrand_{number}")
@@ -180,42 +184,42 @@ class JointMeans:
 
 
 @derived_once("lowering", "numerics", "gaussian", "compiled_code")
-def rule_for(joint: Joint) -> tuple[float, float]:
-    """Return the coarsest step that keeps the tolerance, else the finest, and its largest error.
+def rule_for(joint: Joint) -> tuple[JointRule, float]:
+    """Return the coarsest rule that keeps the tolerance, else the finest, and its largest error.
 
     The search for errors compares with the finest rule that is affordable in so many dimensions, at
     covariances up to variance ``LARGEST_VARIANCE``, with means and constants of order 1.
 
     Raises:
-        NotYetError: No step keeps ``LAST_TOLERANCE``.
+        NotYetError: No rule keeps ``LAST_TOLERANCE``.
     """
     mean, cases, finest = mean_by_rule(joint), list(_cases(joint)), _FINEST[joint.nonlinear]
-    exact = [mean(finest, *case) for case in cases]
+    reference = joint_rule(finest, JOINT_REACHES[-1])
+    exact = [mean(reference, *case) for case in cases]
 
-    def error_of(step: float, enough: float) -> float:
-        errors = [abs(mean(step, *case) - value) for case, value in zip(cases, exact, strict=True)]
+    def error_of(rule: JointRule, enough: float) -> float:
+        errors = [abs(mean(rule, *case) - value) for case, value in zip(cases, exact, strict=True)]
         return stated_error(SAFETY * float(np.max(errors)), 1e-14)
 
-    steps = [step for step in JOINT_STEPS if step > 1.2 * finest]
+    rules, what = joint_rules(1.2 * finest), str(joint.function)
     scale = max(1.0, *map(abs, exact))
-    what = str(joint.function)
-    step, error = coarsest(steps, error_of, TOLERANCE * scale, what, limited=True)
+    rule, error = coarsest(rules, error_of, TOLERANCE * scale, what, limited=True)
     if error > LAST_TOLERANCE * scale:
         raise NotYetError(
             f"quadrature over its {joint.nonlinear} joint fields does not reach "
             f"{LAST_TOLERANCE:g}: it is not smooth enough, or has too many fields"
         )
-    return step, error
+    return rule, error
 
 
 def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
     """Yield covariances of independent, correlated and nearly aligned fields, means, constants."""
     rng, size = np.random.default_rng(_SEED), joint.size
-    covariances = []
-    for spread in (1.0, 0.05):
+    covariances, alternating = [], (-1.0) ** np.arange(size)
+    for spread, signs in ((1.0, np.ones(size)), (0.05, np.ones(size)), (0.05, alternating)):
         for variance in (LARGEST_VARIANCE, 0.5):
             vectors = np.ones((size, 1)) + spread * rng.standard_normal((size, size + 1))
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors *= signs[:, None] / np.linalg.norm(vectors, axis=1, keepdims=True)
             covariances.append(variance * vectors @ vectors.T)
     if joint.nonlinear == MOST_NONLINEAR:
         covariances = covariances[::2]
@@ -226,13 +230,13 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
         yield covariance, rng.uniform(-0.5, 0.5, size), constants
 
 
-def mean_by_rule(joint: Joint) -> Callable[[float, Matrix, Matrix, Matrix], float]:
-    """Return the mean as modules compute it, for a step, covariance, means and constants."""
+def mean_by_rule(joint: Joint) -> Callable[[JointRule, Matrix, Matrix, Matrix], float]:
+    """Return the mean as modules compute it, for a rule, covariance, means and constants."""
     text = module_of_means(joint.functions("joint_mean", "integrand", ruled=True), {})
     compiled, upper = compiled_function(text, "joint_mean"), np.triu_indices(joint.size)
 
-    def mean(step: float, covariance: Matrix, means: Matrix, constants: Matrix) -> float:
+    def mean(rule: JointRule, covariance: Matrix, means: Matrix, constants: Matrix) -> float:
         numbers = (*covariance[upper], *means, *constants)
-        return float(compiled(np.array(joint_rule(step)), *map(float, numbers)))
+        return float(compiled(np.array(rule), *map(float, numbers)))
 
     return mean
