@@ -67,10 +67,12 @@ kernels: $(VENV)/.installed
 	$(BIN)/python -m symderiv.learning.derivation.ship_equations
 	$(BIN)/symderiv generate --checked-in
 
-# The steppers' code that comes with the package, for processors with vectors of four doubles.
+# Loops whose code comes with the package, for processors with vectors of four doubles.
+SHIP = NUMBA_CACHE_DIR=build/stepper-cache NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python
 stepper-code: $(VENV)/.installed
 	rm -rf build/stepper-cache  # of code that numba takes from a cache nothing can be read
-	NUMBA_CACHE_DIR=build/stepper-cache NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python -m symderiv.integrate.steppers.ship_steppers
+	$(SHIP) -m symderiv.integrate.steppers.ship_steppers
+	$(SHIP) -m symderiv.compiled_code.ship_linked symderiv.analysis.low_rank:all_roots
 
 # The wheel is built from the sdist, so both are known to be whole.
 packages: $(VENV)/.installed

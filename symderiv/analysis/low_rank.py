@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Floats",
     "LowRankSpectrum",
+    "all_roots",
     "check_count",
     "exponential_sum",
     "low_rank_spectrum",
@@ -54,8 +55,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_all_roots = Linked("symderiv.analysis.low_rank_loops", "all_roots")
-
+all_roots = Linked("symderiv.analysis.low_rank_loops", "all_roots", shipped=True)
 
 #: More are refused: finding all rates takes a quarter of a minute.
 MAX_EIGENVALUES = 20_000
@@ -152,7 +152,7 @@ def low_rank_spectrum(
     vectors[: len(numerator)] = np.take_along_axis(numerator, order[None], axis=2)
     rows = np.empty((3 + len(vectors), classes * size))
     given = (np.array(each, dtype=np.float64) for each in (pole, square))
-    _all_roots(*given, matrices, bound, vectors, np.empty((classes, size)), rows)
+    all_roots(*given, matrices, bound, vectors, np.empty((classes, size)), rows)
     origin, offset, slope = rows[:3]
     return LowRankSpectrum(origin + offset, origin, offset, slope, rows[3 : 3 + len(numerator)])
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
-from symderiv.compiled_code.compiled import compiled
+from symderiv.compiled_code.compiled import CUBE, MATRIX, compiled
 
 Floats = npt.NDArray[np.float64]
 
@@ -340,7 +341,7 @@ def _positive(inverse: Floats) -> int:
     return (1 if first > 0.0 else 0) + (1 if second > 0.0 else 0)
 
 
-@compiled()
+@compiled(types.void(MATRIX, MATRIX, CUBE, types.float64, CUBE, MATRIX, MATRIX))
 def all_roots(
     pole: Floats,
     square: Floats,

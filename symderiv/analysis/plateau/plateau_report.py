@@ -13,13 +13,6 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.plateau.full_plateau import (
-    FullFlow,
-    FullPlateau,
-    equal_students,
-    full_flow,
-    full_plateau,
-)
 from symderiv.analysis.plateau.linearised import BASIS, LinearisedMatrices, linearised_matrices
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plateau_forms
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
@@ -33,6 +26,7 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
 
 if TYPE_CHECKING:
+    from symderiv.analysis.plateau.full_plateau import FullFlow, FullPlateau
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
@@ -299,6 +293,9 @@ def plateau_report(
     numbers, bits = _numbers(forms, teacher, learning_rate, digits)
     spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
+    asked = full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None)
+    if kappa < 0 or asked:
+        from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
     if kappa < 0:
         spread = full_plateau(_quiet(activation), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
@@ -306,7 +303,7 @@ def plateau_report(
             "--full: nothing escapes from this state, and students with the same sum are equally "
             "good, so the full flow has no isolated plateau"
         )
-    if full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None):
+    if asked:
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:
             noisy = full_plateau(_noisy(activation), teacher, learning_rate, bits)
@@ -346,11 +343,15 @@ def _equations(activation: Activation) -> LearningEquations:
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _noisy(activation: Activation) -> FullFlow:
+    from symderiv.analysis.plateau.full_plateau import full_flow
+
     return _with_slopes(full_flow(_equations(activation)))
 
 
 @derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
 def _quiet(activation: Activation) -> FullFlow:
+    from symderiv.analysis.plateau.full_plateau import full_flow
+
     return _with_slopes(full_flow(_equations(activation), noise=False))
 
 
