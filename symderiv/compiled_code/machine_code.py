@@ -22,7 +22,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -112,9 +112,31 @@ class MachineCode:
             ValueError: an error that the function raises.
             RuntimeError: the code gave up.
         """
+        return self._called(self._flat(values))
+
+    def bound(self, *values: Any) -> Callable[[], Any]:
+        """Return a call with these arguments, which are looked at now and not at every call.
+
+        Arrays must stay where they are; what stands in them may change.
+
+        Raises:
+            TypeError: an argument is not what the code was compiled for.
+        """
+        flat = self._flat(values)
+
+        def called() -> Any:
+            _ = values  # they live as long as the call
+            return self._called(flat)
+
+        return called
+
+    def _flat(self, values: Sequence[Any]) -> list[Any]:
         flat: list[Any] = []
         for argument, value in zip(self._arguments, values, strict=True):
             flat.extend(argument.flat(value))
+        return flat
+
+    def _called(self, flat: Sequence[Any]) -> Any:
         # nobody reads where errors are, or what is no result: one place does for all threads
         result = self._returns() if self._has_result else _UNREAD
         code = self._call(ctypes.addressof(result), _UNREAD_ADDRESS, *flat)

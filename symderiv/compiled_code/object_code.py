@@ -83,7 +83,8 @@ def _kind(argument: Any) -> Any:
     if isinstance(argument, types.FunctionType):
         return "function"
     if isinstance(argument, types.Array) and argument.layout == "C" and argument.mutable:
-        inner = {types.float64: "<f8", types.int64: "<i8"}.get(argument.dtype, "")
+        items = {types.float64: "<f8", types.int64: "<i8", types.uint64: "<u8"}
+        inner = items.get(argument.dtype, "")
         if isinstance(argument.dtype, types.Record):
             inner = f"|V{argument.dtype.size}"
         return f"{inner} {argument.ndim}" if inner else ""

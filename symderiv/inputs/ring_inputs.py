@@ -10,8 +10,9 @@ mean of two error functions.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -84,7 +85,7 @@ class GaussianRing:
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         white = generator.standard_normal((*shape, self.sites))
-        return np.asarray(white @ ring.root(self.row(label)))
+        return np.asarray(white @ _root(self.rows[_index(label)]))
 
     def excess_kurtosis(self) -> float:
         return 0.0
@@ -151,8 +152,7 @@ class NonlinearProcess:
         """Return the inputs that a standard Gaussian process becomes, entry by entry."""
         if math.isinf(self.gain):
             return np.where(z >= 0.0, 1.0, -1.0)
-        scale = math.sqrt(float(_erf_covariance(self._variance, np.ones(1))[0]))
-        return np.asarray(erf(z * math.sqrt(self._variance / 2.0)) / scale)
+        return np.asarray(erf(z * math.sqrt(self._variance / 2.0)) / _scale(self._variance))
 
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site, from 0 for small gains to −2 for signs; to 6 digits."""
@@ -164,7 +164,7 @@ class NonlinearProcess:
 
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         white = generator.standard_normal((*shape, self.sites))
-        return self.values(white @ ring.root(self.kernel(label)))
+        return self.values(white @ _root_beneath(self, label))
 
 
 @dataclass(frozen=True)
@@ -291,9 +291,31 @@ def _two_error_functions() -> sp.Expr:
 
 
 def _erf_covariance(variance: float, correlation: Floats) -> Floats:
+    covariance = _erf_covariance_function(math.isinf(variance))(variance, correlation)
+    return np.asarray(covariance, dtype=np.float64)
+
+
+@lru_cache
+def _erf_covariance_function(infinite: bool) -> Callable[..., Any]:
+    """Return that mean as a function of s and c; of c alone that matters at infinite s."""
     s, c = sp.symbols("s c", positive=True)
     formula = _two_error_functions()
-    if math.isinf(variance):
-        formula = sp.limit(formula, s, sp.oo)
-    covariance = as_function((s, c), formula)(variance, correlation)
-    return np.asarray(covariance, dtype=np.float64)
+    return as_function((s, c), sp.limit(formula, s, sp.oo) if infinite else formula)
+
+
+@lru_cache(maxsize=32)
+def _scale(variance: float) -> float:
+    """Return the standard deviation of erf(u/√2)."""
+    return math.sqrt(float(_erf_covariance(variance, np.ones(1))[0]))
+
+
+@lru_cache(maxsize=32)
+def _root_beneath(inputs: NonlinearProcess, label: int) -> Floats:
+    """Return that of the covariance of the Gaussian beneath."""
+    return ring.root(inputs.kernel(label))
+
+
+@lru_cache(maxsize=32)
+def _root(row: tuple[float, ...]) -> Floats:
+    """Return the symmetric square root of a covariance, which every draw multiplies by."""
+    return ring.root(np.array(row))

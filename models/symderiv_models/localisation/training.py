@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
@@ -180,12 +181,18 @@ class Learner:
 
     def _loss(self, weights: Floats, biases: Floats, x: Floats, y: Floats) -> float:
         """Return the mean loss of a batch."""
-        g = on_arrays(read_activation(self.activation).expression)
+        g = _on_arrays(self.activation)
         f = np.mean(g(x @ weights.T + biases), axis=1)
         if self.loss == "squared":
             return float(0.5 * np.mean((f - y) ** 2))
         f = np.clip(f, _EDGE, 1.0 - _EDGE)
         return float(-np.mean(np.log(np.where(y > 0.5, f, 1.0 - f))))
+
+
+@lru_cache(maxsize=8)
+def _on_arrays(activation: str) -> Callable[[Floats], Floats]:
+    """Return an activation as a function of arrays."""
+    return on_arrays(read_activation(activation).expression)
 
 
 def _now(chain: MarkovChain) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -292,6 +292,10 @@ class MarkovChain:
         self.made = 0
         self._inputs = np.empty((self.block * space.inputs, width))
         self._latents = np.zeros((self.block, len(program.drawn)))
+        self._steps: Callable[[], int] | None = None
+        sizes = [self.pace.force, self.pace.drift, self.pace.scalar, self.pace.clock]
+        numbers = [space.dimension, *sizes, self.pace.memory, self.pace.once]
+        self._counts, self._units = np.zeros(6, dtype=np.int64), np.array(numbers, dtype=float)
         self._law = (program.mixing, np.zeros((0, 0)), np.ones((1, width)))
         if roots.size:
             self.weigh(roots)
@@ -299,18 +303,23 @@ class MarkovChain:
         values[program.slots : -1] = [parameters[name] for name in program.parameters]
         self._tables = (*program.tables, space.table)
         self._lists = (program.constraints, program.moving, np.array(program.lengths))
-        self._room = (values, np.zeros(program.results), np.zeros_like(self.vectors))
+        self._room = (
+            *(values, np.zeros(program.results), np.zeros_like(self.vectors)),
+            *(np.zeros(len(program.tables[2])), np.zeros(program.rows)),
+            *(np.zeros((program.rows, program.rows)), np.zeros(program.rows, dtype=np.int64)),
+        )
 
     def weigh(self, roots: np.ndarray) -> None:
         """Take inputs whose eigenvalues have these roots, shape (A, L), from here on."""
         widths = np.diff(self.space.bounds)
         wide = np.ascontiguousarray(np.repeat(roots, widths, axis=1))
-        self._law = (self._law[0], wide, self._law[2])
+        self._law, self._steps = (self._law[0], wide, self._law[2]), None
 
     def measure_spheres(self, eigenvalues: np.ndarray) -> None:
         """Keep, on spheres, squares of fields and not of coordinates: weighed by these, (L,)."""
         wide = np.repeat(eigenvalues, np.diff(self.space.bounds))[None]
         self._law = (*self._law[:2], np.ascontiguousarray(wide, dtype=np.float64))
+        self._steps = None
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
@@ -366,24 +375,22 @@ class MarkovChain:
 
     def learn(self, begin: int, end: int) -> int:
         """Learn the examples ``begin`` to ``end`` of the block; the first that diverged, or −1."""
-        from symderiv.experiment.steps.step_kernel import learn
-
-        program, pace, N = self.program, self.pace, self.space.dimension
+        program, pace = self.program, self.pace
         together = max(1, self.space.together)
-        counts = [begin, end, self.made, together, pace.batch, len(program.scalars)]
-        units = [N, pace.force, pace.drift, pace.scalar, pace.clock, pace.memory, pace.once]
-        bad = learn(
-            program.changes,
-            (np.array(counts), np.array(units)),
-            (self.vectors, self.scalars, self._gathered, self._sums),
-            (self._inputs, self._latents),
-            self._law,
-            self._tables,
-            self._lists,
-            self._room,
-        )
+        self._counts[:] = begin, end, self.made, together, pace.batch, len(program.scalars)
+        if self._steps is None:
+            self._steps = program.loop.bound(
+                (self._counts, self._units),
+                (self.vectors, self.scalars, self._gathered, self._sums),
+                (self._inputs, self._latents),
+                self._law,
+                self._tables,
+                self._lists,
+                self._room,
+            )
+        bad = int(self._steps())
         self.made += (end if bad < 0 else bad) - begin
-        return int(bad)
+        return bad
 
     def reach(self, wanted: int) -> bool:
         """Go on until so many examples are learnt; whether all numbers stayed finite."""

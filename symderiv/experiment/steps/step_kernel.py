@@ -43,7 +43,12 @@ A step is of one example, or of the mean over a batch of them at one state. The 
     ``changes`` takes.
 ``room``
     Values of fields, overlaps, scalars, latents, parameters and time, of which the parameters are
-    given; results: F of the forces, G of the drifts and g; changed vectors, shape (V, N).
+    given; results: F of the forces, G of the drifts and g; changed vectors, shape (V, N). Then what
+    is only written here: amounts of forces, (F,); squares and products of vectors, (V,) and (V, V);
+    which vectors drifts move, (V,).
+
+Nothing is allocated, so that the code runs without numba: it comes with the package, and
+:mod:`symderiv.experiment.steps.step_loop` calls it.
 """
 
 from __future__ import annotations
@@ -95,7 +100,8 @@ def _orthonormalise(
                 gram[b, a] = gram[a, b]
     for a in range(V):
         if constraints[a] == group:
-            room[a] = vectors[a]
+            for i in range(N):
+                room[a, i] = vectors[a, i]
             for b in range(V):
                 if constraints[b] == group:
                     square = 0.0
@@ -107,7 +113,8 @@ def _orthonormalise(
                         room[a, i] += share * vectors[b, i]
     for a in range(V):
         if constraints[a] == group:
-            vectors[a] = room[a]
+            for i in range(N):
+                vectors[a, i] = room[a, i]
 
 
 @compiled(types.void(MATRIX, INTEGERS, _TABLE), fastmath=_FREE)
@@ -214,21 +221,29 @@ def _project(
         values[fields.shape[0] + p] = total / dimension
 
 
-@compiled(types.void(MATRIX, _TABLE, VECTOR, VECTOR, MATRIX), fastmath=_FREE)
+@compiled(types.void(MATRIX, _TABLE, VECTOR, types.int64, VECTOR, MATRIX, INTEGERS), fastmath=_FREE)
 def _drift(
-    vectors: np.ndarray, drifts: np.ndarray, rates: np.ndarray, units: np.ndarray, room: np.ndarray
+    vectors: np.ndarray,
+    drifts: np.ndarray,
+    results: np.ndarray,
+    first: int,
+    units: np.ndarray,
+    room: np.ndarray,
+    moves: np.ndarray,
 ) -> None:
     """Add to vectors what is proportional to vectors, all of them as they were before.
 
-    Rates of velocities, which are those of scalars, are brought to the unit of drifts.
+    Rates stand in the results from ``first`` on. Those of velocities, which are those of scalars,
+    are brought to the unit of drifts.
     """
     V, N = vectors.shape
     unit = units[2]
     for d in range(drifts.shape[0]):
         if drifts[d, 2] == 1:
-            rates[d] *= units[3] / unit
+            results[first + d] *= units[3] / unit
     # vectors that do not move may be added in place, after all others
-    moves = np.zeros(V, dtype=np.int64)
+    for v in range(V):
+        moves[v] = 0
     for d in range(drifts.shape[0]):
         moves[drifts[d, 0]] = 1
     apart = False
@@ -238,30 +253,33 @@ def _drift(
     if apart:
         for v in range(V):
             if moves[v] == 1:
-                room[v] = vectors[v]
+                for i in range(N):
+                    room[v, i] = vectors[v, i]
         for d in range(drifts.shape[0]):
             v, w = drifts[d, 0], drifts[d, 1]
             for i in range(N):
-                room[v, i] += unit * rates[d] * vectors[w, i]
+                room[v, i] += unit * results[first + d] * vectors[w, i]
         for v in range(V):
             if moves[v] == 1:
-                vectors[v] = room[v]
+                for i in range(N):
+                    vectors[v, i] = room[v, i]
         return
     for d in range(drifts.shape[0]):
         v = drifts[d, 0]
         if drifts[d, 1] == v:
             for i in range(N):
-                vectors[v, i] *= 1.0 + unit * rates[d]
+                vectors[v, i] *= 1.0 + unit * results[first + d]
     for d in range(drifts.shape[0]):
         v, w = drifts[d, 0], drifts[d, 1]
         if w != v:
             for i in range(N):
-                vectors[v, i] += unit * rates[d] * vectors[w, i]
+                vectors[v, i] += unit * results[first + d] * vectors[w, i]
 
 
 @compiled(
     types.boolean(
-        RIGHT_HAND_SIDE, INTEGERS, types.int64, VECTOR, types.int64, VECTOR, VECTOR, VECTOR
+        *(RIGHT_HAND_SIDE, INTEGERS, types.int64, MATRIX, types.int64),
+        *(types.int64, VECTOR, VECTOR, VECTOR),
     )
 )
 def _changes_at(
@@ -269,6 +287,7 @@ def _changes_at(
     sizes: np.ndarray,
     first: int,
     latents: np.ndarray,
+    example: int,
     visible: int,
     scalars: np.ndarray,
     values: np.ndarray,
@@ -277,8 +296,8 @@ def _changes_at(
     """Call the function of the changes for an example; whether all numbers are finite."""
     for u in range(visible):
         values[first + u] = scalars[u]
-    for c in range(latents.size):
-        values[first + visible + c] = latents[c]
+    for c in range(latents.shape[1]):
+        values[first + visible + c] = latents[example, c]
     changes(0.0, results, sizes, values, results)
     finite = True
     for r in range(results.size):
@@ -319,13 +338,16 @@ def _square(vectors: np.ndarray, v: int, metric: np.ndarray) -> float:
 
 
 @hidden_part  # type: ignore[untyped-decorator]
-def _squares(vectors: np.ndarray, constraints: np.ndarray, metric: np.ndarray) -> np.ndarray:
-    """Return the squares of the vectors that stay on their spheres."""
-    squares = np.zeros(vectors.shape[0])
+def _measure(
+    vectors: np.ndarray, constraints: np.ndarray, metric: np.ndarray, squares: np.ndarray
+) -> bool:
+    """Write the squares of the vectors that stay on their spheres; whether none is constrained."""
+    free = True
     for v in range(vectors.shape[0]):
+        free = free and constraints[v] == 0
         if constraints[v] < 0:
             squares[v] = _square(vectors, v, metric)
-    return squares
+    return free
 
 
 @hidden_part  # type: ignore[untyped-decorator]
@@ -382,8 +404,11 @@ def _gather(
 ) -> None:
     """Add the results of an example of a batch to its sums, which begin with the first one."""
     if turn == 0:
-        gathered[:] = 0.0
-        sums[:] = 0.0
+        for v in range(gathered.shape[0]):
+            for i in range(gathered.shape[1]):
+                gathered[v, i] = 0.0
+        for r in range(sums.size):
+            sums[r] = 0.0
     for r in range(results.size):
         sums[r] += results[r] / batch
 
@@ -414,16 +439,16 @@ def _follow(vectors: np.ndarray, velocities: np.ndarray) -> None:
 
 @hidden_part  # type: ignore[untyped-decorator]
 def _move_scalars(
-    scalars: np.ndarray, targets: np.ndarray, changes: np.ndarray, units: np.ndarray
+    scalars: np.ndarray, targets: np.ndarray, results: np.ndarray, first: int, units: np.ndarray
 ) -> None:
     """Move scalars, with a velocity (its number), without (−1), or in units of drifts (−2)."""
     for u in range(targets.shape[0]):
-        change = units[3] * changes[u]
+        change = units[3] * results[first + u]
         if targets[u, 1] >= 0:
             change += units[5] * scalars[targets[u, 1]]
             scalars[targets[u, 1]] = change
         elif targets[u, 1] == -2:
-            change = units[2] * changes[u]
+            change = units[2] * results[first + u]
         scalars[targets[u, 0]] += change
 
 
@@ -436,7 +461,7 @@ def _move_scalars(
         types.Tuple((MATRIX, MATRIX, MATRIX)),
         types.UniTuple(_TABLE, 7),
         types.UniTuple(INTEGERS, 3),
-        types.Tuple((VECTOR, VECTOR, MATRIX)),
+        types.Tuple((VECTOR, VECTOR, MATRIX, VECTOR, VECTOR, MATRIX, INTEGERS)),
     ),
     fastmath=_FREE,
 )
@@ -448,7 +473,7 @@ def learn(
     law: tuple[np.ndarray, np.ndarray, np.ndarray],
     tables: tuple[np.ndarray, ...],
     lists: tuple[np.ndarray, np.ndarray, np.ndarray],
-    room: tuple[np.ndarray, np.ndarray, np.ndarray],
+    room: tuple[np.ndarray, ...],
 ) -> int:
     """Learn examples of a block; return the number of the first that diverged, or −1."""
     counts, units = numbers
@@ -457,16 +482,14 @@ def learn(
     mixing, roots, metric = law
     fields, overlaps, forces, drifts, targets, velocities, spaces = tables
     constraints, moving, sizes = lists
-    values, results, changed = room
+    values, results, changed, amounts, squares, gram, moves = room
     batch, visible = counts[4], counts[5]
     F, G = forces.shape[0], drifts.shape[0]
     first = fields.shape[0] + overlaps.shape[0]
-    amounts = np.zeros(F)
-    squares, gram = (
-        _squares(vectors, constraints, metric),
-        np.zeros((constraints.size, constraints.size)),
+    plain, free = (
+        _is_plain(mixing, roots),
+        _measure(vectors, constraints, metric, squares),
     )
-    plain, free = _is_plain(mixing, roots), not np.any(constraints)
     for e in range(counts[0], counts[1]):
         made = counts[2] + e - counts[0]
         top, turn = e * mixing.shape[0], made % batch
@@ -474,7 +497,7 @@ def learn(
             _correlate(x, top, mixing, roots)
         _project(vectors, x, top, fields, overlaps, units[0], values)
         values[-1] = units[4] * (made - turn)
-        if not _changes_at(changes, sizes, first, latents[e], visible, scalars, values, results):
+        if not _changes_at(changes, sizes, first, latents, e, visible, scalars, values, results):
             return e
         _forces_of(forces, results, units, batch, turn, amounts)
         total = results
@@ -486,13 +509,13 @@ def learn(
             total = sums
         _slow_down(vectors, velocities, units[5])
         if G > 0:
-            _drift(vectors, drifts, total[F : F + G], units, changed)
+            _drift(vectors, drifts, total, F, units, changed, moves)
         if batch > 1:
             _take(vectors, gathered)
         else:
             _add(vectors, x, top, forces, amounts)
         _follow(vectors, velocities)
-        _move_scalars(scalars, targets, total[F + G :], units)
+        _move_scalars(scalars, targets, total, F + G, units)
         if not free:
             _constrain(vectors, constraints, squares, metric, units[0], gram, changed)
         if spaces.shape[0] > 0 and (made + 1) % counts[3] == 0:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product, repeat
-from typing import Any
 
 import numpy as np
 
+from symderiv.experiment.steps.step_loop import StepLoop
 from symderiv.storage.kernels import kept_module
 
 __all__ = ["CHANGES", "Law", "Member", "StepBlock", "StepForm", "StepProgram"]
@@ -233,9 +233,6 @@ class StepProgram:
         return [1, *(self.sizes[letter] for letter in self.form.letters)]
 
     @cached_property
-    def changes(self) -> Any:
-        """The compiled function, as an argument of the loop."""
-        from symderiv.compiled_code.compiled import as_argument
-        from symderiv.compiled_code.for_numba import for_numba
-
-        return as_argument(for_numba(kept_module(self.form.text).specialised(*self.lengths)))
+    def loop(self) -> StepLoop:
+        """The loop over steps, with the compiled function of their changes."""
+        return StepLoop(kept_module(self.form.text).specialised(*self.lengths))

@@ -12,7 +12,6 @@ import numpy as np
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.integrate.rules.plain_errors import PlainErrors
-from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.initial import LatentVectors
 from symderiv.storage.kernels import Kernel
 
@@ -93,14 +92,10 @@ class PlainMeasures(_Measures):
         return {"Q": Q, "R": R, "v": v, "generalization_error": error}
 
     def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray, v: np.ndarray) -> float:
-        # that of a problem with one eigenvalue 1; rates do not matter
-        one, weights = np.ones(1), self.steps.start.state.teacher_weights
-        parameters = pack_parameters(one, one, T[None], T, weights, {})
-        (K, M), flat = R.shape, pack_state(Q[None], R[None], v)
-        sizes = sizes_of(K, M, 1)
-        error = self.kernel.module.flat_observables(
-            flat, sizes, parameters, np.empty_like(Q), np.empty_like(R)
-        )
+        weights = self.steps.start.state.teacher_weights
+        # copies, which compiled code takes: they are contiguous and may be written to
+        given = map(np.array, (Q, R, T, v, weights))
+        error = self.kernel.generalization_error(*given)
         return float(error)
 
 

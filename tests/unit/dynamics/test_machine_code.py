@@ -12,10 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from symderiv.analysis.low_rank import all_roots
 from symderiv.api.problem import Problem
 from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
+from symderiv.experiment.steps.step_loop import learn
+from symderiv.experiment.steps.step_normals import fill_normals
 from symderiv.foundation.seals import sealed
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import run_code, stepper_sources
@@ -189,16 +192,22 @@ def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
-def test_a_function_of_a_module_is_linked_the_second_time(tmp_path, monkeypatch):
+@pytest.mark.parametrize("function", [all_roots, learn, fill_normals])
+def test_code_of_other_loops_came_with_the_package_of_these_sources(function):
+    came = shipped_code.shipped(function.shipped_path(), function.digest())
+    assert came is not None, "make stepper-code writes it anew"
+
+
+def test_a_function_that_came_with_the_package_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     pole, strength = np.array([1.0, 2.0, 3.5]), np.array([0.1, 0.2, 0.3])
     found = []
-    for expected in (False, True):
-        function = Linked("symderiv.analysis.low_rank_loops", "all_roots")
+    for shipped in (True, False):
+        function = Linked("symderiv.analysis.low_rank_loops", "all_roots", shipped=shipped)
         filled, matrices = np.zeros((4, 3)), np.full((2, 1, 1), -1.0)
-        room = np.empty((1, 3))
-        function(pole[None], strength[None], matrices, 1.0, pole.copy()[None, None], room, filled)
-        assert (function._code is not None) == expected
+        room, given = np.empty((1, 3)), (pole[None], strength[None])
+        function(*given, matrices, 1.0, pole.copy()[None, None], room, filled)
+        assert function._code is not None
         found.append(filled)
     np.testing.assert_array_equal(*found)
     origin, offset = found[0][:2]
