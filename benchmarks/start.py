@@ -47,6 +47,11 @@ AGAIN = {
         "--exponent 1 --learning-rate 0.5 --student-std 0.1 --alpha 1,10",
         "--exponent 0.8 --learning-rate 0.4 --student-std 0.2 --alpha 3",
     ),
+    "simulate study.toml": ("--output sgd.nc --force", "--output sgd.nc --force"),
+    "localise": (
+        "--gain 3 --lengths 2,1 --steps 200",
+        "--gain 2 --lengths 3,1 --steps 200",
+    ),
     "check i2": (
         "--activation erf --formula 2/pi*asin(c12/sqrt((1+c11)*(1+c22)))",
         "--activation erf --formula 2*asin(c12/sqrt((1+c11)*(1+c22)))/pi",
