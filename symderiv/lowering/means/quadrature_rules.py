@@ -18,7 +18,7 @@ AnyRule = TypeVar("AnyRule")
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
-JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0)
+JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 
 
 def coarsest(
@@ -149,9 +149,10 @@ def joint_rule(step: float, reach: float) -> JointRule:
     return step, 1.1 * step, reach
 
 
-def joint_rules(finest: float) -> list[JointRule]:
-    """Return the rules with steps above a number, by how many points they have."""
-    pairs = [(step, reach) for step in JOINT_STEPS if step > finest for reach in JOINT_REACHES]
+def joint_rules(finer: JointRule) -> list[JointRule]:
+    """Return the rules that are clearly coarser than one, by how many points they have."""
+    steps = [step for step in JOINT_STEPS if step > 1.2 * finer[0]]
+    pairs = [(step, reach) for step in steps for reach in JOINT_REACHES if reach < finer[2]]
     return [joint_rule(*pair) for pair in sorted(pairs, key=lambda pair: pair[1] / pair[0])]
 
 
