@@ -104,8 +104,7 @@ class PhasedFlow(RuleFlow):
     def is_constant(self) -> bool:
         """True if nothing changes inside its phases: one task is taught, at constant rates."""
         return all(
-            len(phase.shares) <= 1 and not isinstance(phase.rate, str)
-            for phase in self.timetable
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str) for phase in self.timetable
         )
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
