@@ -41,7 +41,7 @@ class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
         return self._kind.signature
 
 
-@typeof_impl.register(_RightHandSide)
+@typeof_impl.register(_RightHandSide)  # type: ignore[untyped-decorator]
 def _kind_of(value: _RightHandSide, _: object) -> Any:
     """Return the type of a function, made once instead of at every call."""
     return value._kind
