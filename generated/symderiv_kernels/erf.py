@@ -69,7 +69,7 @@ Operations, each line of a loop counted once:
     gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  cfdee1714abd93e5e2e28496bbc0e6f9207209950f851ebd8d7376f991d53525
+    program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
     code     b47197717153cf82cda77cc23360cdae1cca408064a1220769c0a755d9a37679
 Ordered by SymPy 1.14.
 """

@@ -72,7 +72,7 @@ Operations, each line of a loop counted once:
     right_hand_side 34
 
 Digests (SHA-256):
-    program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
+    program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
     code     17f6efe2a2ea12df86dbe964651f1316f70c73850df7f3d563f508a8dab8380b
 Ordered by SymPy 1.14.
 """

@@ -69,7 +69,7 @@ Operations, each line of a loop counted once:
     gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
+    program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
     code     cb6b4117d2400a14c035c6a3700395f51cf2f249b5a4a2cef5c451e222737416
 Ordered by SymPy 1.14.
 """

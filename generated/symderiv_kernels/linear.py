@@ -69,7 +69,7 @@ Operations, each line of a loop counted once:
     25, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  021f8a749644172f03a1846b399395d9ab52f622def8cff3191b4b2e7b6e206b
+    program  abc6795246025821ef7f33411eb002839218c41e1e6a3a30acf2d49be81ff10e
     code     db06d78aece415d59975e6bb65929d9f989ae660223fb6db13d28ad742dc4b8c
 Ordered by SymPy 1.14.
 """

@@ -69,7 +69,7 @@ Operations, each line of a loop counted once:
     gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  3de0f3d437c4464b081c6b47a663902ab0a8700af55bee225b9e7ac903f63160
+    program  3a7a11daf7e8f85bbbef0612757f47c44c2083187be22b778c7cce707039a645
     code     8b558a12801fea599c42a036230b4bf5475c386fe5131c71333e3a9b4e75d16c
 Ordered by SymPy 1.14.
 """

@@ -69,7 +69,7 @@ Operations, each line of a loop counted once:
     gradients 0, noise 27, order_parameters 5, observables 0, right_hand_side 34
 
 Digests (SHA-256):
-    program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
+    program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
     code     f66459af12d3d964633a26f138de1da921e22f895048531b8ea632e8bdc156d4
 Ordered by SymPy 1.14.
 """

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from symderiv_kernels.layout import LAYOUT
@@ -26,6 +26,7 @@ from symderiv_kernels.layout import LAYOUT
 from symderiv import __version__
 from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
+from symderiv.compiled_code.translation.module_source import FunctionSource
 from symderiv.formula import activation
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.errors import SymderivError
@@ -47,6 +48,8 @@ LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
+# Functions of a module that are asked for by those of the class.
+_OF_CLASS = "specialised", "flat_observables"
 # How means are computed that have a form for one run alone.
 _OF_ONE_RUN = ("quadrature",)
 # What a module says on one line.
@@ -476,6 +479,30 @@ class WaitingModule(ModuleType):
             Callable[..., Any], self.translation.function(name, lambda: getattr(self, name))
         )
 
+    @property
+    def flat_observables(self) -> Callable[..., float]:
+        """The module's function of this name, with what it calls translated.
+
+        It is a function of Python that calls compiled ones; numba would need seconds for them.
+        """
+        if "_observables" not in self.__dict__:
+            try:
+                own = self.translation.names["flat_observables"]
+            except (KeyError, UntranslatableError):
+                self.run()
+                found = self.__dict__.get("_flat_observables")
+                if found is None:
+                    raise AttributeError("flat_observables") from None
+            else:
+                called = {
+                    name: self.function(name)
+                    for name in own.__code__.co_names
+                    if isinstance(own.__globals__.get(name), FunctionSource)
+                }
+                found = FunctionType(own.__code__, {**own.__globals__, **called})
+            self.__dict__["_observables"] = found
+        return cast(Callable[..., float], self.__dict__["_observables"])
+
     def run(self) -> None:
         """Run the module, unless it was.
 
@@ -486,10 +513,9 @@ class WaitingModule(ModuleType):
             module = self._run()
             if self._stated and "STUDENT_ACTIVATION" in self.__dict__:
                 _checked_format(module, Path(str(self.__file__)))
-            names = {**vars(module), "_run": None, "_specialised": vars(module).get("specialised")}
-            # that of the class is asked first
-            names.pop("specialised", None)
-            self.__dict__.update(names)
+            own = {f"_{name}": vars(module).get(name) for name in _OF_CLASS}
+            names = {**vars(module), **own, "_run": None}
+            self.__dict__.update((name, it) for name, it in names.items() if name not in _OF_CLASS)
 
     def check_version(self) -> None:
         """Look at the format and the layout that a module states.

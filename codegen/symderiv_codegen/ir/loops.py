@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import sympy as sp
 
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.walk import array_name, free_names, subexpressions
+from symderiv_codegen.ir.walk import array_name, arrays_in, free_names, subexpressions
 
 
 @dataclass(frozen=True)
@@ -166,11 +165,9 @@ def expressions(node: Node) -> tuple[sp.Basic, ...]:
     return ()
 
 
-@lru_cache(maxsize=1 << 15)
 def names_in(expression: sp.Basic) -> frozenset[str]:
     """Return names of symbols, indices and arrays of an expression."""
-    arrays = {array_name(e) for e in subexpressions(expression) if isinstance(e, sp.Indexed)}
-    return free_names(expression) | arrays
+    return free_names(expression) | arrays_in(expression)
 
 
 def target_name(target: sp.Symbol | sp.Indexed) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import wraps
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -80,16 +80,42 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
         yield from subexpressions(child)
 
 
-def free_names(expression: sp.Basic) -> frozenset[str]:
+Names = frozenset[str]
+
+#: As many expressions are remembered by what names occur in them.
+_MOST = 1 << 15
+
+
+def _once_for_each(found: Callable[[sp.Basic], Names]) -> Callable[[sp.Basic], Names]:
+    """Remember what a function found for an expression; passes ask for each part many times.
+
+    Expressions are known by identity: comparing two that are equal takes longer than the answer.
+    """
+    known: dict[int, tuple[sp.Basic, Names]] = {}
+
+    @wraps(found)
+    def remembered(expression: sp.Basic) -> Names:
+        entry = known.get(id(expression))
+        if entry is None:
+            if len(known) >= _MOST:
+                known.clear()
+            # an expression that is kept has its identity for itself
+            entry = known[id(expression)] = expression, found(expression)
+        return entry[1]
+
+    return remembered
+
+
+def free_names(expression: sp.Basic) -> Names:
     """Return names of free symbols and indices (array names are left out, bound indices too)."""
     if isinstance(expression, sp.Symbol | sp.Idx):
         return frozenset((expression.name,))
     return _free_names(expression) if expression.args else frozenset()
 
 
-@lru_cache(maxsize=1 << 15)
-def _free_names(expression: sp.Basic) -> frozenset[str]:
-    """Return the same for what has parts; passes ask for each part of a program many times."""
+@_once_for_each
+def _free_names(expression: sp.Basic) -> Names:
+    """Return the same for what has parts."""
     if isinstance(expression, sp.Sum):
         names = free_names(expression.function)
         # The first limit is the innermost one: its bounds may use the indices of later limits.
@@ -106,6 +132,21 @@ def _free_names(expression: sp.Basic) -> frozenset[str]:
 def array_name(element: sp.Indexed) -> str:
     """Return the name of the array an element belongs to."""
     return str(element.base.name)
+
+
+def arrays_in(expression: sp.Basic) -> Names:
+    """Return the names of all arrays of which elements occur."""
+    return _arrays_in(expression) if expression.args else frozenset()
+
+
+@_once_for_each
+def _arrays_in(expression: sp.Basic) -> Names:
+    """Return the same for what has parts."""
+    if isinstance(expression, sp.Idx):
+        return frozenset()
+    if isinstance(expression, sp.Indexed):
+        return frozenset({array_name(expression)}).union(*map(arrays_in, expression.indices))
+    return frozenset().union(*map(arrays_in, expression.args))
 
 
 def calls_of(expression: sp.Basic) -> set[AppliedUndef]:

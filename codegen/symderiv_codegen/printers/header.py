@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any
 
 import sympy as sp
+from sympy.printing.repr import ReprPrinter
 
 from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
 from symderiv_codegen.ir.program import Program
@@ -22,17 +24,35 @@ def digest(text: str) -> str:
 
 def program_digest(program: Program) -> str:
     """SHA-256 of everything the program says, independent of how it is printed."""
-    return digest(_spelled(program))
+    return digest(_spelled(program, _Structure()))
 
 
-def _spelled(item: object) -> str:
+class _Structure(ReprPrinter):  # type: ignore[misc]
+    """Writes expressions by their structure, their arguments in SymPy's own order.
+
+    The parts that a program repeats are written once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"order": "none"})
+        self._written: dict[sp.Basic, str] = {}
+
+    def _print(self, expr: Any, **options: Any) -> str:
+        if not isinstance(expr, sp.Basic):
+            return str(super()._print(expr, **options))
+        if expr not in self._written:
+            self._written[expr] = str(super()._print(expr, **options))
+        return self._written[expr]
+
+
+def _spelled(item: object, printer: _Structure) -> str:
     """Return a canonical text of nested dataclasses, mappings, tuples and expressions."""
     if isinstance(item, sp.Basic):
-        return str(sp.srepr(item))
+        return str(printer.doprint(item))
     if isinstance(item, Mapping):
-        return "{" + ", ".join(f"{k!r}: {_spelled(v)}" for k, v in item.items()) + "}"
+        return "{" + ", ".join(f"{k!r}: {_spelled(v, printer)}" for k, v in item.items()) + "}"
     if isinstance(item, tuple):
-        return "(" + ", ".join(_spelled(part) for part in item) + ")"
+        return "(" + ", ".join(_spelled(part, printer) for part in item) + ")"
     fields = getattr(type(item), "__dataclass_fields__", None)
     if fields is None:
         return repr(item)
@@ -41,7 +61,7 @@ def _spelled(item: object) -> str:
         for name, each in fields.items()
         if each.compare and not (SAID_IF_GIVEN in each.metadata and not getattr(item, name))
     )
-    parts = ", ".join(f"{name}={_spelled(getattr(item, name))}" for name in stated)
+    parts = ", ".join(f"{name}={_spelled(getattr(item, name), printer)}" for name in stated)
     return f"{type(item).__name__}({parts})"
 
 

@@ -5,7 +5,7 @@ one by one stand in erf.py, from the same program; here is the right-hand side o
 for given numbers of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  cfdee1714abd93e5e2e28496bbc0e6f9207209950f851ebd8d7376f991d53525
+    program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
     code     c17af2b0c8f8314f14f17a4ba727b02d284dcae1aaacfbd9390dad9112d64311
 Ordered by SymPy 1.14.
 """

@@ -7,7 +7,7 @@ compiled for given numbers of units. The module needs math, numpy, numba and the
 it.
 
 Digests (SHA-256):
-    program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
+    program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
     code     e6216d5eb34072bf62600bb2c2929be4a2316a6adccde47fa3ec0be3c99719cb
 Ordered by SymPy 1.14.
 """

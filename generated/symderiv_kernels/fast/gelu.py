@@ -5,7 +5,7 @@ one by one stand in gelu.py, from the same program; here is the right-hand side 
 for given numbers of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
+    program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
     code     9e2161785ca019dea07b907b43027cfd7336f721cf6c66637ec3e3143736afff
 Ordered by SymPy 1.14.
 """

@@ -6,7 +6,7 @@ compiled for given numbers of units. The module needs math, numpy, numba and the
 it.
 
 Digests (SHA-256):
-    program  021f8a749644172f03a1846b399395d9ab52f622def8cff3191b4b2e7b6e206b
+    program  abc6795246025821ef7f33411eb002839218c41e1e6a3a30acf2d49be81ff10e
     code     6b2f9d80b1364cab071c8e7a26eee1826a75c4ca670118fcf2bdc296b0e1f45e
 Ordered by SymPy 1.14.
 """

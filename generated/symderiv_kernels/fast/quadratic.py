@@ -6,7 +6,7 @@ compiled for given numbers of units. The module needs math, numpy, numba and the
 it.
 
 Digests (SHA-256):
-    program  3de0f3d437c4464b081c6b47a663902ab0a8700af55bee225b9e7ac903f63160
+    program  3a7a11daf7e8f85bbbef0612757f47c44c2083187be22b778c7cce707039a645
     code     e1fbddbd6d40c7bef849928050b41e2cc4811c604e8dc6e154e88771e974670b
 Ordered by SymPy 1.14.
 """

@@ -5,7 +5,7 @@ one by one stand in relu.py, from the same program; here is the right-hand side 
 for given numbers of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
+    program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
     code     a841e6cec75f2a077fa997ae37cd15f2b4271ebc9ce01d46ca9a8e0f5f6a8cf8
 Ordered by SymPy 1.14.
 """

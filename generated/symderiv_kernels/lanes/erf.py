@@ -6,7 +6,7 @@ the same program; here is the right-hand side for 8 runs at a time, compiled for
 units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  cfdee1714abd93e5e2e28496bbc0e6f9207209950f851ebd8d7376f991d53525
+    program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
     code     a9820777f1f223629c0cd1faa5330049034d2439b4cc4d5c2ac1916ed4d4b9c4
 Ordered by SymPy 1.14.
 """

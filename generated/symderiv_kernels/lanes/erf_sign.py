@@ -6,7 +6,7 @@ from the same program; here is the right-hand side for 8 runs at a time, compile
 of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  45743ebcbb0cd229f9a019a17a2abebb683454cfb93bf69a98e7edf079119e22
+    program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
     code     01312c6256c97d97f0e33b8aea6789e7b0ba12bf4137d332383b79a5424c110f
 Ordered by SymPy 1.14.
 """

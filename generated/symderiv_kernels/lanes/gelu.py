@@ -6,7 +6,7 @@ the same program; here is the right-hand side for 8 runs at a time, compiled for
 units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  661b6f2b3d6bb1b5f2717536a11f39c0b6d3da61d7effe630c9dec14c782760b
+    program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
     code     8a77b1bf839c5eb58603fb07df4460a2c0c7f7c2f207268ae4dbe9898b4be0cd
 Ordered by SymPy 1.14.
 """

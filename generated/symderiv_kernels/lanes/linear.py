@@ -5,7 +5,7 @@ the same program; here is the right-hand side for 8 runs at a time, compiled for
 units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  021f8a749644172f03a1846b399395d9ab52f622def8cff3191b4b2e7b6e206b
+    program  abc6795246025821ef7f33411eb002839218c41e1e6a3a30acf2d49be81ff10e
     code     fa382e7e2b526af8373f56e4237c0833bb306c21d795318527c8c489c61d972d
 Ordered by SymPy 1.14.
 """

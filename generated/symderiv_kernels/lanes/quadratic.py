@@ -5,7 +5,7 @@ from the same program; here is the right-hand side for 8 runs at a time, compile
 of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  3de0f3d437c4464b081c6b47a663902ab0a8700af55bee225b9e7ac903f63160
+    program  3a7a11daf7e8f85bbbef0612757f47c44c2083187be22b778c7cce707039a645
     code     a5f66fb3427988ee7a1593717bf345ce96eafa914d076aec7c3348ac61fdcc62
 Ordered by SymPy 1.14.
 """

@@ -6,7 +6,7 @@ the same program; here is the right-hand side for 8 runs at a time, compiled for
 units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
-    program  28fb699ecda17434b7bc7755fc4f0019f665bc24fadcca7ac4873ea17d4fcf0d
+    program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
     code     79b29c6c1acf761a3e6643e970c2cdb00215ef1d927b780eb6a263fef72af0db
 Ordered by SymPy 1.14.
 """

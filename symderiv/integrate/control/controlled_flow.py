@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
-from symderiv.compiled_code.compiled import INTEGERS, VECTOR
+from symderiv.compiled_code.compiled import as_argument
 from symderiv.compiled_code.for_numba import for_numba
 from symderiv.foundation.packing import Packing, families_of
+from symderiv.integrate.control.control_loops import backward, forward
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
@@ -27,17 +27,6 @@ from symderiv.integrate.flows.tangents import reverse_function
 from symderiv.integrate.steppers.walk import DONE
 
 __all__ = ["ControlSteps", "ControlledFlow", "Path"]
-
-_TABLE = numba.types.float64[:, ::1]
-_STAGES = numba.types.float64[:, :, ::1]
-_FORWARD = numba.types.void(VECTOR, INTEGERS, _TABLE, VECTOR, VECTOR, INTEGERS, _STAGES)
-_BACKWARD = numba.types.void(
-    numba.types.Tuple((VECTOR, VECTOR, INTEGERS, _STAGES)),
-    numba.types.Tuple((INTEGERS, _TABLE, VECTOR)),
-    numba.types.Tuple((numba.types.int64[:, ::1], INTEGERS)),
-    _TABLE,
-    VECTOR,
-)
 
 
 class ControlSteps(NamedTuple):
@@ -91,7 +80,8 @@ class ControlledFlow:
         stages = np.empty((steps.lengths.size + 1, 4, start.size))
         table = np.stack([self.base, self.change])
         given = np.ascontiguousarray(values, dtype=np.float64)
-        self._forward(start, self.flow.sizes, table, given, *steps, stages)
+        rhs = as_argument(for_numba(self._rhs))
+        forward(rhs, start, self.flow.sizes, table, given, *steps, stages)
         return Path(given, steps, stages)
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
@@ -112,7 +102,8 @@ class ControlledFlow:
         """
         gradient = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
-        self._backward(
+        backward(
+            self._reverse,
             (path.values, *path.steps, path.stages),
             (self.flow.sizes, table, self._moved),
             (self._pulls, self.moving),
@@ -231,79 +222,7 @@ class ControlledFlow:
         return compiled
 
     @cached_property
-    def _forward(self) -> Callable[..., None]:
-        return _forward(self._rhs)
-
-    @cached_property
-    def _backward(self) -> Callable[..., None]:
-        return _backward(reverse_function(self.flow, (*self._fields, *self.changing)))
-
-
-@lru_cache(maxsize=64)
-def _forward(rhs: Callable[..., None]) -> Callable[..., None]:
-    """Return the steps of a right-hand side."""
-    rhs = for_numba(rhs)
-
-    @numba.njit(_FORWARD, error_model="numpy", nogil=True)
-    def forward(begin, sizes, table, values, lengths, pieces, stages):  # type: ignore[no-untyped-def]
-        k = np.empty((4, begin.size))
-        given = np.empty(table.shape[1])
-        stages[0, 0] = begin
-        for row in range(lengths.size):
-            h, value = lengths[row], values[pieces[row]]
-            given[:] = table[0] + value * table[1]
-            own = stages[row]
-            rhs(0.0, own[0], sizes, given, k[0])
-            own[1] = own[0] + 0.5 * h * k[0]
-            rhs(0.0, own[1], sizes, given, k[1])
-            own[2] = own[0] + 0.5 * h * k[1]
-            rhs(0.0, own[2], sizes, given, k[2])
-            own[3] = own[0] + h * k[2]
-            rhs(0.0, own[3], sizes, given, k[3])
-            stages[row + 1, 0] = own[0] + h / 6.0 * (k[0] + 2.0 * k[1] + 2.0 * k[2] + k[3])
-
-    compiled: Callable[..., None] = forward
-    return compiled
-
-
-@lru_cache(maxsize=64)
-def _backward(reverse: Callable[..., None]) -> Callable[..., None]:
-    """Return the discrete adjoint of these steps, from the derivatives of weighted rates."""
-    reverse = for_numba(reverse)
-
-    @numba.njit(_BACKWARD, error_model="numpy", nogil=True)
-    def backward(path, numbers, directions, covectors, gradient):  # type: ignore[no-untyped-def]
-        values, lengths, pieces, stages = path
-        sizes, table, moved = numbers
-        places, used = directions
-        size, count = stages.shape[2], used.size
-        given = np.empty(size + table.shape[1])
-        fields = np.max(places) + 1
-        adjoint, weights = np.empty(fields + moved.size), np.zeros(size)
-        pulled, own = np.empty((4, count)), np.empty(count)
-        costate = covectors[lengths.size].copy()
-        for row in range(lengths.size - 1, -1, -1):
-            h, piece = lengths[row], pieces[row]
-            given[size:] = table[0] + values[piece] * table[1]
-            for stage in range(3, -1, -1):
-                if stage == 3:
-                    own[:] = h / 6.0 * costate
-                elif stage == 2:
-                    own[:] = h / 3.0 * costate + h * pulled[3]
-                elif stage == 1:
-                    own[:] = h / 3.0 * costate + 0.5 * h * pulled[2]
-                else:
-                    own[:] = h / 6.0 * costate + 0.5 * h * pulled[1]
-                given[:size] = stages[row, stage]
-                for b in range(count):
-                    weights[used[b]] = own[b]
-                reverse(0.0, weights, sizes, given, adjoint)
-                for a in range(count):
-                    first, second = places[a]
-                    pulled[stage, a] = adjoint[first] + (adjoint[second] if second >= 0 else 0.0)
-                for c in range(moved.size):
-                    gradient[piece] += adjoint[fields + c] * moved[c]
-            costate += pulled[0] + pulled[1] + pulled[2] + pulled[3] + covectors[row]
-
-    adjoint: Callable[..., None] = backward
-    return adjoint
+    def _reverse(self) -> Callable[..., None]:
+        reverse = reverse_function(self.flow, (*self._fields, *self.changing))
+        compiled: Callable[..., None] = as_argument(for_numba(reverse))
+        return compiled
