@@ -28,7 +28,7 @@ __all__ = ["PERTURBATIONS", "perturbed"]
 SIZE = sp.Rational(1, 10**6)
 #: The checked-in module that claims use.
 _RATES = "symderiv_kernels.erf"
-_ROOMS = ("symderiv", "symderiv_kernels", "symderiv_papers")
+_ROOMS = ("symderiv", "symderiv_codegen", "symderiv_kernels", "symderiv_ledger", "symderiv_papers")
 
 
 def _times(factor: int) -> sp.Rational:

@@ -19,7 +19,6 @@ import numpy as np
 from symderiv.compiled_code.compiled import INTEGERS, VECTOR
 from symderiv.compiled_code.for_numba import for_numba
 from symderiv.formula import parse_formula
-from symderiv.formula.as_function import as_function
 
 RightHandSide = Callable[..., None]
 
@@ -38,6 +37,8 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
         rates: where the rates lie in the vector of parameters.
     """
     import sympy as sp
+
+    from symderiv.formula.as_function import as_function
 
     expression = parse_formula(formula, ("alpha",))
     alpha_symbol = sp.Symbol("alpha", real=True)
