@@ -301,9 +301,10 @@ def test_a_result_is_the_same_to_the_last_bit_when_made_again():
 def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endless_steps(
     small_study,
 ):
-    started = time.process_time()
     result = solve(small_study([0.0, 1.0, 2.0]), kernel=systems.as_kernel(systems.noisy))
-    assert time.process_time() - started < 5
+    assert not result.tolerance_kept
+    # of all runs together, those that repeat the integration with smaller tolerances too
+    assert result.rhs_evaluations < 15_000_000
     assert result.cause == "done"
     np.testing.assert_allclose(result.Q[:, 0, 0], np.exp([0.0, -1.0, -2.0]), rtol=1e-5)
 

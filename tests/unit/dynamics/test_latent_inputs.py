@@ -204,7 +204,7 @@ def test_equal_components_are_one(order: str) -> None:
         ("probabilities = [0.5, 0.5]", "eigenvalues"),
         ("probabilities = [0.5, 0.4]\neigenvalues = [[1.0], [2.0]]", "probabilities sum to 0.9"),
         ("eigenvalues = [[1.0], [2.0]]", "probabilities: is missing"),
-        ("probabilities = [0.5, 0.5]\neigenvalues = [[1.0], [2.0, 3.0]]", "share their eigenspaces"),
+        ("probabilities = [0.5, 0.5]\neigenvalues = [[1.0], [2.0, 3.0]]", "their eigenspaces"),
         ("probabilities = [1.0]\neigenvalues = [[1.0]]\nseed = 3", "given together with seed"),
     ],
 )

@@ -28,12 +28,12 @@ def test_a_page_has_pictures_of_two_keys(
     over = {"training.learning_rate": [0.1, 5.0, 0.4], "network.activation": ["erf", "relu"]}
     sweep = run_sweep(study, over, tmp_path / "s.zarr")
     text = page_text(sweep)
-    assert "η = 0.1, 0.4, 5; activation = erf, relu" in text
+    assert "η = 0.1, 0.4, 5; g = erf, relu" in text
     assert "4 of 6 points were integrated to their end, 2 ended before" in text
     assert text.count("<figure>") == 6
     data = sweep.to_xarray().sortby("learning_rate")
     lines = curve_figure(data).axes
-    assert [axis.get_title() for axis in lines[:2]] == ["activation = erf", "activation = relu"]
+    assert [axis.get_title() for axis in lines[:2]] == ["g = erf", "g = relu"]
     drawn = [line.get_ydata()[-1] for line in lines[0].lines]
     assert drawn == pytest.approx(np.exp(-10.0 * np.array([0.1, 0.4, 5.0])))
     mesh = map_figure(data, "final_error").axes[0].collections[0]
