@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,12 @@ from symderiv.cli.called import calling
 from symderiv.cli.grouped import Drawn, grouped
 from symderiv.cli.options import option
 from symderiv.cli.output import StudyFile, bars, shown
-from symderiv.cli.typed_study import Set, stated_problem
+from symderiv.cli.typed_study import Set
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
+
+if TYPE_CHECKING:
+    from symderiv.api.problem import Problem
 
 
 @calling("api/results/flows/plateau:plateau")
@@ -131,13 +134,13 @@ def fixed_points(
     Example:  symderiv fixed-points examples/two-units.toml --plot saddles.png
     """
 
-    def points() -> Any:
+    def points(problem: Problem) -> Any:
         from symderiv.api.results.runs.mapped import ends_of
 
         follow = ends_of([continue_]) if continue_ else None
-        return stated_problem(study, set_, timed=False).fixed_points(**asked, follow=follow)
+        return problem.fixed_points(**asked, follow=follow)
 
-    drawn.answer("Looking for fixed points", points, (study,))
+    drawn.answer_of("Looking for fixed points", study, set_, points)
 
 
 @calling("api/problem:Problem.optimise", but=("initial",), read={"bounds": _two_numbers})
@@ -154,10 +157,10 @@ def optimise(
     Example:  symderiv optimise STUDY.toml --control learning_rate --bounds 0,3 --end 50
     """
 
-    def optimum() -> Any:
-        return stated_problem(study, set_, timed=False).optimise(**asked, progress=drawn.bar)
+    def optimum(problem: Problem) -> Any:
+        return problem.optimise(**asked, progress=drawn.bar)
 
-    drawn.answer("Optimising", optimum, (study,))
+    drawn.answer_of("Optimising", study, set_, optimum)
 
 
 @calling("api/problem:Problem.equilibrium", but=("T",))
@@ -174,10 +177,10 @@ def equilibrium(
     Example:  symderiv equilibrium STUDY.toml --alpha 20,40,60 --plot branches.svg
     """
 
-    def branches() -> Any:
-        return stated_problem(study, set_, timed=False).equilibrium(**asked, progress=drawn.bar)
+    def branches(problem: Problem) -> Any:
+        return problem.equilibrium(**asked, progress=drawn.bar)
 
-    drawn.answer("Following branches", branches, (study,))
+    drawn.answer_of("Following branches", study, set_, branches)
 
 
 @grouped

@@ -103,6 +103,24 @@ class Drawn:
             result = call()
         shown(result, self.json_, plot=figure)
 
+    def answer_of(
+        self,
+        doing: str,
+        study: Path,
+        changes: list[str] | None,
+        call: Callable[[Problem], Any],
+    ) -> None:
+        """Answer with what a problem returns; its figure replaces no file that the problem reads.
+
+        Args:
+            doing: says what takes time.
+            study: the study file.
+            changes: values that were typed instead of the file's.
+            call: given the problem, which needs no end in time, returns the result.
+        """
+        problem = stated_problem(study, changes, timed=False)
+        self.answer(doing, lambda: call(problem), problem.files)
+
 
 @dataclass(frozen=True)
 class LongRun:

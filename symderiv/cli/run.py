@@ -97,7 +97,9 @@ def solve(
     problem = stated.problem()
     target = _target(stated, problem, output, "run", run)
     figure = plot_output(plot, inputs=problem.files, force=run.force)
-    _run(partial(problem.solve, **asked.of(problem, run)), target, figure, run)
+    requests = asked.of(problem, run)
+    call = partial(problem.solve, **requests)
+    _run(call, target, run, plot=figure, certify=requests["certify"])
 
 
 @grouped
@@ -121,7 +123,7 @@ def simulate(
     """
     problem = stated.problem()
     target = _target(stated, problem, output, "sim", run)
-    _run(partial(problem.simulate, runs=runs), target, None, run)
+    _run(partial(problem.simulate, runs=runs), target, run)
 
 
 def _target(
@@ -135,17 +137,24 @@ def _target(
 def _run(
     call: Callable[..., Trajectory | Simulation],
     target: Output,
-    figure: Output | None,
     run: LongRun,
+    **others: Output | None,
 ) -> None:
-    """Make the call and keep its result; if the run was stopped, say where it is."""
-    check_apart(target, figure)
+    """Make the call and keep its result; if the run was stopped, say where it is.
+
+    Args:
+        call: returns the result.
+        target: the file of the result.
+        run: the options of a long run.
+        others: further files that are written, by their options.
+    """
+    check_apart(target, *others.values())
     checkpoint = run.checkpoint(target.path)
     with resumable(checkpoint.path.exists):
         result = call(**run.told, checkpoint=checkpoint)
         result = write_result(checkpoint, lambda: result.save(target))
         stopped = checkpoint.stopped
-        shown(result, run.json_, plot=figure, failing=not stopped)
+        shown(result, run.json_, failing=not stopped, **others)
         if stopped:
             message = result.message
             how = message if "interrupted" in message else "interrupted while measuring the error"
