@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=20, help="of every other fault")
     parser.add_argument("--disk", type=int, default=60, help="disks that are full")
     parser.add_argument("--crowd", type=int, default=50, help="processes on one empty cache")
-    kinds = ["bytes", "kills", "disk", "folder", "rivals", "sweeps", "crowd", "stores"]
+    kinds = ["bytes", "kills", "disk", "folder", "rivals", "crowd", "stores"]
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args()
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from support.session_derivations import USERS_PLACE
 from support.studies import toml
 
 from symderiv.compiled_code.code_cache import _CheckedFiles
 from symderiv.compiled_code.machine_code import load
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.experiment.studies.simulation import write_simulation
+from symderiv.foundation import derivation_cache
 from symderiv.foundation.derivation_cache import cache_folder, derived_once, is_on
 from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.seals import sealed
@@ -117,14 +120,24 @@ def _derived(folder: Path) -> tuple[Path, Reader]:
         return 1000 + number
 
     own = folder / "cache"
-    with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
+
+    @contextmanager
+    def kept_there() -> Iterator[None]:
+        # a session of tests keeps its derivations elsewhere
+        with (
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}),
+            mock.patch.object(derivation_cache, "_place", USERS_PLACE),
+        ):
+            yield
+
+    with kept_there():
         for number in (1, 2):
             derived_once()(result)(number)
         first, second = sorted(own.rglob("*.pickle"), key=lambda path: path.stat().st_mtime_ns)
     second.rename(other_of(first))
 
     def read(_: Path) -> Any:
-        with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(own)}):
+        with kept_there():
             return derived_once()(result)(1)
 
     return first, read
