@@ -42,6 +42,11 @@ FROM_FILE = toml(
     training={"learning_rate": 0.2},
     time={"values": [0, 0.5, 1]},
 )
+STATICS = toml(
+    network={"activation": "relu", "students": 2, "teachers": 2},
+    data={"model": "isotropic", "dimension": 40},
+    training={"learning_rate": 0.5},
+)
 PAPER = """title = "Mine"
 [[claim]]
 equation = '1'
@@ -65,6 +70,7 @@ seed = 0
 """
 FILES = {
     "s.toml": STUDY, "m.toml": MANIFOLD, "c.toml": FROM_FILE, "p.toml": PAPER, "o.toml": ONE_STEP,
+    "e.toml": STATICS,
 }  # fmt: skip
 
 #: Valid calls, each a moment long.
@@ -118,6 +124,13 @@ CALLS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("--lengths", "1,0.5", "--inputs", "gaussian", "--sites", "5", "--method", "flow"),
     ),
     "one-step": (("o.toml",), ("o.toml", "--quick")),
+    "optimise": (
+        ("s.toml", "--control", "learning_rate", "--bounds", "0,1", "--end", "1", "--pieces", "1"),
+        ("c.toml", "--bounds", "0,1", "--end", "0.5", "--pieces", "1"),
+    ),
+    "equilibrium": (("e.toml", "--alpha", "1"), ("s.toml", "--alpha", "1,2")),
+    "thresholds": (("abs(z1)",), ("sign(z1*z2)",)),
+    "fixed-points": (("c.toml", "--starts", "1"), ("e.toml", "--starts", "1", "--plot", "f.svg")),
     "verify": (
         ("p.toml", "--processes", "1"),
         ("p.toml", "--equation", "1", "--processes", "1", "--html", "p.html"),
