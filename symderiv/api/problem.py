@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
 from functools import partial
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.equations.shown_equations import Equations
     from symderiv.api.results.equilibria.possible import BayesOptimal
     from symderiv.api.results.equilibria.risk_minima import RiskMinima
+    from symderiv.api.results.equilibria.specialisation_diagram import Specialisation
     from symderiv.api.results.equilibria.statics import Equilibrium
     from symderiv.api.results.flows.best_constants import BestConstant
     from symderiv.api.results.flows.biased_plateau import BiasedPlateau
@@ -1137,6 +1139,47 @@ class Problem(Shown):
                 kind, self._study, alpha, tell, ridge=ridge, **stated
             )
             return states
+
+    def specialisation(
+        self,
+        *,
+        units: Iterable[float] = (2, 3, 4, 5, 6, 8, 10, math.inf),
+        progress: Progress = None,
+    ) -> Specialisation:
+        """Return where committees of K students with this activation specialise in equilibrium.
+
+        Students and teachers have K units, orthonormal teachers and output weights 1/√K; students
+        lie on the sphere; numbers of units of the problem do not matter. States have one overlap of
+        a student with its own teacher, one with the others, and one of two students. α is that of
+        :meth:`equilibrium` with "annealed", divided by K. For K → ∞ the values are those of
+        Oostwal, Straat and Biehl, Physica A 564 (2021) 125517: 2π for ReLU, 60.99 and 69.09 for
+        erf.
+
+        Args:
+            units: ascending values of K, whole numbers from 2 to 50, and ``math.inf`` as the last.
+            progress: see :meth:`solve`.
+
+        Returns:
+            The transitions, with 8 digits or more. That states of less symmetry do not come first
+            is not examined here, but by :meth:`equilibrium` for up to six units.
+
+        Raises:
+            InputError: a value of K is not allowed.
+            NotYetError: teachers have another activation, E[g'(x)] is zero, or the activation has a
+                kink and no closed means, or is linear.
+            ToleranceError: a state is not found.
+
+        Example:
+            >>> import symderiv as sd
+            >>> problem = sd.Problem("relu", students=2, teachers=2)
+            >>> found = problem.specialisation(units=[2, 5])
+            >>> found.kind, round(found.alpha_per_unit[0], 6), found.closed_form
+            (['continuous', 'first-order'], 6.094074, '2*pi')
+        """
+        from symderiv.api.results.equilibria.specialisation_diagram import specialisation_of
+
+        with naming_arguments(), progress_bar(progress) as update:
+            return specialisation_of(self._study, units, partial(update, "following committees"))
 
     @following("linearising around perfect learning")
     def late(

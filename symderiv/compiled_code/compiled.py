@@ -9,7 +9,6 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
-from numba.core.typing.typeof import typeof_impl
 from numba.experimental.function_type import _get_wrapper_address
 
 from symderiv.compiled_code.code_cache import kept_code
@@ -39,12 +38,6 @@ class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
 
     def signature(self) -> Any:
         return self._kind.signature
-
-
-@typeof_impl.register(_RightHandSide)  # type: ignore[untyped-decorator]
-def _kind_of(value: _RightHandSide, _: object) -> Any:
-    """Return the type of a function, made once instead of at every call."""
-    return value._kind
 
 
 def is_from_numba(function: object) -> bool:

@@ -10,7 +10,6 @@ they are, from where :func:`places` says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
@@ -127,11 +126,9 @@ def split_parameters(
     )
 
 
-@lru_cache(maxsize=256)
 def _state(K: int, M: int, L: int) -> Packing:
     return Packing.of(LAYOUT, "state", K=K, M=M, L=L)
 
 
-@lru_cache(maxsize=256)
 def _parameters(M: int, L: int) -> Packing:
     return Packing.of(LAYOUT, "parameters", M=M, L=L)

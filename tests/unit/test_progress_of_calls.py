@@ -20,6 +20,7 @@ QUICK = {
     *("Problem.cite", "Problem.asymptotics"),
 }
 
+CURVED = sd.Problem("x+x**3/9", students=2, teachers=2)
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))
 PLATEAU = {"units": 2, "T1": 1, "D1": 0, "T2": 1, "D2": 0}
 CALLS: dict[str, Callable[[], Any]] = {
@@ -30,6 +31,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "optimise": lambda: PROBLEM.optimise(bounds=(0, 1), end=1, pieces=1),
     "equilibrium": lambda: PROBLEM.equilibrium(alpha=[1]),
+    "specialisation": lambda: CURVED.specialisation(units=[2]),
     "thresholds": lambda: sd.thresholds("abs(z)"),
     "ensemble": lambda: PROBLEM.ensemble(seed=[0, 1], end=1),
     "plateau": lambda: sd.plateau(**PLATEAU),

@@ -583,42 +583,16 @@ def next_of(typing_context, counter):
 
 @intrinsic
 def _near_inverse_root(typing_context, value):
-    """A guess of 1/sqrt(value), right to 1e-8: by an instruction that is right to 6e-5 where the
-    processor has one, else from the bits of the number, right to 4 %, and Newton's steps.
-    """
-
-    def step(builder, half, found):
-        error = builder.fmul(builder.fmul(half, found), found, flags=("contract",))
-        return builder.fmul(found, builder.fsub(_constant(1.5), error, flags=("contract",)))
+    """A first guess of 1/sqrt(value), right to 4 %, from the bits of the number."""
 
     def lowered(context, builder, signature, arguments):
-        (number,) = arguments
-        half = builder.fmul(number, _constant(0.5))
-        if "+avx512f" in context.codegen()._tm_features:
-            found, steps = _instruction_of_inverse_root(builder, number), 1
-        else:
-            found, steps = _inverse_root_of_bits(builder, number), 3
-        for _ in range(steps):
-            found = step(builder, half, found)
-        return found
+        whole = cgutils.ir.VectorType(cgutils.ir.IntType(64), WIDTH)
+        bits = builder.bitcast(arguments[0], whole)
+        half = builder.lshr(bits, cgutils.ir.Constant(whole, [1] * WIDTH))
+        magic = cgutils.ir.Constant(whole, [0x5FE6EB50C7B537A9] * WIDTH)
+        return builder.bitcast(builder.sub(magic, half), _EIGHT)
 
     return LANES(LANES), lowered
-
-
-def _instruction_of_inverse_root(builder, number):
-    all_lanes = cgutils.ir.IntType(8)
-    kind = cgutils.ir.FunctionType(_EIGHT, [_EIGHT, _EIGHT, all_lanes])
-    name = "llvm.x86.avx512.rsqrt14.pd.512"
-    function = cgutils.get_or_insert_function(builder.module, kind, name)
-    return builder.call(function, [number, number, all_lanes(-1)])
-
-
-def _inverse_root_of_bits(builder, number):
-    whole = cgutils.ir.VectorType(cgutils.ir.IntType(64), WIDTH)
-    bits = builder.bitcast(number, whole)
-    half = builder.lshr(bits, cgutils.ir.Constant(whole, [1] * WIDTH))
-    magic = cgutils.ir.Constant(whole, [0x5FE6EB50C7B537A9] * WIDTH)
-    return builder.bitcast(builder.sub(magic, half), _EIGHT)
 
 
 @njit(error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
@@ -630,6 +604,9 @@ def inverse_root(value):
     """
     half = 0.5 * value
     found = _near_inverse_root(value)
+    found = found * (1.5 - (half * found) * found)
+    found = found * (1.5 - (half * found) * found)
+    found = found * (1.5 - (half * found) * found)
     found = found * (1.5 - (half * found) * found)
     found = found + found * (0.5 - (half * found) * found)
     edge = chosen(value >= 0.0, math.copysign(math.inf, value), math.nan)
@@ -656,40 +633,27 @@ _HALF_PI = 1.5707963267948966
 _HALF_PI_REST = 6.123233995736766e-17
 
 
-@njit(error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True)
-def _arcsine_rest(s, z):
-    """What the arcsine of s is above s, for z = s**2 up to 1/4."""
-    z2 = z * z
-    z4 = z2 * z2
-    low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
-    middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
-    high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
-    p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
-    return s * z * p
-
-
-@overload(math.asin, jit_options={"error_model": "numpy"})
+@overload(math.asin, jit_options={"error_model": "numpy", "fastmath": {"contract"}})
 def _arcsine(x):
-    """The arcsine of ``symderiv_codegen/printers/elementary.py``, with an error below 2 ulp.
-
-    Roots are made where any lane needs them; the last sum is not contracted, so that others get
-    the same number in both ways.
-    """
+    """The arcsine of ``symderiv_codegen/printers/elementary.py``, with an error below 2 ulp."""
     if x != LANES:
         return None
 
     def arcsine(x):
         size = abs(x)
         large = size > 0.5
-        if any_lane(large):
-            z = chosen(large, 0.5 - 0.5 * size, size * size)
-            s = chosen(large, math.sqrt(z), size)
-            rest = _arcsine_rest(s, z)
-            head = chosen(large, _HALF_PI - 2.0 * s, s)
-            found = head + chosen(large, _HALF_PI_REST - 2.0 * rest, rest)
-        else:
-            found = size + _arcsine_rest(size, size * size)
-        return math.copysign(found, x)
+        z = chosen(large, 0.5 - 0.5 * size, size * size)
+        s = chosen(large, math.sqrt(z), size)
+        z2 = z * z
+        z4 = z2 * z2
+        low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
+        middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
+        high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
+        p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
+        rest = s * z * p
+        head = chosen(large, _HALF_PI - 2.0 * s, s)
+        tail = chosen(large, _HALF_PI_REST - 2.0 * rest, rest)
+        return math.copysign(head + tail, x)
 
     return arcsine
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -103,56 +102,43 @@ def _specialised(flow: Flow, name: str) -> Callable[..., None]:
 
 
 def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
-    """Return flows in phases with generalisation errors of many states at once."""
-    if width == 1 or not isinstance(flows[0], PhasedFlow):
+    """Return flows of rules whose generalisation errors are those of many states at once."""
+    observed = observed_by(flows[0], width) if isinstance(flows[0], RuleFlow) else None
+    if observed is None:
         return list(flows)
-    found = [copy(flow) for flow in flows]  # with what they have kept
-    observed = _observed_by(flows[0])
-    for each in found:
-        vars(each)["observed"] = observed
-    return found
+    return [replace(each, observed=observed) for each in flows if isinstance(each, RuleFlow)]
 
 
-def _observed_by(flow: Flow) -> Observed:
-    """Return what gives the generalisation errors of states, shape (P, S), with constants."""
-    many = _observe_runs(flow)
+def observed_by(flow: Flow, width: int) -> Observed | None:
+    """Return what gives the generalisation errors of states, shape (P, S), with constants; None
+    where the flow does that itself.
+    """
+    if width == 1:
+        return None
+    from symderiv.integrate.flows.lane_observables import observe_lanes
+
+    observables = _specialised(flow, "specialised_observables")
 
     def observed(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
         errors = np.full((1, len(states)), np.nan)
         rows = np.ascontiguousarray(states)[None]
-        many(rows, constants[None], np.array([len(states)]), errors)
+        reached = np.array([len(states)])
+        observe_lanes(observables, rows, constants[None], flow.sizes, reached, errors)
         of_runs: np.ndarray = errors[0]
         return of_runs
 
     return observed
 
 
-def _observe_runs(flow: Flow) -> Callable[..., None]:
-    """Return the function that fills the errors of many runs: of states, with constants, of which
-    so many are reached.
-    """
-    from symderiv.compiled_code.compiled import as_argument
-    from symderiv.integrate.flows.lane_observables import LANE_OBSERVABLES, observe_lanes
-
-    observables = as_argument(_specialised(flow, "specialised_observables"), LANE_OBSERVABLES)
-
-    def many(
-        states: np.ndarray, constants: np.ndarray, reached: np.ndarray, errors: np.ndarray
-    ) -> None:
-        observe_lanes(observables, states, constants, flow.sizes, reached, errors)
-
-    return many
-
-
 def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
     """Return the generalisation errors of runs in one piece, shape (n, A)."""
     errors = np.full(found.states.shape[:2], np.nan)
-    if width > 1:
-        constants = np.array([flow.parameters for flow in flows])
-        _observe_runs(flows[0])(found.states, constants, found.reached, errors)
-        return errors
+    observed = observed_by(flows[0], width) if type(flows[0]) is Flow else None
     for number, flow in enumerate(flows):
         reached = int(found.reached[number])
-        if reached:
+        if observed is not None:
+            states = found.states[number, :reached]
+            errors[number, :reached] = observed(states, flow.parameters)
+        elif reached:
             errors[number, :reached] = flow.errors(flat_result(found, number, reached))
     return errors

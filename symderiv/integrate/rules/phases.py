@@ -95,16 +95,12 @@ class PhasedFlow(RuleFlow):
             return {}
         return _rate_factors(training.batch, training.momentum, training.momentum_rate is not None)
 
-    @cached_property
-    def timetable(self) -> tuple[Phase, ...]:
-        """The phases."""
-        return timetable(self.study)
-
     @property
     def is_constant(self) -> bool:
         """True if nothing changes inside its phases: one task is taught, at constant rates."""
         return all(
-            len(phase.shares) <= 1 and not isinstance(phase.rate, str) for phase in self.timetable
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str)
+            for phase in timetable(self.study)
         )
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
@@ -133,7 +129,7 @@ class PhasedFlow(RuleFlow):
         """Yield the phases, one after the other, each for what it comes to; returns the whole."""
         state = self.begin
         parts: list[FlatResult] = []
-        for phase in self.timetable:
+        for phase in timetable(self.study):
             parts.append((yield from self._phase(phase, state)))
             state = parts[-1].last_state
             if parts[-1].cause != "done":
@@ -262,7 +258,8 @@ class PhasedFlow(RuleFlow):
         places = {number: place for place, number in enumerate(numbered_tasks(self.study))}
         errors, shared = self.task_errors(result), []
         for alpha, row in zip(self.study.alpha, errors, strict=False):
-            phase = next((p for p in self.timetable if alpha <= p.end), self.timetable[-1])
+            phases = timetable(self.study)
+            phase = next((p for p in phases if alpha <= p.end), phases[-1])
             shared.append(sum(share * row[places[number]] for number, share in phase.shares))
         return np.array(shared)
 

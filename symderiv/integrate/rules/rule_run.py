@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from inspect import signature
 from typing import Any
 
@@ -26,11 +26,6 @@ _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
 _SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
 """Of lattices, the first is that of runs."""
-
-
-@lru_cache(maxsize=64)
-def _packing(module: Any, vector: str, K: int, M: int, L: int) -> Packing:
-    return Packing.of(module.LAYOUT, vector, K=K, M=M, L=L)
 
 
 def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:
@@ -75,7 +70,8 @@ class RuleFlow(Flow):
 
     def packing(self, vector: str) -> Packing:
         """Return how the module packs ``"state"`` or ``"parameters"``."""
-        return _packing(self.kernel.module, vector, self.state.K, self.state.M, self.state.L)
+        named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
+        return Packing.of(self.layout, vector, **named)
 
     @cached_property
     def parameters(self) -> np.ndarray:
@@ -91,8 +87,6 @@ class RuleFlow(Flow):
     @cached_property
     def _copied(self) -> dict[str, np.ndarray]:
         """The overlaps of what a rule follows besides: averages begin as the weights."""
-        if not self._overlaps:
-            return {}
         students, teachers = (
             np.moveaxis(each, 0, -1)
             for each in (self.state.student_overlap, self.state.cross_overlap)

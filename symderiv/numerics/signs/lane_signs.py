@@ -76,13 +76,14 @@ def _sign_covariances(
 ) -> None:
     """Replace the first numbers of an array of means h by covariances of two signs.
 
-    ``second`` are the means k; ``total`` is what the function of one run needs. Each pair has the
-    rule that its own correlation needs.
+    ``second`` are the means k; ``total`` is what the function of one run needs.
     """
+    largest = abs(correlation[0])
+    for n in range(1, count):
+        largest = max(largest, abs(correlation[n]))
+    middle, wide, far = largest > _REACH[0], largest > _REACH[1], largest > _REACH[2]
     for n in range(count):
         h, k, r = first[n], second[n], correlation[n]
-        size = abs(r)
-        middle, wide, far = size > _REACH[0], size > _REACH[1], size > _REACH[2]
         squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
         t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
         covariance = 0.0 * t

@@ -100,13 +100,3 @@ def test_functions_of_lane_values_are_those_of_numbers() -> None:
     expected = np.where(given > 0.25, total, np.fmin(given, -0.5))[:-1]
     np.testing.assert_allclose(found[2][:-1], expected, rtol=1e-14, atol=1e-15)
     np.testing.assert_allclose(found[3], np.exp(-given) + given**3, rtol=1e-14)
-
-
-def test_functions_of_a_lane_do_not_depend_on_its_neighbours() -> None:
-    drawn = np.random.default_rng(6).uniform(-1, 1, 40 * WIDTH)
-    repeated = np.repeat(drawn, WIDTH)
-    kernel = njit("void(float64[::1], float64[:, ::1])", error_model="numpy")(_functions)
-    mixed, alone = np.empty((4, drawn.size)), np.empty((4, repeated.size))
-    kernel(drawn, mixed)
-    kernel(repeated, alone)
-    np.testing.assert_array_equal(mixed, alone[:, ::WIDTH])

@@ -13,7 +13,7 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes", "possible_axes", "risk_axes"]
+__all__ = ["branch_axes", "possible_axes", "risk_axes", "specialisation_axes"]
 
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
@@ -102,5 +102,36 @@ def risk_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) 
     axis.plot(record["alpha"], record[quantity], color=own, label=f"{record['loss']} loss")
     axis.set_xlabel("α")
     axis.set_ylabel(quantity.replace("_", " "))
+    axis.legend(frameon=False)
+    return axis
+
+
+def specialisation_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Return axes with transitions over K; infinitely many units stand at the right.
+
+    Args:
+        record: the record of a specialisation.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    units = np.array(record["units"])
+    finite = np.isfinite(units)
+    last = units[finite].max(initial=2.0)
+    place = np.where(finite, units, 1.4 * last)
+    low, middle, high = (
+        np.array(record[name]) for name in ("specialised_from", "alpha_per_unit", "equal_until")
+    )
+    most = 1.3 * middle.max()
+    axis.fill_between(place, low, np.minimum(high, most), color=colour(0, 3), alpha=0.15, lw=0)
+    axis.plot(place, np.where(high < most, high, np.nan), ":", color="0.3", label="equal until")
+    axis.plot(place, middle, "-o", color=colour(0, 3), ms=4, label="transition")
+    axis.plot(place, low, "--", color="0.3", label="specialised from")
+    axis.set_xscale("log")
+    ticks = [*units[finite], *place[~finite]]
+    axis.set_xticks(ticks, [f"{each:g}" for each in units[finite]] + ["∞"] * int((~finite).sum()))
+    axis.minorticks_off()
+    axis.set_ylim(0.9 * low.min(), min(most, 1.1 * high.max()))
+    axis.set_xlabel("K")
+    axis.set_ylabel("α/K")
     axis.legend(frameon=False)
     return axis

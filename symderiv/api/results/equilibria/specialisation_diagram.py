@@ -1,0 +1,130 @@
+"""Transitions of committees of more and more units in equilibrium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.documents.document import Node, Part, Tabular
+from symderiv.foundation.drawing import drawing
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.showing import Summary
+
+if TYPE_CHECKING:
+    import sympy as sp
+    from matplotlib.axes import Axes
+
+    from symderiv.problem.study import Study
+
+__all__ = ["Specialisation", "specialisation_of"]
+
+_MOST_UNITS = 50
+
+
+class Specialisation(Answer):
+    """Transitions of committees of K students and K teachers, for several K.
+
+    Attributes:
+        activation: the activation of students and teachers.
+        units: the values of K, ascending; infinite the last, if it was asked for.
+        kind: "continuous" or "first-order", for each K.
+        alpha_per_unit: α/K from which specialised students have the smaller free energy.
+        equal_until: α/K up to which equal students are stable; infinite if they always are.
+        specialised_from: the smallest α/K of a stable specialised state.
+        error_before, error_after: ε_g of equal and of specialised students at ``alpha_per_unit``.
+        closed_form: ``equal_until`` of infinitely many units as text, 1/E[g''(x)]².
+        warnings: what limits the result.
+    """
+
+    _title = "Specialisation"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the three values of α/K over K, with both states between the spinodals shaded.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+
+        Returns:
+            The axes.
+        """
+        draw = drawing("analysis_plots.equilibrium_plots").specialisation_axes
+        axes: Axes = draw(self._record, ax)
+        return axes
+
+    def _document(self) -> Node:
+        record = self._record
+        facts = [("activation", record["activation"])]
+        if record["closed_form"] is not None:
+            facts.append(("equal until, K = inf", record["closed_form"]))
+        summary = Summary(self._title, facts, record["warnings"])
+        columns = ("specialised_from", "alpha_per_unit", "equal_until")
+        rows = [
+            [f"{units:g}", record["kind"][n], *(f"{record[name][n]:.10g}" for name in columns)]
+            for n, units in enumerate(record["units"])
+        ]
+        heads = ("K", "transition", "specialised from", "alpha/K", "equal until")
+        return Part("", [summary, Tabular(heads, rows, sides="rlrrr")])
+
+
+def specialisation_of(
+    study: Study, units: Iterable[float], told: Callable[[float], None]
+) -> Specialisation:
+    """Return the transitions of a study's activation; see :meth:`symderiv.Problem.specialisation`.
+
+    Args:
+        study: the study.
+        units: the values of K.
+        told: is called with the share that is done.
+    """
+    from symderiv.equilibrium.committee import SymmetricCommittee, limit_of_equal_units
+    from symderiv.formula import activation as read
+
+    values = _units(units)
+    name = study.student_activation
+    g = read(name).expression
+    if g != read(study.teacher_activation).expression:
+        raise NotYetError(
+            "differs from that of the students, which is not known yet; leave it out",
+            argument="teacher_activation",
+        )
+    closed = limit_of_equal_units(g)
+    found = []
+    for n, K in enumerate(values):
+        found.append(SymmetricCommittee(g, K).specialising)
+        told((n + 1) / len(values))
+    return Specialisation(
+        {
+            "activation": name,
+            "units": values,
+            "kind": [each.kind for each in found],
+            "alpha_per_unit": [each.alpha for each in found],
+            "equal_until": [each.equal_until for each in found],
+            "specialised_from": [each.specialised_from for each in found],
+            "error_before": [each.before.error for each in found],
+            "error_after": [each.after.error for each in found],
+            "closed_form": _shown(closed),
+            "warnings": ["states with other symmetries are not followed"],
+        }
+    )
+
+
+def _units(units: Iterable[float]) -> list[float]:
+    try:
+        values = [float(each) for each in units]
+    except (TypeError, ValueError):
+        raise InputError(f"{units!r} is not a list of numbers", argument="units") from None
+    good = all(
+        each == math.inf or (2 <= each <= _MOST_UNITS and each == int(each)) for each in values
+    )
+    if not values or not good or sorted(set(values)) != values:
+        raise InputError(
+            f"must be ascending whole numbers from 2 to {_MOST_UNITS}, or infinite",
+            argument="units",
+        )
+    return values
+
+
+def _shown(closed: sp.Expr | None) -> str | None:
+    return None if closed is None else "infinite" if closed.is_infinite else str(closed)

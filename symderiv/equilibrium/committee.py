@@ -1,0 +1,284 @@
+r"""Committees of K students and K teachers whose order parameters are three: R, S and C.
+
+R_im = R for i = m, else S; Q_ij = C for i ≠ j; Q_ii = 1, and output weights are 1/√K. In the sum
+m = R + (K − 1)S and the difference Δ = R − S, the free energy per unit is
+
+    α̂ ε_g − ½ [(1 − 1/K) ln a + (1/K) ln b],   a = 1 − C − Δ²,   b = 1 + (K − 1)C − m²,
+
+with α = K α̂. Δ is given here, and C, m and α̂ follow: stationary states are a curve over Δ, on
+which a minimum of α̂ is a fold, and Δ = 0 is where equal students cease to be stable. With the mean
+h(c) of g(x) g(y) at correlation c the derivatives are
+
+    C: α h'(C) = 1/b − 1/a,   m: α̂ [h'(R) + (K − 1) h'(S)] = m/b,   Δ: α̂ [h'(R) − h'(S)] = Δ/a.
+
+For K → ∞ the sums C and S are of order 1/K and follow from R, and per unit there remains
+α̂ [h(1) − h(R) − h'(0)(1 − R)] − ½ ln(1 − R²).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy.optimize import brentq, minimize_scalar, root
+
+from symderiv.equilibrium.pair_means import pair_mean, square_mean
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.gaussian.distributions import variable_of
+from symderiv.gaussian.student_integrals import i2
+from symderiv.gaussian.terms.covariance import covariance_symbols
+from symderiv.numerics.nodes import gauss_legendre
+
+__all__ = ["CommitteeState", "Specialising", "SymmetricCommittee", "limit_of_equal_units"]
+
+_NEAR = 0.05  # below this Δ the difference of slopes is an integral of h''
+_GRID, _LAST = 48, 0.995
+_SETTLED, _LEAST_STEP, _FLAT = 1e-11, 1e-5, 1e-13
+
+
+def limit_of_equal_units(g: sp.Expr) -> sp.Expr | None:
+    """Return α/K up to which infinitely many equal units are stable, 1/E[g''(x)]²; None if the
+    mean has no closed form.
+
+    Raises:
+        NotYetError: E[g'(x)] = 0, so that equal units learn nothing, or g is linear.
+    """
+    x = variable_of(g)
+    if sp.diff(g, x, 2) == 0:
+        raise NotYetError(
+            "is linear, so that students never specialise; take another activation",
+            argument="activation",
+        )
+    # by parts: E[g'] = E[x g] and E[g''] = E[(x² - 1) g]
+    means = [_moment(g, weight) for weight in (x, x**2 - 1)]
+    slope = means[0]
+    if slope is not None and slope == 0:
+        raise NotYetError(
+            f"{g} has E[g'(x)] = 0, so that equal students learn nothing; take another activation",
+            argument="activation",
+        )
+    bend = means[1]
+    return None if bend is None else sp.oo if bend == 0 else sp.simplify(1 / bend**2)
+
+
+def _moment(g: sp.Expr, weight: sp.Expr) -> sp.Expr | None:
+    try:
+        value = i2(g, weight, fields=(0, 0)).unfolded()
+    except (InputError, NotYetError, NotImplementedError, ValueError):
+        return None
+    return sp.simplify(value.subs(covariance_symbols(2)[0, 0], 1))
+
+
+@dataclass(frozen=True)
+class CommitteeState:
+    """A stationary state: Δ, C, m, α/K, the free energy per unit and ε_g."""
+
+    difference: float
+    C: float
+    m: float
+    alpha: float
+    free_energy: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Specialising:
+    """The transition of a committee from equal to specialised students.
+
+    Attributes:
+        kind: "continuous" or "first-order".
+        alpha: α/K at which specialised students have the smaller free energy.
+        equal_until: α/K up to which equal students are stable; infinite if they always are.
+        specialised_from: The smallest α/K of a stable specialised state.
+        before, after: The states of equal and of specialised students at ``alpha``.
+    """
+
+    kind: str
+    alpha: float
+    equal_until: float
+    specialised_from: float
+    before: CommitteeState
+    after: CommitteeState
+
+
+class SymmetricCommittee:
+    """Stationary states of a committee of K units, or of infinitely many.
+
+    Args:
+        g: The activation of students and teachers.
+        K: The number of units, at least 2; infinite as well.
+    """
+
+    def __init__(self, g: sp.Expr, K: float) -> None:
+        self.K, self._mean = K, pair_mean(g, g)
+        self._square = float(square_mean(g)(np.array(1.0))[0])
+
+    def at(self, difference: float, near: CommitteeState | None = None) -> CommitteeState:
+        """Return the state of a Δ, found from a state near it.
+
+        Raises:
+            ToleranceError: None is found.
+        """
+        if math.isinf(self.K):
+            return self._of_many(difference)
+
+        def missing(x: np.ndarray) -> list[float]:
+            C, m = float(x[0]), float(x[1])
+            alpha = self._alpha(difference, C, m)
+            return self._missing(difference, C, m, alpha)
+
+        C, m = self._solved(missing, near)
+        return self._state(difference, C, m, self._alpha(difference, C, m))
+
+    def equal(self, alpha: float, near: CommitteeState | None = None) -> CommitteeState:
+        """Return the state of equal students, Δ = 0, at an α/K.
+
+        Raises:
+            ToleranceError: None is found.
+        """
+        if math.isinf(self.K):
+            return self._state(0.0, 0.0, 1.0, alpha)
+
+        def missing(x: np.ndarray) -> list[float]:
+            return self._missing(0.0, float(x[0]), float(x[1]), alpha)
+
+        C, m = self._solved(missing, near)
+        return self._state(0.0, C, m, alpha)
+
+    @cached_property
+    def states(self) -> list[CommitteeState]:
+        """The states with Δ from 0 on, up to students that nearly know their teachers."""
+        states: list[CommitteeState] = []
+        for difference in np.linspace(0.0, _LAST, _GRID):
+            states.append(self.at(float(difference), states[-1] if states else None))
+        return states
+
+    @cached_property
+    def specialising(self) -> Specialising:
+        """The transition from equal to specialised students when α grows.
+
+        Raises:
+            ToleranceError: It is not decided.
+        """
+        states = self.states
+        alphas = np.array([each.alpha for each in states])
+        least = int(np.argmin(alphas))
+        if least == 0 and self.at(_LEAST_STEP, states[0]).alpha >= alphas[0] * (1 - 1e-14):
+            first = states[0]
+            alpha = first.alpha
+            return Specialising("continuous", alpha, alpha, alpha, first, first)
+        fold = self._fold(least)
+        after = self._equal_energy(fold)
+        before = self.equal(after.alpha, states[0])
+        return Specialising("first-order", after.alpha, states[0].alpha, fold.alpha, before, after)
+
+    def _fold(self, least: int) -> CommitteeState:
+        """Return the state of the smallest α, beside one of the states."""
+        states = self.states
+        low, high = states[max(least - 1, 0)], states[min(least + 1, len(states) - 1)]
+        found = minimize_scalar(
+            lambda difference: self.at(float(difference), states[least]).alpha,
+            bounds=(low.difference, high.difference),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        return self.at(float(found.x), states[least])
+
+    def _equal_energy(self, fold: CommitteeState) -> CommitteeState:
+        """Return the state beyond the fold that has the free energy of equal students."""
+
+        def gap(state: CommitteeState) -> float:
+            return state.free_energy - self.equal(state.alpha, self.states[0]).free_energy
+
+        if gap(fold) <= 0.0:
+            return fold  # the two differ by less than rounding
+        before = fold
+        for state in self.states:
+            if state.difference > fold.difference:
+                if gap(state) <= 0.0:
+                    return self._between(gap, before, state)
+                before = state
+        raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
+
+    def _between(
+        self,
+        gap: Callable[[CommitteeState], float],
+        low: CommitteeState,
+        high: CommitteeState,
+    ) -> CommitteeState:
+        def value(difference: float) -> float:
+            return gap(self.at(difference, high))
+
+        found = brentq(value, low.difference, high.difference, xtol=1e-13)
+        return self.at(float(found), high)
+
+    def _of_many(self, R: float) -> CommitteeState:
+        bend = self._bend(0.0, R)
+        alpha = 1.0 / ((1.0 - R * R) * bend) if abs(bend) > _FLAT else math.inf
+        return self._state(R, 0.0, 1.0, alpha)
+
+    def _alpha(self, difference: float, C: float, m: float) -> float:
+        R, S = self._overlaps(difference, m)
+        return 1.0 / ((1.0 - C - difference**2) * self._bend(S, R))
+
+    def _missing(self, difference: float, C: float, m: float, alpha: float) -> list[float]:
+        K = self.K
+        R, S = self._overlaps(difference, m)
+        a, b = 1.0 - C - difference**2, 1.0 + (K - 1) * C - m * m
+        slopes = self._h(np.array([C, R, S]))[1]
+        # of order one, however many units there are and however large α is
+        push = alpha * K * self._h(np.zeros(1))[1][0] + 1.0
+        return [
+            (K * alpha * slopes[0] * a * b - a + b) / push,
+            (alpha * (slopes[1] + (K - 1) * slopes[2]) * b - m) / push,
+        ]
+
+    def _solved(self, missing: Any, near: CommitteeState | None) -> tuple[float, float]:
+        starts = [(near.C, near.m)] if near is not None else []
+        starts += [(0.5 / self.K, 1.0), (0.1 / self.K, 0.8), (-0.5 / self.K, 0.5)]
+        for start in starts:
+            with np.errstate(all="ignore"):
+                found = root(missing, start, tol=1e-14)
+            if np.abs(found.fun).max() < _SETTLED and self._inside(*found.x):
+                return float(found.x[0]), float(found.x[1])
+        raise ToleranceError(f"no state of {self.K} equal units is found")
+
+    def _inside(self, C: float, m: float) -> bool:
+        return -1.0 / (self.K - 1) < C < 1.0 and 0.0 < m * m < 1.0 + (self.K - 1) * C
+
+    def _overlaps(self, difference: float, m: float) -> tuple[float, float]:
+        S = (m - difference) / self.K
+        return S + difference, S
+
+    def _h(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return h, h' and h''."""
+        one = np.ones_like(c)
+        value, slope, bend = self._mean(one, c, one)
+        return value, slope[1], bend[1, 1]
+
+    def _bend(self, S: float, R: float) -> float:
+        """Return [h'(R) − h'(S)]/(R − S)."""
+        if abs(R - S) > _NEAR:
+            low, high = self._h(np.array([S, R]))[1]
+            return float(high - low) / (R - S)
+        nodes, weights = gauss_legendre(10)
+        return float(self._h(S + (R - S) * (nodes + 1) / 2)[2] @ weights) / 2
+
+    def _state(self, difference: float, C: float, m: float, alpha: float) -> CommitteeState:
+        K, many = self.K, math.isinf(self.K)
+        if many:
+            value, slope, _ = self._h(np.array([difference, 0.0]))
+            error = self._square - value[0] - slope[1] * (1.0 - difference)
+            entropy = 0.5 * math.log1p(-difference * difference)
+        else:
+            R, S = self._overlaps(difference, m)
+            value = self._h(np.array([C, R, S, 0.0]))[0]
+            error = self._square - value[1] - (K - 1) * (value[2] - (value[0] + value[3]) / 2)
+            a, b = 1.0 - C - difference**2, 1.0 + (K - 1) * C - m * m
+            entropy = 0.5 * ((1 - 1 / K) * math.log(a) + math.log(b) / K)
+        return CommitteeState(difference, C, m, alpha, alpha * float(error) - entropy, float(error))
