@@ -347,13 +347,6 @@ def keys() -> list[Case | Pair]:
         bad("learning_rate", number, zero, training__learning_rate=INF),
         bad("learning_rate", "text", zero, training__learning_rate="fast"),
         bad("learning_rate", "true is no number", zero, training__learning_rate=True),
-        bad(
-            "learning_rate",
-            "is needed",
-            zero,
-            training__learning_rate=None,
-            training__label_noise=0.0,
-        ),
         bad("label_noise", "a standard deviation", training__label_noise=-1.0),
         bad("label_noise", number, training__label_noise=NAN),
         bad("weight_decay", "growth", training__weight_decay=-0.1),
