@@ -1173,7 +1173,7 @@ class Problem(Shown):
             >>> import symderiv as sd
             >>> problem = sd.Problem("relu", students=2, teachers=2)
             >>> found = problem.specialisation(units=[2, 5])
-            >>> found.kind, round(found.alpha_per_unit[0], 6), found.closed_form
+            >>> found.kind, round(float(found.alpha_per_unit[0]), 6), found.closed_form
             (['continuous', 'first-order'], 6.094074, '2*pi')
         """
         from symderiv.api.results.equilibria.specialisation_diagram import specialisation_of
