@@ -108,3 +108,9 @@ def test_activations_without_a_transition_are_refused(name: str, words: str) -> 
 def test_transitions_are_drawn() -> None:
     axes = sd.Problem("relu", students=2, teachers=2).specialisation(units=[2, 3, math.inf]).plot()
     assert [each.get_text() for each in axes.get_xticklabels()] == ["2", "3", "∞"]
+
+
+def test_what_has_no_free_energy_is_refused_here_too() -> None:
+    problem = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, momentum=0.5)
+    with pytest.raises(NotYetError, match="momentum"):
+        problem.specialisation(units=[2])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from symderiv.api.results.answer import Answer
+from symderiv.api.results.equilibria.statics import check_annealed
 from symderiv.foundation.documents.document import Node, Part, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError
@@ -82,6 +83,7 @@ def specialisation_of(
     from symderiv.formula import activation as read
 
     values = _units(units)
+    check_annealed(study)
     name = study.student_activation
     g = read(name).expression
     if g != read(study.teacher_activation).expression:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.transitions import Landscape
     from symderiv.problem.study import Study
 
-__all__ = ["Equilibrium", "alpha_values", "equilibrium_of"]
+__all__ = ["Equilibrium", "alpha_values", "check_annealed", "equilibrium_of"]
 
 _MOST_UNITS, _MOST_ALPHA = 6, 1e5
 _CONSTRAINTS = ("sphere", "free")
@@ -171,6 +171,22 @@ def alpha_values(alpha: Iterable[float]) -> list[float]:
 def _check(study: Study, constraint: str) -> None:
     if constraint not in _CONSTRAINTS:
         raise InputError(f"{constraint!r} is not one of 'sphere', 'free'", argument="constraint")
+    check_annealed(study)
+    if max(study.K, study.M) > _MOST_UNITS:
+        raise NotYetError(
+            f"the free energy is followed with at most {_MOST_UNITS} units, not "
+            f"{max(study.K, study.M)}",
+            argument="students" if study.K > _MOST_UNITS else "teachers",
+        )
+    if constraint == "free" and not study.training.weight_decay > 0.0:
+        raise InputError(
+            "must be above 0 without the sphere, or lengths of students have no bound",
+            argument="weight_decay",
+        )
+
+
+def check_annealed(study: Study) -> None:
+    """Refuse studies whose free energy at high temperature is not known."""
     if study.rule_keys:
         raise NotYetError(
             f"the free energy with {sorted(study.rule_keys)[0]} is not known yet; leave it out",
@@ -185,17 +201,6 @@ def _check(study: Study, constraint: str) -> None:
         raise NotYetError(
             f"the free energy for {study.data.model} inputs is not known yet; take sd.Isotropic()",
             argument="inputs",
-        )
-    if max(study.K, study.M) > _MOST_UNITS:
-        raise NotYetError(
-            f"the free energy is followed with at most {_MOST_UNITS} units, not "
-            f"{max(study.K, study.M)}",
-            argument="students" if study.K > _MOST_UNITS else "teachers",
-        )
-    if constraint == "free" and not study.training.weight_decay > 0.0:
-        raise InputError(
-            "must be above 0 without the sphere, or lengths of students have no bound",
-            argument="weight_decay",
         )
 
 
