@@ -88,11 +88,11 @@ class Linked:
             return None
         from symderiv.compiled_code.shipped_code import shipped
 
-        found = shipped(self.shipped_path(), self.digest())
-        if found is None:
+        code = shipped(self.shipped_path(), self.digest())
+        if code is None:
             return None
-        write(self._path(), {self._name: found})
-        return linked(*found)
+        write(self._path(), {self._name: code})
+        return linked(*code)
 
     def _path(self) -> Path:
         return code_path(f"{self._module}.{self._name}", self._sources())

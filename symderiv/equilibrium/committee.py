@@ -181,13 +181,13 @@ class SymmetricCommittee:
         """Return the state of the smallest α, beside one of the states."""
         states = self.states
         low, high = states[max(least - 1, 0)], states[min(least + 1, len(states) - 1)]
-        found = minimize_scalar(
+        least_alpha = minimize_scalar(
             lambda difference: self.at(float(difference), states[least]).alpha,
             bounds=(low.difference, high.difference),
             method="bounded",
             options={"xatol": 1e-9},
         )
-        return self.at(float(found.x), states[least])
+        return self.at(float(least_alpha.x), states[least])
 
     def _equal_energy(self, fold: CommitteeState) -> CommitteeState:
         """Return the state beyond the fold that has the free energy of equal students."""
@@ -214,8 +214,8 @@ class SymmetricCommittee:
         def value(difference: float) -> float:
             return gap(self.at(difference, high))
 
-        found = brentq(value, low.difference, high.difference, xtol=1e-13)
-        return self.at(float(found), high)
+        equal = brentq(value, low.difference, high.difference, xtol=1e-13)
+        return self.at(float(equal), high)
 
     def _of_many(self, R: float) -> CommitteeState:
         bend = self._bend(0.0, R)
@@ -243,9 +243,9 @@ class SymmetricCommittee:
         starts += [(0.5 / self.K, 1.0), (0.1 / self.K, 0.8), (-0.5 / self.K, 0.5)]
         for start in starts:
             with np.errstate(all="ignore"):
-                found = root(missing, start, tol=1e-14)
-            if np.abs(found.fun).max() < _SETTLED and self._inside(*found.x):
-                return float(found.x[0]), float(found.x[1])
+                solution = root(missing, start, tol=1e-14)
+            if np.abs(solution.fun).max() < _SETTLED and self._inside(*solution.x):
+                return float(solution.x[0]), float(solution.x[1])
         raise ToleranceError(f"no state of {self.K} equal units is found")
 
     def _inside(self, C: float, m: float) -> bool:

@@ -490,8 +490,8 @@ class WaitingModule(ModuleType):
                 own = self.translation.names["flat_observables"]
             except (KeyError, UntranslatableError):
                 self.run()
-                found = self.__dict__.get("_flat_observables")
-                if found is None:
+                observables = self.__dict__.get("_flat_observables")
+                if observables is None:
                     raise AttributeError("flat_observables") from None
             else:
                 called = {
@@ -499,8 +499,8 @@ class WaitingModule(ModuleType):
                     for name in own.__code__.co_names
                     if isinstance(own.__globals__.get(name), FunctionSource)
                 }
-                found = FunctionType(own.__code__, {**own.__globals__, **called})
-            self.__dict__["_observables"] = found
+                observables = FunctionType(own.__code__, {**own.__globals__, **called})
+            self.__dict__["_observables"] = observables
         return cast(Callable[..., float], self.__dict__["_observables"])
 
     def run(self) -> None:

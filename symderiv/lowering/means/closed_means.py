@@ -7,18 +7,28 @@ for those of their error functions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import sympy as sp
 from symderiv_codegen import ScalarFunction
 
+from symderiv.formula.polynomials import Monomial, coefficients
 from symderiv.gaussian import covariance_symbols, expectation
 from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.lowering.means.regularity import Form, has_edge
 from symderiv.lowering.means.stable import stable
 
-__all__ = ["ClosedMean", "X", "almost_everywhere", "bias_symbols", "closed_mean", "field_symbols"]
+__all__ = [
+    "ClosedMean",
+    "X",
+    "almost_everywhere",
+    "bias_symbols",
+    "closed_mean",
+    "field_symbols",
+    "mean_over",
+]
 
 X = sp.Symbol("x", real=True)
 """What functions of one field are functions of."""
@@ -133,3 +143,36 @@ def almost_everywhere(integrand: sp.Expr) -> sp.Expr:
         lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
         lambda e: sp.Integer(1),
     )
+
+
+def mean_over(
+    expression: sp.Expr,
+    symbols: Sequence[sp.Symbol],
+    covariance: Mapping[tuple[int, int], sp.Expr],
+) -> sp.Expr | None:
+    """Return the mean over Gaussian symbols, whose means keep their names, exactly.
+
+    Args:
+        expression: A polynomial of the symbols.
+        symbols: What is averaged over; they stand for their means in the result.
+        covariance: The covariance of the symbols, for places i <= j.
+
+    Returns:
+        None if the expression is not a polynomial of the symbols.
+    """
+    by_powers = coefficients(expression, symbols)
+    if by_powers is None:
+        return None
+    if not symbols:
+        return expression
+    size = len(symbols)
+    places = {covariance_symbols(size)[pair]: value for pair, value in covariance.items()}
+    places |= dict(zip(bias_symbols(size), symbols, strict=True))
+    return sp.Add(*(c * _moment(powers).xreplace(places) for powers, c in by_powers.items()))
+
+
+def _moment(powers: Monomial) -> sp.Expr:
+    """Return the mean of a monomial of fields in terms of their covariances and means."""
+    fields = field_symbols(len(powers))
+    monomial = sp.Mul(*(z**power for z, power in zip(fields, powers, strict=True)))
+    return closed_mean(monomial, (True,) * len(powers)).value

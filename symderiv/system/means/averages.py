@@ -15,10 +15,10 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.formula.polynomials import coefficients
 from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
 from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.joint_means import Joint
-from symderiv.lowering.means.polynomials import coefficients
 from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average

@@ -3,7 +3,8 @@
 import numpy as np
 import sympy as sp
 
-from symderiv.lowering.means.polynomials import coefficients, mean_over
+from symderiv.formula.polynomials import coefficients
+from symderiv.lowering.means.closed_means import mean_over
 
 X, Y, A, B = sp.symbols("x y a b", real=True)
 

@@ -92,20 +92,20 @@ def specialisation_of(
             argument="teacher_activation",
         )
     closed = limit_of_equal_units(g)
-    found = []
+    transitions = []
     for n, K in enumerate(values):
-        found.append(SymmetricCommittee(g, K).specialising)
+        transitions.append(SymmetricCommittee(g, K).specialising)
         told((n + 1) / len(values))
     return Specialisation(
         {
             "activation": name,
             "units": values,
-            "kind": [each.kind for each in found],
-            "alpha_per_unit": [each.alpha for each in found],
-            "equal_until": [each.equal_until for each in found],
-            "specialised_from": [each.specialised_from for each in found],
-            "error_before": [each.before.error for each in found],
-            "error_after": [each.after.error for each in found],
+            "kind": [each.kind for each in transitions],
+            "alpha_per_unit": [each.alpha for each in transitions],
+            "equal_until": [each.equal_until for each in transitions],
+            "specialised_from": [each.specialised_from for each in transitions],
+            "error_before": [each.before.error for each in transitions],
+            "error_after": [each.after.error for each in transitions],
             "closed_form": _shown(closed),
             "warnings": ["states with other symmetries are not followed"],
         }

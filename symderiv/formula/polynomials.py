@@ -7,10 +7,7 @@ from functools import reduce
 
 import sympy as sp
 
-from symderiv.gaussian import covariance_symbols
-from symderiv.lowering.means.closed_means import bias_symbols, closed_mean, field_symbols
-
-__all__ = ["coefficients", "mean_over"]
+__all__ = ["Monomial", "coefficients"]
 
 Monomial = tuple[int, ...]
 
@@ -83,36 +80,3 @@ def _named(value: sp.Expr, names: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
     if not isinstance(value, sp.Add):
         return value
     return names.setdefault(value, sp.Symbol(f"coefficient__{len(names)}", real=True))
-
-
-def mean_over(
-    expression: sp.Expr,
-    symbols: Sequence[sp.Symbol],
-    covariance: Mapping[tuple[int, int], sp.Expr],
-) -> sp.Expr | None:
-    """Return the mean over Gaussian symbols, whose means keep their names, exactly.
-
-    Args:
-        expression: A polynomial of the symbols.
-        symbols: What is averaged over; they stand for their means in the result.
-        covariance: The covariance of the symbols, for places i <= j.
-
-    Returns:
-        None if the expression is not a polynomial of the symbols.
-    """
-    by_powers = coefficients(expression, symbols)
-    if by_powers is None:
-        return None
-    if not symbols:
-        return expression
-    size = len(symbols)
-    places = {covariance_symbols(size)[pair]: value for pair, value in covariance.items()}
-    places |= dict(zip(bias_symbols(size), symbols, strict=True))
-    return sp.Add(*(c * _moment(powers).xreplace(places) for powers, c in by_powers.items()))
-
-
-def _moment(powers: Monomial) -> sp.Expr:
-    """Return the mean of a monomial of fields in terms of their covariances and means."""
-    fields = field_symbols(len(powers))
-    monomial = sp.Mul(*(z**power for z, power in zip(fields, powers, strict=True)))
-    return closed_mean(monomial, (True,) * len(powers)).value
