@@ -22,6 +22,8 @@ INTEGERS = types.int64[::1]
 
 #: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
 RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS, VECTOR, VECTOR))
+#: The same of a lane module, which has a time for each of eight runs.
+LANE_RIGHT_HAND_SIDE = types.FunctionType(types.void(VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR))
 
 
 class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]

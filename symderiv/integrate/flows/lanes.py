@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.walk import ENDED, EXPLICIT, INTERRUPTED, STOP, memory_of, runs_of
 
 __all__ = ["LARGEST_STATE", "LaneResults", "LaneTask", "Told", "flat_result", "integrate_lanes"]
@@ -110,7 +110,8 @@ def integrate_lanes(
         8.0 * n * size * (asked.size + 2), f"{n} runs with {asked.size} points", argument="points"
     )
     runs = runs_of(task.starts, task.constants, task.tolerances, asked, sizes)
-    advance, right_hand_side = _stepper_for(task)
+    advance, right_hand_side = stepper_for(task.right_hand_side, EXPLICIT, task.width)
+    assert advance is not None  # code without its compiler comes with the stepper's
     seconds = [0.0] * threads
 
     def work(thread: int) -> None:
@@ -150,23 +151,6 @@ def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
         rhs_evaluations=int(found.evaluations[place]),
         error_sum=float(found.error_sum[place]),
     )
-
-
-def _stepper_for(task: LaneTask) -> tuple[Callable[..., None], Any]:
-    """Return the explicit stepper, and the right-hand side as an argument for it."""
-    # compiled code is loaded by whoever needs it
-    if task.width == 1:
-        from symderiv.integrate.steppers.run_code import stepper_for
-
-        single, right_hand_side = stepper_for(task.right_hand_side, EXPLICIT)
-        if single is not None:
-            return single, right_hand_side
-    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, as_argument
-    from symderiv.compiled_code.for_numba import for_numba
-    from symderiv.integrate.steppers.stepper import LANE_RIGHT_HAND_SIDE, stepper
-
-    kind = RIGHT_HAND_SIDE if task.width == 1 else LANE_RIGHT_HAND_SIDE
-    return stepper(task.width), as_argument(for_numba(task.right_hand_side), kind)
 
 
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:

@@ -9,5 +9,5 @@ from symderiv.integrate.steppers.stepper_sources import stepper_digest
 from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
 
 if __name__ == "__main__":
-    for method in (EXPLICIT, STABILISED):
-        ship(shipped_path(method), stepper(1, method), stepper_digest())
+    for method, width in ((EXPLICIT, 1), (STABILISED, 1), (EXPLICIT, 8)):
+        ship(shipped_path(method, width), stepper(width, method), stepper_digest())

@@ -38,6 +38,7 @@ from numba import from_dtype, types
 from symderiv.compiled_code.compiled import (
     CUBE,
     INTEGERS,
+    LANE_RIGHT_HAND_SIDE,
     MATRIX,
     RIGHT_HAND_SIDE,
     VECTOR,
@@ -83,9 +84,6 @@ from symderiv.integrate.steppers.walk import (
     Memory,
     Runs,
 )
-
-#: A lane module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
-LANE_RIGHT_HAND_SIDE = types.FunctionType(types.void(VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR))
 
 _CONTROLS = {EXPLICIT: dop853_table.CONTROL, STABILISED: stabilised_table.CONTROL}
 _REJECTIONS_IN_A_ROW = 60

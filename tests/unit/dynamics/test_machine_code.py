@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import sys
 from contextlib import suppress
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.plain_stepper import plain_stepper
 
 from symderiv.analysis.low_rank import all_roots
 from symderiv.api.problem import Problem
@@ -20,9 +22,9 @@ from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.experiment.steps.step_loop import learn
 from symderiv.experiment.steps.step_normals import fill_normals
 from symderiv.foundation.seals import sealed
+from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import run_code, stepper_sources
-from symderiv.integrate.steppers.stepper import stepper
 from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.input_models import Isotropic
@@ -41,15 +43,11 @@ def kept(tmp_path_factory) -> Path:
     # what was called in another way before is compiled twice; the one that can be kept is
     code.generalization_error(one, one, one, one[:, 0], one[1].copy())
     code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
-    for file, functions in (
-        (path, vars(code)),
-        (path.with_name("steps.bin"), {"advance": stepper()}),
-    ):
-        if not object_code.keep(file, functions):
-            # another process wrote the index of the cache at the same moment: compile once more
-            for function in functions.values():
-                function.recompile()
-            assert object_code.keep(file, functions)
+    if not object_code.keep(path, vars(code)):
+        # another process wrote the index of the cache at the same moment: compile once more
+        for function in vars(code).values():
+            function.recompile()
+        assert object_code.keep(path, vars(code))
     return path
 
 
@@ -63,47 +61,39 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
     trajectories = []
     for path in (kept, kept.with_name("none")):
         monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
-        steps = path.with_name("steps.bin") if path == kept else path
-        monkeypatch.setattr(run_code, "_stepper_path", lambda _, steps=steps: steps)
-        # what is known to be missing is not looked for in the package either
-        monkeypatch.setattr(run_code, "_known", {path: None} if path != kept else {})
+        monkeypatch.setattr(run_code, "_known", {})
         monkeypatch.setattr(object_code, "keep", lambda *_: False)
         trajectories.append(problem.solve(end=30.0, points=40))
     linked, compiled = trajectories
-    for file in (kept, kept.with_name("steps.bin")):
-        assert machine_code.load(file) is not None
+    assert machine_code.load(kept) is not None
     assert linked.steps == compiled.steps
     for name in ("Q", "R", "v", "generalization_error"):
         np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
 
 
-@pytest.mark.days(2)
-@pytest.mark.parametrize(("method", "bound"), [(EXPLICIT, 1e-9), (STABILISED, 6e-8)])
+@pytest.mark.parametrize(
+    ("method", "end", "bound"), [(EXPLICIT, 1e3, 1e-9), (STABILISED, 3e3, 6e-8)]
+)
 def test_steppers_that_came_with_the_package_are_those_of_the_sources(
-    method, bound, tmp_path, monkeypatch
+    method, end, bound, tmp_path, monkeypatch
 ):
-    """A long run with ten modes, by the package's code and by numba's."""
-    problem, limits = _ten_modes(), StepLimits(1e-10, 1e-14, 1e-6)
-    found = []
-    for folder in (tmp_path / "shipped", tmp_path / "none"):
-        monkeypatch.setattr(run_code, "_stepper_path", folder.joinpath)
-        if found:
-            # what is known to be missing is not looked for in the package either
-            known = {folder / name: None for name in (EXPLICIT, STABILISED)}
-            monkeypatch.setattr(run_code, "_known", known)
-        stepper_is_linked = isinstance(run_code.stepper_for(problem.rhs, method)[0], MachineCode)
-        assert stepper_is_linked == (not found)
-        found.append(integrate_flat(problem, limits, stabilise=method == STABILISED))
-    assert (tmp_path / "shipped" / method).exists()
-    shipped, compiled = found
-    assert shipped.cause == compiled.cause == "done"
+    """A long run with ten modes, by the package's code and by Python, which reads the sources."""
+    problem, limits = _ten_modes(end), StepLimits(1e-10, 1e-14, 1e-6)
+    monkeypatch.setattr(run_code, "_stepper_path", tmp_path.joinpath)
+    assert isinstance(run_code.stepper_for(problem.rhs, method)[0], MachineCode)
+    shipped = integrate_flat(problem, limits, stabilise=method == STABILISED)
+    assert (tmp_path / method).exists()
+    read = functools.partial(plain_stepper, monkeypatch)
+    monkeypatch.setattr(flat_run, "stepper_for", lambda rhs, method: (read(method), rhs))
+    plain = integrate_flat(problem, limits, stabilise=method == STABILISED)
+    assert shipped.cause == plain.cause == "done"
     assert method in shipped.method
-    assert abs(shipped.steps - compiled.steps) <= 0.03 * compiled.steps
-    largest = np.max(np.abs(compiled.results), axis=1, keepdims=True)
-    assert np.max(np.abs(shipped.results - compiled.results) / largest) < bound
+    assert abs(shipped.steps - plain.steps) <= 0.03 * plain.steps
+    largest = np.max(np.abs(plain.results), axis=1, keepdims=True)
+    assert np.max(np.abs(shipped.results - plain.results) / largest) < bound
 
 
-def _ten_modes() -> FlatProblem:
+def _ten_modes(end: float) -> FlatProblem:
     L, one = 10, np.ones(1)
     rho = np.arange(1, L + 1) ** -2.0
     rho /= rho.mean()
@@ -113,12 +103,17 @@ def _ten_modes() -> FlatProblem:
     parameters = pack_parameters(rho, weight, overlap, T, one, training)
     state = pack_state(np.full((L, 1, 1), 1e-2), np.zeros((L, 1, 1)), one)
     rhs = load_kernel("erf").right_hand_side_for(1, 1)
-    return FlatProblem(rhs, state, sizes_of(1, 1, L), parameters, np.geomspace(1e-2, 1e4, 60))
+    return FlatProblem(rhs, state, sizes_of(1, 1, L), parameters, np.geomspace(1e-2, end, 60))
+
+
+@pytest.mark.parametrize(("method", "width"), [(EXPLICIT, 1), (STABILISED, 1), (EXPLICIT, 8)])
+def test_code_of_steppers_came_with_the_package_of_these_sources(method, width):
+    path, digest = run_code.shipped_path(method, width), stepper_sources.stepper_digest()
+    assert shipped_code.shipped(path, digest) is not None, "make stepper-code writes it anew"
 
 
 def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, monkeypatch):
     path, digest = run_code.shipped_path(EXPLICIT), stepper_sources.stepper_digest()
-    assert shipped_code.shipped(path, digest) is not None, "make stepper-code writes it anew"
     assert shipped_code.shipped(path, "other sources") is None
     assert shipped_code.shipped(tmp_path / "none", digest) is None
     damaged = tmp_path / "damaged"
