@@ -27,6 +27,7 @@ from benchmarks.import_arrows import (
     circles,
     files,
     graph,
+    nodes_of,
     parsed,
     room_of,
     upward,
@@ -67,7 +68,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
     Lines are those from ``def`` to the end, the docstring included. Parameters are all that a call
     may give: ``*`` and ``**`` count as one each, ``self`` and ``cls`` do not count.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             given = node.args
@@ -80,7 +81,7 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, int, int]]:
 def classes(trees: Iterable[ast.Module]) -> Counter[str]:
     """Return how often each name is that of a class."""
     return Counter(
-        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        node.name for tree in trees for node in nodes_of(tree) if isinstance(node, ast.ClassDef)
     )
 
 
@@ -124,7 +125,7 @@ def rows_of_functions() -> Iterator[Row]:
 
 def sums_over_poles(tree: ast.Module) -> bool:
     """Return whether a loop adds up terms over differences, a/(p - z), as secular equations do."""
-    for loop in (node for node in ast.walk(tree) if isinstance(node, ast.For)):
+    for loop in (node for node in nodes_of(tree) if isinstance(node, ast.For)):
         inside = list(ast.walk(loop))
         inverses = [
             node.value.right
@@ -152,7 +153,7 @@ def compiled_steppers(tree: ast.Module) -> Iterator[str]:
     The loop is one whose end is not known in front (``while``), with the right-hand side, called
     ``rhs`` or ``right_hand_side``, in it.
     """
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.FunctionDef) or not any(map(_compiles, node.decorator_list)):
             continue
         given = {each.arg for each in node.args.args} & {"rhs", "right_hand_side"}
@@ -186,7 +187,10 @@ _EXAMPLES: Final = frozenset({"x", "xi", "inputs", "example", "examples", "batch
 
 
 def _names(node: ast.AST) -> set[str]:
-    inside = list(ast.walk(node))
+    return _named(tuple(ast.walk(node)))
+
+
+def _named(inside: Collection[ast.AST]) -> set[str]:
     names = {each.id for each in inside if isinstance(each, ast.Name)}
     return names | {each.attr for each in inside if isinstance(each, ast.Attribute)}
 
@@ -197,26 +201,32 @@ def sgd_steps(tree: ast.Module) -> Iterator[str]:
     They state a descent in the language of statements; or, in a loop over examples, something is
     moved by what a learning rate multiplies. What only reads a statement does neither.
     """
-    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+    if not _named(nodes_of(tree)) & (_LEARNING_RATES | {"descend", "ascend"}):
+        return
+    for function in (node for node in nodes_of(tree) if isinstance(node, ast.FunctionDef)):
         calls = [each.func for each in ast.walk(function) if isinstance(each, ast.Call)]
         told = {
-            each.attr: ast.unparse(each.value) for each in calls if isinstance(each, ast.Attribute)
+            ast.unparse(each.value)
+            for each in calls
+            if isinstance(each, ast.Attribute) and each.attr in ("descend", "ascend")
         }
         # the language itself calls its own
-        states = any(told.get(name, "self") != "self" for name in ("descend", "ascend"))
+        states = bool(told - {"self"})
         if states or _moves_by_examples(function):
             yield function.name
 
 
 def _moves_by_examples(function: ast.FunctionDef) -> bool:
-    rates = set(_LEARNING_RATES)
+    rates, inside = set(_LEARNING_RATES), tuple(ast.walk(function))
+    loops = [each for each in inside if isinstance(each, ast.For | ast.While)]
+    loops = [each for each in loops if _names(each) & _EXAMPLES]
+    if not loops:
+        return False
     moved = False
-    for node in ast.walk(function):
+    for node in inside:
         if isinstance(node, ast.Assign) and _names(node.value) & rates:
             rates |= {each.id for each in node.targets if isinstance(each, ast.Name)}
-    for loop in ast.walk(function):
-        if not isinstance(loop, ast.For | ast.While) or not _names(loop) & _EXAMPLES:
-            continue
+    for loop in loops:
         for node in ast.walk(loop):
             if isinstance(node, ast.AugAssign):
                 target, value, operation = node.target, node.value, node.op
@@ -233,7 +243,7 @@ def _moves_by_examples(function: ast.FunctionDef) -> bool:
 
 def key_tables(tree: ast.Module, keys: Collection[str]) -> Iterator[str]:
     """Yield the classes, signatures and dictionaries that go through a third of keys or more."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         name, given = "", set()
         if isinstance(node, ast.ClassDef):
             lines = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
@@ -260,7 +270,7 @@ SILENT: Final = frozenset(
 def silent_names(tree: ast.Module) -> Counter[str]:
     """Return how often each silent name is given to something: a value, a function, a class."""
     given: Counter[str] = Counter()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             given[node.id if isinstance(node, ast.Name) else node.attr] += 1
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -306,7 +316,7 @@ NODES_OF_LIBRARIES: Final = frozenset(
 
 def called(tree: ast.Module) -> set[str]:
     """Return the names of all functions and methods that a module calls."""
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes_of(tree) if isinstance(node, ast.Call)]
     names = {call.attr for call in calls if isinstance(call, ast.Attribute)}
     return names | {call.id for call in calls if isinstance(call, ast.Name)}
 
@@ -328,7 +338,7 @@ def evaluates(tree: ast.Module) -> bool:
     """
     if called(tree) & {"lambdify", "meaning"}:
         return True
-    nodes = list(ast.walk(tree))
+    nodes = nodes_of(tree)
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     # sp.Add(a, b) and sp.Add.make_args build and take apart, but tell nothing
     beside = {id(node.func) for node in nodes if isinstance(node, ast.Call)}

@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -95,15 +95,26 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
-    """Yield full names of what a module imports, ``from package import name`` as ``package.name``.
+@cache
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return all nodes of a tree; each of the tables goes through them."""
+    return tuple(ast.walk(tree))
+
+
+@cache
+def imports(path: Path, *, top_level_only: bool = False) -> tuple[str, ...]:
+    """Return full names of what a module imports, ``from package import name`` as
+    ``package.name``.
 
     Args:
         path: The module.
         top_level_only: Leave out what functions import, and what is imported for type checkers.
     """
     tree = parsed(path)
-    nodes = _run_on_import(tree) if top_level_only else ast.walk(tree)
+    return tuple(_imported(path, _run_on_import(tree) if top_level_only else nodes_of(tree)))
+
+
+def _imported(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

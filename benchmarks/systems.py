@@ -36,7 +36,6 @@ import sympy as sp
 import symderiv as sd
 from benchmarks import system_budget
 from benchmarks.direct_rates import direct_rates
-from benchmarks.step_speed import step_times
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "systems"
 MOST_LINES, SECONDS, LARGEST = 10, 3.0, 0.5
@@ -190,6 +189,8 @@ def tied() -> tuple[float, float]:
 
 def speed_is_kept() -> bool:
     """Print how fast steps of a statement are; whether a loop written for it is no faster."""
+    from benchmarks.step_speed import step_times  # compiles its loops
+
     found = step_times()
     ratio, limit = found["written"] / found["statement"], found["limit"] / found["statement"]
     print(

@@ -25,7 +25,6 @@ from symderiv.integrate.flows.flat_run import (
     StepLimits,
     integrate_flat,
 )
-from symderiv.integrate.flows.lane_observables import observe_lanes
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
 from symderiv.integrate.flows.run_errors import OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.study_flow import looser_tolerance
@@ -292,6 +291,8 @@ def _observed(
         else:
             with kept_code():
                 observables = module.specialised_observables(1)
+            from symderiv.integrate.flows.lane_observables import observe_lanes  # compiles
+
             observe_lanes(
                 observables, found.states, constants, solver.layout.sizes, found.reached, errors
             )

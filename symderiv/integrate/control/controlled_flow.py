@@ -19,7 +19,6 @@ import numpy as np
 from symderiv.compiled_code.compiled import as_argument
 from symderiv.compiled_code.for_numba import for_numba
 from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.control.control_loops import backward, forward
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
@@ -81,6 +80,8 @@ class ControlledFlow:
         table = np.stack([self.base, self.change])
         given = np.ascontiguousarray(values, dtype=np.float64)
         rhs = as_argument(for_numba(self._rhs))
+        from symderiv.integrate.control.control_loops import forward  # compiles
+
         forward(rhs, start, self.flow.sizes, table, given, *steps, stages)
         return Path(given, steps, stages)
 
@@ -102,6 +103,8 @@ class ControlledFlow:
         """
         gradient = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
+        from symderiv.integrate.control.control_loops import backward
+
         backward(
             self._reverse,
             (path.values, *path.steps, path.stages),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 
 import flint
 import mpmath
@@ -10,7 +12,6 @@ import numpy as np
 import pytest
 from flint import arb
 
-from symderiv.analysis import low_rank_loops
 from symderiv.analysis.low_rank import (
     LowRankSpectrum,
     exponential_sum,
@@ -18,6 +19,7 @@ from symderiv.analysis.low_rank import (
     merged,
     secular_roots,
 )
+from symderiv.compiled_code import compiled
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.inputs.spectra import power_law
 from symderiv.precision.balls.working import working_bits
@@ -36,6 +38,19 @@ CLOSE_POLES = {
     "of both classes": [[1.0, 2.0, 3.0], [1.0, 2.0 + 4e-16, 3.5]],
     "all": [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]],
 }
+
+
+@pytest.fixture(scope="module")
+def loops() -> ModuleType:
+    """The loops as plain Python: what this file calls of them is compiled longer than it runs."""
+    spec = find_spec("symderiv.analysis.low_rank_loops")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiled, "compiled", lambda *_, **__: lambda function: function)
+        spec.loader.exec_module(module)
+    return module
 
 
 def roots_of(pole: np.ndarray, strength: np.ndarray, numerator: np.ndarray) -> LowRankSpectrum:
@@ -152,10 +167,12 @@ def test_large_spectra_keep_the_accuracy() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(1.0, 3.0), (-3.0, -1.0), (1e-9, 2.0), (-2.0, -1e-9)])
-def test_steps_that_leave_the_bracket_end_in_its_middle(bounds: tuple[float, float]) -> None:
+def test_steps_that_leave_the_bracket_end_in_its_middle(
+    bounds: tuple[float, float], loops: ModuleType
+) -> None:
     """Far apart, in the middle of their logarithms: offsets from poles may be tiny."""
     lower, upper = bounds
-    between = low_rank_loops._between.py_func
+    between = loops._between
     middle = 0.5 * (lower + upper)
     if max(bounds, key=abs) / min(bounds, key=abs) > 4.0:
         middle = math.copysign(math.sqrt(lower * upper), lower)
@@ -167,16 +184,16 @@ def test_steps_that_leave_the_bracket_end_in_its_middle(bounds: tuple[float, flo
 
 @pytest.mark.parametrize("strength", [(0.3, 0.2), (0.02, 0.7), (0.7, 0.02)])
 def test_between_two_poles_the_start_is_the_root(
-    strength: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+    strength: tuple[float, float], loops: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With others it is that of the two nearest poles and what the others are in the middle."""
-    monkeypatch.setattr(low_rank_loops, "_MOST_ITERATIONS", 0)
+    monkeypatch.setattr(loops, "_MOST_ITERATIONS", 0)
     pole = np.array([[1.0, 1.5]])
-    problem = low_rank_loops.SecularProblem(
+    problem = loops.SecularProblem(
         pole, np.array([strength]), np.full((2, 1, 1), -1.0), 1.0, np.empty((1, 2))
     )
-    at = low_rank_loops.Interval(1.0, 1.5, 1, 0, 1)
-    origin, offset, _ = low_rank_loops._root.py_func(problem, at)
+    at = loops.Interval(1.0, 1.5, 1, 0, 1)
+    origin, offset, _ = loops._root(problem, at)
     s = origin + offset
     assert 1.0 < s < 1.5
     assert strength[0] / (1.0 - s) + strength[1] / (1.5 - s) == pytest.approx(1.0, rel=1e-12)
@@ -267,7 +284,7 @@ def test_an_eigenvalue_near_zero_keeps_the_digits_of_its_equation_there() -> Non
     assert found.value[0] == pytest.approx(exact, rel=1e-15)
 
 
-def test_positive_eigenvalues_of_two_by_two_matrices_are_counted() -> None:
+def test_positive_eigenvalues_of_two_by_two_matrices_are_counted(loops: ModuleType) -> None:
     """By their eigenvalues, each with its vector."""
     rng = np.random.default_rng(0)
     matrices = rng.standard_normal((200, 3))
@@ -275,7 +292,7 @@ def test_positive_eigenvalues_of_two_by_two_matrices_are_counted() -> None:
         matrix = np.array([[a, b], [b, c]], dtype=float)
         exact = np.linalg.eigvalsh(matrix)[::-1]
         for k, value in enumerate(exact):
-            found, *vector = low_rank_loops.eigenvalue(float(a), float(b), float(c), k + 1)
+            found, *vector = loops.eigenvalue(float(a), float(b), float(c), k + 1)
             assert found == pytest.approx(value, abs=1e-14)
             np.testing.assert_allclose(matrix @ vector, value * np.array(vector), atol=1e-14)
             assert np.hypot(*vector) == pytest.approx(1.0)
