@@ -53,8 +53,20 @@ def newton(
     return point, size, count
 
 
-def root_near(rates: Function, slopes: Function, start: Floats) -> Floats | None:
-    """Return where SciPy's root finder and two of these steps lead to, None if they cannot."""
+def root_near(
+    rates: Function,
+    slopes: Function,
+    start: Floats,
+    needless: Callable[[Floats], bool] = lambda _: False,
+) -> Floats | None:
+    """Return where SciPy's root finder and two of these steps lead to, None if they cannot.
+
+    Args:
+        rates: What vanishes, shape (n,).
+        slopes: Its derivatives, shape (n, n).
+        start: Where the root finder begins, shape (n,).
+        needless: Whether a place that the root finder leads to is of no interest.
+    """
     # half a second, which nobody waits for who needs no search
     from scipy.optimize import root
 
@@ -64,5 +76,7 @@ def root_near(rates: Function, slopes: Function, start: Floats) -> Floats | None
         # differences of first order lead near enough for steps that are exact
         most = 200 * (start.size + 1)
         reached = root(rates, start, options={"xtol": 1e-13, "maxfev": most}).x
+        if needless(reached):
+            return None
         polished = newton(lambda x: (rates(x), slopes(x)), reached, 2, smallest=1e-10)
     return None if polished is None else polished[0]

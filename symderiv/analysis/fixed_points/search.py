@@ -25,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
 
 _STILL = 1e-11
+# from further away two steps of Newton's method do not lead to a root
+_NEAR = 1e-2
 _LARGE = 1e4
 _PAIRS = 400
 _NEUTRAL = 1e-7
@@ -93,17 +95,22 @@ def found_points(
     for basis in spaces_of(flow):
         whole = basis.shape[0] == basis.shape[1]
         for start in [*given, *slow, *drawn[: None if whole else starts]]:
-            values = root_in(flow, jacobian, basis, start)
-            if values is None or any(
-                # along a neutral direction a root is known to the square root of rounding
-                flow.same(each.values, values, _LOOSE if each.neutral else SAME)
-                for each in points
-            ):
+            values = root_in(flow, jacobian, basis, start, points)
+            if values is None or _found(flow, values, points):
                 continue
             point = measured(flow, jacobian, values)
             if point is not None:
                 points.append(point)
     return points
+
+
+def _found(flow: ExchangedFlow, values: Floats, points: Sequence[Found]) -> bool:
+    """Return whether a root is one of those that are known."""
+    return any(
+        # along a neutral direction a root is known to the square root of rounding
+        flow.same(each.values, values, _LOOSE if each.neutral else SAME)
+        for each in points
+    )
 
 
 def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found | None:
@@ -118,19 +125,36 @@ def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found |
     return Found(chosen, orbit, stabiliser, residual, rates[order])
 
 
-def root_in(flow: ExchangedFlow, jacobian: Jacobian, basis: Floats, start: Floats) -> Floats | None:
-    """Return the root that is reached inside a space, None if there is none."""
+def root_in(
+    flow: ExchangedFlow,
+    jacobian: Jacobian,
+    basis: Floats,
+    start: Floats,
+    known: Sequence[Found] = (),
+) -> Floats | None:
+    """Return the root that is reached inside a space, None if there is none, or a known one."""
+
+    def needless(reached: Floats) -> bool:
+        values = basis @ reached
+        near = _residual(flow, values) < _NEAR
+        return not near or _found(flow, values, known)
+
     reached = root_near(
         lambda z: basis.T @ flow.slope(basis @ z),
         lambda z: basis.T @ jacobian(basis @ z) @ basis,
         basis.T @ start,
+        needless,
     )
     if reached is None:
         return None
     values = np.asarray(basis @ reached)
-    scale = 1 + np.max(np.abs(values))
-    still = np.max(np.abs(flow.slope(values))) < _STILL * scale
-    return values if still and scale < _LARGE else None
+    small = 1 + np.max(np.abs(values)) < _LARGE
+    return values if small and _residual(flow, values) < _STILL else None
+
+
+def _residual(flow: ExchangedFlow, values: Floats) -> float:
+    """Return the largest rate in units of the numbers; not a number where there is none."""
+    return float(np.max(np.abs(flow.slope(values))) / (1 + np.max(np.abs(values))))
 
 
 def _slow_states(flow: ExchangedFlow, start: Floats) -> Iterator[Floats]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.precision.balls.boxes import enclosed_ranges, enclosed_values
+from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.operations import Operations
 
 __all__ = ["ROUNDING", "Census", "roots_in_box"]
@@ -21,7 +21,7 @@ __all__ = ["ROUNDING", "Census", "roots_in_box"]
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5
-_RADII = tuple(0.25 * 0.7**k for k in range(32))
+_RADII = 0.25 * 0.7 ** np.arange(32)
 #: Sums of doubles are given this error, in units of the sums of absolute values.
 ROUNDING = 1e-12
 
@@ -112,11 +112,6 @@ def _narrowed(
     if not len(low):
         return low, high, []
     with np.errstate(all="ignore"):
-        values = enclosed_ranges(functions, low, high)
-        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
-        low, high = low[possible], high[possible]
-        if not len(low):
-            return low, high, []
         values, at, slopes = enclosed_values(functions, low, high)
         possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
         low, high, at, slopes = low[possible], high[possible], at[possible], slopes[possible]
@@ -159,8 +154,9 @@ def _contracted(
     is one.
     """
     size = centre.shape[1]
-    singular = np.linalg.svd(centre, compute_uv=False)
-    solved = singular[:, -1] > 1e-9 * singular[:, 0]
+    # any matrix will do for Y; those that are far from singular are of use
+    sizes = np.prod(np.linalg.norm(centre, axis=2), axis=1)
+    solved = np.abs(np.linalg.det(centre)) > 1e-9 * sizes
     usable = np.where(solved[:, None, None], centre, np.eye(size))
     Y = np.linalg.inv(usable)
     value, error = at.mean(axis=2), (at[..., 1] - at[..., 0]) / 2
@@ -176,9 +172,9 @@ def _contracted(
 
 def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
     """Return the largest box around a root in which it is proved to be the only one."""
-    for radius in _RADII:
-        low, high = (numbers + sign * radius for sign in (-1, 1))
-        *_, unique = _narrowed(functions, low[None], high[None])
-        if unique:
-            return low, high
-    return None
+    reach = _RADII[:, None]
+    *_, unique = _narrowed(functions, numbers - reach, numbers + reach)
+    if not unique:
+        return None
+    box = max(unique, key=lambda each: float(np.max(each[:, 1] - each[:, 0])))
+    return box[:, 0], box[:, 1]

@@ -19,6 +19,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import flow_at
+from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
@@ -248,11 +249,19 @@ class StationaryFlow:
 def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
     """Return a flow of a study as one whose fixed points are looked for."""
     right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
+    at, used, change = (np.array(each) for each in (own.begin, own.parameters, own.begin))
+    # rates are asked for many thousand times, so that arguments are looked at once
+    arguments = 0.0, at, own.sizes, used, change
+    call = (
+        right_hand_side.bound(*arguments)
+        if isinstance(right_hand_side, MachineCode)
+        else partial(right_hand_side, *arguments)
+    )
 
     def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        change = np.empty_like(state)
-        right_hand_side(0.0, state, own.sizes, constants, change)
-        return change
+        at[:], used[:] = state, constants
+        call()
+        return change.copy()
 
     sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
     layout = own.layout["state"], own.layout["parameters"]
