@@ -24,7 +24,7 @@ from numba import njit
 from quadrature_errors.adaptive import adaptive_mean
 from symderiv.checking.recipes import generate
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby
+from symderiv.lowering.means.field_covariances import Matrix, field_covariances, nearby
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, Search
 from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
@@ -149,7 +149,7 @@ def campaign(
         found = _Largest()
         for number in range(adaptive + adaptive // 10):
             kinds = _of(search, 4)[number % len(_of(search, 4))]
-            covariance = field_covariance(rng, 4, LARGEST_VARIANCE)
+            covariance = field_covariances(rng, 1, 4, LARGEST_VARIANCE)[0]
             if number < adaptive:
                 values, vectors = np.linalg.eigh(covariance)
                 root = vectors[:, 2:] * np.sqrt(np.maximum(values[2:], 0))
@@ -179,7 +179,7 @@ def closed_campaign(
     found = _Largest()
     for number in range(count):
         kinds = search.kinds[number % len(search.kinds)]
-        covariance = field_covariance(rng, len(kinds), LARGEST_VARIANCE)
+        covariance = field_covariances(rng, 1, len(kinds), LARGEST_VARIANCE)[0]
         if rules.student.slope_jumps and (2 in kinds or np.min(np.diag(covariance)) == 0):
             continue  # no delta functions here, and the slope of a field that is 0 is no matter
         closed = getattr(exact, _name(kinds, "|" in text))
@@ -203,10 +203,10 @@ def _row(
     worst = {each: _Largest() for each in kinds}
     for number in range(count):
         each = kinds[number % len(kinds)]
-        covariance = field_covariance(rng, size, LARGEST_VARIANCE)
+        covariance = field_covariances(rng, 1, size, LARGEST_VARIANCE)[0]
         known = worst[each].where
         if number // len(kinds) % 8 == 7 and known is not None:
-            covariance = nearby(rng, known[1], LARGEST_VARIANCE)
+            covariance = nearby(rng, known[1], LARGEST_VARIANCE, 1)[0]
         worst[each].see(each, covariance, off(each, covariance))
     largest = max(worst.values(), key=lambda found: found.error)
     return Row(text, stated, what, count, largest.error, largest.where)

@@ -9,7 +9,7 @@ import pytest
 
 from quadrature_errors.adaptive import adaptive_mean
 from quadrature_errors.campaign import closed_campaign, rules_of
-from symderiv.lowering.means.field_covariances import field_covariance
+from symderiv.lowering.means.field_covariances import field_covariances
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import kinked_rule
 
@@ -45,7 +45,7 @@ def test_means_of_two_agree_with_nested_adaptive_integration(rules):
     twos = [kinds for kinds in search.kinds if len(kinds) == 2]
     for number in range(140):
         kinds = twos[number % len(twos)]
-        covariance = field_covariance(rng, 2, LARGEST_VARIANCE)
+        covariance = field_covariances(rng, 1, 2, LARGEST_VARIANCE)[0]
         found = search.mean(rules.rule, kinds, covariance)
         expected = exact(np.array(kinds), covariance, 1e-4 * rules.pair_error + 1e-13)
         assert found == pytest.approx(expected, abs=rules.pair_error), (11, number, covariance)

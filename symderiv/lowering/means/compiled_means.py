@@ -41,7 +41,14 @@ _KINDS: dict[str, tuple[Any, ...]] = {
 }
 """What the functions of a module are called with."""
 
-_MEANS = tuple(_KINDS)[1:]
+_MANY = """
+
+@_compiled
+def _many{name}(rule, kinds, moments, biases, means):
+    for n in range(means.size):
+        means[n] = {name}(rule, kinds, ({moments},), ({biases},))
+"""
+"""The same mean at many moments, a row of ``moments`` and of ``biases`` for each."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,8 @@ class CompiledMeans:
     """Means of two and four factors by quadrature.
 
     Attributes:
-        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module,
-            ``_means_of_pair`` and ``_means_of_plane``.
+        functions: ``_mean_of_2``, ``_mean_of_4`` or their kinked forms, as in a module, each also
+            at many moments, as ``_many_mean_of_2``; ``_means_of_pair`` and ``_means_of_plane``.
         factor: The factors by number.
         kinks: Their kinks by number; None for analytic factors.
         meaning: What every function, and every constant of the rules, says, by name.
@@ -61,9 +68,13 @@ class CompiledMeans:
     kinks: Callable[[int], np.ndarray] | None
     meaning: Mapping[str, str]
 
-    def of(self, size: int) -> Callable[..., float]:
-        """Return the mean of so many factors."""
-        return next(each for name, each in self.functions.items() if name.endswith(f"_of_{size}"))
+    def many(self, size: int) -> Callable[..., None]:
+        """Return the means of so many factors at many moments."""
+        return next(
+            each
+            for name, each in self.functions.items()
+            if name.startswith("_many_") and name.endswith(f"_of_{size}")
+        )
 
     def differing(self, text: str) -> list[str]:
         """Return the functions and constants of a module that are not the text that was
@@ -102,15 +113,37 @@ def compiled_means(text: str) -> CompiledMeans:
     Args:
         text: A module with means of two and of four factors; which ones does not matter.
     """
-    translation, meaning = TranslatedModule(text), dict(_meaning(text))
+    meaning = dict(_meaning(text))
+    kinds, many = _with_many({name: each for name, each in _KINDS.items() if name in meaning})
+    text += many
+    translation = TranslatedModule(text)
 
     def function(name: str) -> Callable[..., float]:
         return compiled_function(text, name, translation)
 
-    translation.together({name: kinds for name, kinds in _KINDS.items() if name in meaning})
-    functions = {name: function(name) for name in _MEANS if name in meaning}
+    translation.together(kinds)
+    functions = {name: function(name) for name in kinds if name != "quadrature_factor"}
     kinks = _by_numba(text)["quadrature_kinks"] if "quadrature_kinks" in meaning else None
     return CompiledMeans(functions, function("quadrature_factor"), kinks, meaning)
+
+
+def _with_many(kinds: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
+    """Return what functions are called with, and the same with means at many moments, whose text
+    is returned too.
+    """
+    found, texts = dict(kinds), []
+    for name in kinds:
+        *_, size = name.split("_of_")
+        if size not in ("2", "4"):
+            continue
+        count = int(size)
+        moments, biases = (
+            ", ".join(f"{array}[n, {place}]" for place in range(length))
+            for array, length in (("moments", count * (count + 1) // 2), ("biases", count))
+        )
+        texts.append(_MANY.format(name=name, moments=moments, biases=biases))
+        found[f"_many{name}"] = (_RULE, ["int64"] * count, "<f8 2", "<f8 2", "<f8 1")
+    return found, "".join(texts)
 
 
 def compiled_function(

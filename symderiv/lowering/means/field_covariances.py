@@ -32,51 +32,53 @@ def structured(size: int, largest: float) -> Iterator[Matrix]:
                 yield largest * variance * same * np.outer(signs, signs)
 
 
-def field_covariance(rng: np.random.Generator, size: int, largest: float) -> Matrix:
-    """Return a covariance with variances up to ``largest``.
+def field_covariances(rng: np.random.Generator, count: int, size: int, largest: float) -> Matrix:
+    """Return covariances with variances up to ``largest``, one after the other.
 
     The fields are combinations of one to ``size`` independent variables; then each may be turned
     into a copy of an earlier one, of either sign, with 1 - rho between 1e-16 and 1e-1; variances
     are mostly of order one.
     """
-    rank = int(rng.integers(1, size + 1)) if rng.random() < 0.3 else size
-    fields = rng.normal(size=(size, rank))
-    fields /= np.linalg.norm(fields, axis=1, keepdims=True)
-    fields = np.hstack([fields, np.zeros((size, size))])
+    every = np.arange(count)
+    few = rng.random(count) < 0.3
+    ranks = np.where(few, rng.integers(1, size + 1, count), size)
+    fields = rng.normal(size=(count, size, size)) * (np.arange(size) < ranks[:, None, None])
+    fields /= np.linalg.norm(fields, axis=2, keepdims=True)
+    fields = np.concatenate([fields, np.zeros_like(fields)], axis=2)
     for a in range(1, size):
-        if rng.random() < 0.5:
-            apart = 0.0 if rng.random() < 0.15 else 10.0 ** rng.uniform(-16, -1)
-            copied = rng.choice([-1.0, 1.0]) * fields[rng.integers(a)]
-            fields[a] = (1 - apart) * copied
-            fields[a, rank + a] += np.sqrt(apart * (2 - apart))
-    variances = largest * rng.random(size) ** 2
-    if rng.random() < 0.3:
-        variances[:] = variances[0]
-    for a in range(size):
-        kind = rng.random()
-        if kind < 0.15:
-            variances[a] = largest
-        elif kind < 0.25:
-            variances[a] = 10.0 ** rng.uniform(-12, -1)
-        elif kind < 0.27:
-            variances[a] = 0.0
-    order = rng.permutation(size)
-    scaled = (fields * np.sqrt(variances)[:, None])[order]
-    return np.asarray(scaled @ scaled.T)
+        is_copy = rng.random(count) < 0.5
+        apart = 10.0 ** rng.uniform(-16, -1, count)
+        apart[rng.random(count) < 0.15] = 0.0
+        factor = (1 - apart) * rng.choice([-1.0, 1.0], count)
+        copied = factor[:, None] * fields[every, rng.integers(a, size=count)]
+        copied[:, size + a] += np.sqrt(apart * (2 - apart))
+        fields[is_copy, a] = copied[is_copy]
+    variances = largest * rng.random((count, size)) ** 2
+    equal = rng.random(count) < 0.3
+    variances[equal] = variances[equal, :1]
+    kind = rng.random((count, size))
+    tiny = 10.0 ** rng.uniform(-12, -1, (count, size))
+    kinds = [kind < 0.15, kind < 0.25, kind < 0.27]
+    variances = np.select(
+        kinds, [np.full_like(tiny, largest), tiny, np.zeros_like(tiny)], variances
+    )
+    order = rng.permuted(np.tile(np.arange(size), (count, 1)), axis=1)
+    scaled = (fields * np.sqrt(variances)[:, :, None])[every[:, None], order]
+    return np.asarray(scaled @ scaled.transpose(0, 2, 1))
 
 
-def nearby(rng: np.random.Generator, covariance: Matrix, largest: float) -> Matrix:
-    """Return a covariance not far from another: its root turned a little, its variances changed."""
+def nearby(rng: np.random.Generator, covariance: Matrix, largest: float, count: int) -> Matrix:
+    """Return covariances not far from one: its root turned a little, its variances changed."""
     size = len(covariance)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    reach = 10.0 ** rng.uniform(-4, -0.3)
-    if rng.random() < 0.5:
-        # relative changes of the root keep what is almost singular almost singular
-        root = root * np.exp(reach * rng.normal(size=size))
-    else:
-        root = root + reach * 0.3 * rng.normal(size=(size, size)) * np.abs(root).max()
-    root = root * np.exp(reach * rng.normal(size=(size, 1)))
-    moved = root @ root.T
-    scale = np.sqrt(np.minimum(1.0, largest / np.maximum(np.diag(moved), 1e-300)))
-    return np.asarray(scale[:, None] * moved * scale[None, :])
+    reach = 10.0 ** rng.uniform(-4, -0.3, (count, 1, 1))
+    turned = reach * rng.normal(size=(count, size, size))
+    # relative changes of the root keep what is almost singular almost singular
+    stays = rng.random((count, 1, 1)) < 0.5
+    roots = np.where(stays, root * np.exp(turned), root + 0.3 * turned * np.abs(root).max())
+    roots *= np.exp(reach * rng.normal(size=(count, size, 1)))
+    moved = roots @ roots.transpose(0, 2, 1)
+    variances = np.einsum("naa->na", moved)
+    scale = np.sqrt(np.minimum(1.0, largest / np.maximum(variances, 1e-300)))
+    return np.asarray(scale[:, :, None] * moved * scale[:, None, :])

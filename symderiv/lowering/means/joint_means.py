@@ -21,7 +21,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import covariance_symbols
 from symderiv.lowering.means.closed_means import bias_symbols, field_symbols, mean_over
 from symderiv.lowering.means.compiled_means import compiled_function, module_of_means
-from symderiv.lowering.means.field_covariances import Matrix, field_covariance
+from symderiv.lowering.means.field_covariances import Matrix, field_covariances
 from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
@@ -221,8 +221,7 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
             covariances.append(variance * vectors @ vectors.T)
     if joint.nonlinear == MOST_NONLINEAR:
         covariances = covariances[::2]
-    for _ in range(_RANDOM[joint.nonlinear]):
-        covariances.append(field_covariance(rng, size, LARGEST_VARIANCE))
+    covariances += [*field_covariances(rng, _RANDOM[joint.nonlinear], size, LARGEST_VARIANCE)]
     for covariance in covariances:
         constants = rng.uniform(-1.5, 1.5, len(joint.constants))
         yield covariance, rng.uniform(-0.5, 0.5, size), constants

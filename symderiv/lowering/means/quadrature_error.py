@@ -10,14 +10,18 @@ what the search missed; ``make quadrature-errors`` compares that with independen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 
-from symderiv.compiled_code.translated_functions import TranslatedFunction
 from symderiv.lowering.means.compiled_means import CompiledMeans
-from symderiv.lowering.means.field_covariances import Matrix, field_covariance, nearby, structured
+from symderiv.lowering.means.field_covariances import (
+    Matrix,
+    field_covariances,
+    nearby,
+    structured,
+)
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 LARGEST_VARIANCE = 2.0
@@ -34,6 +38,11 @@ _SAMPLES = {2: 600, 4: 30}
 _AROUND = {2: 300, 4: 12}
 _FARTHEST = 30.0
 _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
+_AT_ONCE = {2: 10, 4: 1}
+"""Covariances around the worst that are tried before the next ones start from the worst of them."""
+
+_CHUNK = 50
+"""Covariances at which a search may end."""
 
 Kinds = tuple[int, ...]
 
@@ -71,13 +80,13 @@ class Search:
         self.compiled = compiled
         self.factor, self.kinks = compiled.factor, compiled.kinks
         self.panels = "_kinked_mean_of_4" in compiled.functions
-        planes = "_plane_mean_of_4" in compiled.functions
+        self._planes = planes = "_plane_mean_of_4" in compiled.functions
+        self._planes = planes = "_plane_mean_of_4" in compiled.functions
         # panels of four factors cost much, and planes have most kinds of layers
-        self._samples = 1 if self.panels else 8 if planes else 4
-        self._climbs = 4 if planes else 1
+        self._samples = {2: 2, 4: 8} if planes else dict.fromkeys((2, 4), 1 if self.panels else 4)
+        self._climbs = {2: 1, 4: 4 if planes else 1}
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
-        self._means: dict[int, Callable[..., float]] = {}
         self._known: dict[tuple[MeanRule, int], float] = {}
 
     def mean(
@@ -85,15 +94,16 @@ class Search:
     ) -> float:
         """Return a mean as a module with this rule computes it."""
         shifts = np.zeros(len(kinds)) if biases is None else biases
-        numbers = np.array(rule.two if len(kinds) == 2 else rule.four)
-        moments = tuple(covariance[_UPPER[len(kinds)]].tolist()), tuple(shifts.tolist())
-        mean = self._means.get(len(kinds))
-        if mean is None:
-            mean = self.compiled.of(len(kinds))
-            if isinstance(mean, TranslatedFunction):
-                mean = mean.for_kinds_of(numbers, kinds, *moments)
-            self._means[len(kinds)] = mean
-        return float(mean(numbers, kinds, *moments))
+        return float(self.means(rule, kinds, covariance[None], shifts[None])[0])
+
+    def means(self, rule: MeanRule, kinds: Kinds, covariances: Matrix, biases: Matrix) -> Matrix:
+        """Return the same at many covariances, and as many biases of all fields."""
+        size, found = len(kinds), np.empty(len(covariances))
+        numbers = np.array(rule.two if size == 2 else rule.four)
+        rows, columns = _UPPER[size]
+        moments = np.ascontiguousarray(covariances[:, rows, columns])
+        self.compiled.many(size)(numbers, kinds, moments, np.array(biases, order="C"), found)
+        return found
 
     def tail(self, negligible: float) -> float:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""
@@ -137,40 +147,53 @@ class Search:
             largest = max(largest, self._known[rule, size])
         return SAFETY * largest
 
+    def _order(self, size: int) -> list[int]:
+        """Return the order of fields in which means are computed again: the opposite one, but a
+        plane is that of the slopes, whose jumps no layer of a rest may blur.
+        """
+        if size == 4 and self._planes:
+            return [1, 0, 3, 2]
+        return [*range(size)][::-1]
+
     def _errors(
         self, rule: MeanRule, reference: MeanRule, sizes: tuple[int, ...]
     ) -> Iterator[float]:
         rng = np.random.default_rng(_SEED)
 
-        def off(kinds: Kinds, covariance: Matrix) -> float:
-            biases = (
-                drawn_biases(rng, covariance, self.bias) if self.biased else np.zeros(len(kinds))
-            )
-            # In the opposite order the rule splits other variables at other places.
-            exact = self.mean(reference, kinds[::-1], covariance[::-1, ::-1], biases[::-1])
-            difference = self.mean(rule, kinds, covariance, biases) - exact
-            return abs(difference) if math.isfinite(difference) else math.inf
+        def off(kinds: Kinds, covariances: Matrix) -> Matrix:
+            biases = np.zeros(covariances.shape[:2])
+            if self.biased:
+                biases[:] = [drawn_biases(rng, each, self.bias) for each in covariances]
+            # in another order the rule splits other variables at other places
+            order = self._order(len(kinds))
+            turned = covariances[:, order][:, :, order], biases[:, order]
+            difference = self.means(rule, kinds, covariances, biases)
+            difference -= self.means(reference, tuple(kinds[n] for n in order), *turned)
+            return np.where(np.isfinite(difference), np.abs(difference), math.inf)
 
         for kinds in self.kinds:
             size = len(kinds)
             if size not in sizes:
                 continue
-            tried = []
-            count = self._samples * _SAMPLES[size]
-            random = (field_covariance(rng, size, self.variance) for _ in range(count))
+            random = field_covariances(
+                rng, self._samples[size] * _SAMPLES[size], size, self.variance
+            )
             layers = () if self.panels else _LAYERS[size]
-            for covariance in (*structured(size, self.variance), *layers, *random):
-                tried.append((off(kinds, covariance), covariance))
-                yield tried[-1][0]
-            tried.sort(key=lambda each: -each[0])
-            for worst, start in tried[:3]:
-                climbed, place = worst, start
-                for _ in range(self._climbs * _AROUND[size] // 3):
-                    covariance = nearby(rng, place, self.variance)
-                    error = off(kinds, covariance)
-                    if error > climbed:
-                        climbed, place = error, covariance
-                        yield error
+            tried = np.array([*structured(size, self.variance), *layers, *random])
+            errors: list[float] = []
+            for first in range(0, len(tried), _CHUNK):
+                errors += off(kinds, tried[first : first + _CHUNK]).tolist()
+                yield from errors[first:]
+            for start in np.argsort(-np.array(errors), kind="stable")[:3]:
+                climbed, place = errors[start], tried[start]
+                left = self._climbs[size] * _AROUND[size] // 3
+                for first in range(0, left, _AT_ONCE[size]):
+                    count = min(_AT_ONCE[size], left - first)
+                    around = nearby(rng, place, self.variance, count)
+                    found = off(kinds, around)
+                    if found.max() > climbed:
+                        climbed, place = float(found.max()), around[found.argmax()]
+                        yield climbed
 
 
 def drawn_biases(

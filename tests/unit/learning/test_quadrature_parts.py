@@ -17,7 +17,7 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import approximation, quadrature_error
 from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
-from symderiv.lowering.means.field_covariances import field_covariance, nearby, structured
+from symderiv.lowering.means.field_covariances import field_covariances, nearby, structured
 from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search
 from symderiv.lowering.means.quadrature_means import Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
@@ -101,10 +101,10 @@ def eigenvalues(covariance: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_tried_covariances_are_some_and_of_every_kind(size: int) -> None:
-    rng = np.random.default_rng(3)
-    tried = [field_covariance(rng, size, 2.0) for _ in range(150)]
+    rng = np.random.default_rng(4)
+    tried = [*field_covariances(rng, 150, size, 2.0)]
     tried += list(structured(size, 2.0))
-    tried += [nearby(rng, start, 2.0) for start in tried[:150]]
+    tried += [each for start in tried[:150] for each in nearby(rng, start, 2.0, 1)]
     for c in tried:
         np.testing.assert_allclose(c, c.T, atol=1e-15)
         assert eigenvalues(c)[0] > -1e-14
@@ -148,14 +148,14 @@ def test_structured_covariances_are_groups_of_equal_and_opposite_fields() -> Non
 def test_a_covariance_nearby_is_near() -> None:
     rng = np.random.default_rng(5)
     start = np.array([[1.0, 0.3], [0.3, 0.5]])
-    apart = np.array([np.abs(nearby(rng, start, 2.0) - start).max() for _ in range(60)])
+    apart = np.array([np.abs(each - start).max() for each in nearby(rng, start, 2.0, 60)])
     assert (apart > 0).all()
     assert np.median(apart) < 0.2
     assert apart.min() < 1e-3
     assert apart.max() > 0.1
     # nearly proportional fields stay so half of the time
     line = np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]])
-    moved = [nearby(rng, line, 2.0) for _ in range(60)]
+    moved = nearby(rng, line, 2.0, 60)
     left = np.array([eigenvalues(c)[0] / np.trace(c) for c in moved])
     # their variances do not stay proportional
     ratios = np.array([c[0, 0] / c[1, 1] for c in moved])
@@ -180,7 +180,14 @@ def search_of(
 ) -> Search:
     """Nothing is compiled."""
     monkeypatch.setattr(smooth_mean, "quadrature_factor", factor, raising=False)
-    functions = {"_mean_of_2": smooth_mean._mean_of_2}
+
+    def many(
+        rule: np.ndarray, kinds: Kinds, moments: np.ndarray, biases: np.ndarray, means: np.ndarray
+    ) -> None:
+        for n, (c, b) in enumerate(zip(moments, biases, strict=True)):
+            means[n] = smooth_mean._mean_of_2(rule, kinds, tuple(c), tuple(b))
+
+    functions = {"_many_mean_of_2": many}
     return Search(CompiledMeans(functions, factor, None, {}), kinds)
 
 
@@ -214,7 +221,9 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
 def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
     search = search_of(monkeypatch, waves, [(0, 0)])
     coarse = MeanRule(2.0, (), (2.0, 1.5, 4.0, 3.0, 1e-3))
-    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * c[0, 0] ** 3)
+    monkeypatch.setattr(
+        Search, "means", lambda self, rule, kinds, c, b: rule.step * c[:, 0, 0] ** 3
+    )
     monkeypatch.setattr(quadrature_error, "finer", lambda rule: MeanRule(0.0, (), ()))
     errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
     tried = len(list(structured(2, 2.0))) + 4 * 6
@@ -222,10 +231,12 @@ def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) ->
     assert errors[:tried] == pytest.approx([abs(e) for e in errors[:tried]])
     climbs = errors[tried:]
     assert all(error > 0 for error in climbs)
-    monkeypatch.setattr(Search, "mean", lambda self, rule, kinds, c, b: rule.step * (c[0, 1] + 0.1))
+    monkeypatch.setattr(
+        Search, "means", lambda self, rule, kinds, c, b: rule.step * (c[:, 0, 1] + 0.1)
+    )
     errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
     assert len(errors) > tried or max(errors[:tried]) == max(errors)
-    monkeypatch.setattr(Search, "mean", lambda self, *_: math.nan)
+    monkeypatch.setattr(Search, "means", lambda self, *_: np.full(len(_[2]), math.nan))
     assert search.error(coarse, 1.0) == math.inf
 
 

@@ -12,7 +12,7 @@ from scipy import integrate
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
 from symderiv.lowering.means.closed_means import X
-from symderiv.lowering.means.field_covariances import field_covariance
+from symderiv.lowering.means.field_covariances import field_covariances
 from symderiv.lowering.means.joint_means import Joint, JointMeans, mean_by_rule, rule_for
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import joint_rule
@@ -286,7 +286,7 @@ def test_stated_errors_hold_at_other_covariances(function: sp.Expr) -> None:
     weights = np.exp(-(t**2) / 2)
     weights /= weights.sum()
     for _ in range(25):
-        covariance = field_covariance(rng, 2, LARGEST_VARIANCE)
+        covariance = field_covariances(rng, 1, 2, LARGEST_VARIANCE)[0]
         values, turn = np.linalg.eigh(covariance)
         (a, b), (c, d) = turn * np.sqrt(np.maximum(values, 0.0))
         x, y = np.meshgrid(t, t)
