@@ -63,12 +63,12 @@ class CompiledMeans:
         meaning: What every function, and every constant of the rules, says, by name.
     """
 
-    functions: Mapping[str, Callable[..., float]]
+    functions: Mapping[str, Callable[..., Any]]
     factor: Callable[[int, float], float]
     kinks: Callable[[int], np.ndarray] | None
     meaning: Mapping[str, str]
 
-    def many(self, size: int) -> Callable[..., None]:
+    def many(self, size: int) -> Callable[..., Any]:
         """Return the means of so many factors at many moments."""
         return next(
             each
