@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq, minimize_scalar, root
 from scipy.special import ndtr
 from scipy.stats import norm
 
@@ -14,6 +14,7 @@ import symderiv as sd
 from symderiv.equilibrium.optimal.field_channel import FieldChannel, NoisyFieldChannel
 from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
 from symderiv.equilibrium.optimal.sign_channel import SignChannel
+from symderiv.equilibrium.optimal.state_evolution import StateEvolution
 from symderiv.equilibrium.weak_learning.stated_target import read_target
 
 XI = np.arange(-9.0, 9.0, 0.01) + 0.003
@@ -144,6 +145,57 @@ def test_a_product_of_signs_is_found_at_its_threshold() -> None:
     (one,) = found.transitions
     assert one["kind"] == "continuous"
     assert one["alpha"] == pytest.approx(sd.thresholds("sign(z1*z2)").weak_recovery, rel=1e-6)
+
+
+@pytest.mark.parametrize("output", ["sign(z1)*sign(z2)", "sign(z1 + z2/2) + sign(z1 - z2)"])
+def test_points_that_crowd_where_signs_change_give_the_means_of_even_ones(output: str) -> None:
+    law = channel(output)
+    V = 0.019 * np.array([[1.0, 0.4], [0.4, 1.2]])
+    q = np.eye(2) - V
+    crowded = (*law.information(q, V), law.mean_square(q, V))
+    law.__dict__["_forms"] = None  # even points
+    even = (*law.information(q, V), law.mean_square(q, V))
+    for one, other in zip(crowded, even, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-11 * float(np.abs(other).max()))
+
+
+def test_the_gradient_of_a_sign_grows_with_the_root_of_what_is_not_known() -> None:
+    """E[(∂ ln Z)²] √V tends to a number, E over ω of a density one at the boundary."""
+    one = 4 * sum(norm.pdf(x) ** 2 / ndtr(x) for x in XI) * 0.01 / np.sqrt(2 * np.pi) / 4
+    for V in (1e-6, 1e-9):
+        _, square = channel("sign(z1)*sign(z2)").information((1 - V) * np.eye(2), V * np.eye(2))
+        assert square[0, 0] * V**0.5 == pytest.approx(2 * one, rel=2e-3)
+
+
+@pytest.mark.turns(4)
+def test_a_committee_of_weights_of_one_has_the_stored_overlaps_and_its_spinodal() -> None:
+    """Overlaps of public code (TheCommitteeMachine); a spinodal is the largest α of a branch."""
+    problem = sd.Problem("sign", students=1, teachers=2)
+    found = problem.equilibrium(
+        alpha=[1.85, 2.15],
+        kind="bayes-optimal",
+        output="sign(sign(z1) + sign(z2))",
+        prior="rademacher",
+    )
+    np.testing.assert_allclose(found.overlap[0][0], [0.502467, 0.213741], atol=3e-4)
+    assert found.overlap[1][0][0] == 1.0
+    (last,) = found.transitions
+    assert last["kind"] == "spinodal"
+    evolution = StateEvolution(channel("sign(sign(z1) + sign(z2))"), RademacherPrior())
+    near = [1.9, 1.6]
+
+    def alpha(diagonal: float) -> float:
+        """Return α of the fixed point with this entry of q̂ on its diagonal."""
+
+        def gap(values: Any) -> Any:
+            conjugate = np.array([[diagonal, values[1]], [values[1], diagonal]])
+            return (evolution.step(values[0], conjugate) - conjugate)[0]
+
+        near[:] = root(gap, near, tol=1e-12).x
+        return near[0]
+
+    top = minimize_scalar(lambda d: -alpha(d), bounds=(1.9, 2.2), method="bounded")
+    assert last["alpha"] == pytest.approx(-top.fun, abs=1e-8)
 
 
 @pytest.mark.turns(4)

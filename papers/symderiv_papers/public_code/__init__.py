@@ -5,7 +5,7 @@ from symderiv_ledger.papers.known_papers import Source
 SOURCE = Source(
     title=(
         "Formulas in public code: soft committee machines, hidden manifolds, continual learning, "
-        "large batches, dropout, phase retrieval, rewards"
+        "large batches, dropout, phase retrieval, rewards, Bayes-optimal learning"
     ),
     package=__name__,
     root="papers",
@@ -16,5 +16,6 @@ SOURCE = Source(
         "4_manifolds.toml",
         "5_single_units.toml",
         "6_rewards.toml",
+        "7_statics.toml",
     ),
 )

@@ -17,7 +17,7 @@ import sympy as sp
 
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.formula.as_function import as_function
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import expectation
 from symderiv.numerics.nodes import gauss_legendre, normal_steps
 
@@ -25,6 +25,9 @@ __all__ = ["SignChannel", "lattice"]
 
 _REACH, _WIDEST, _SHARE = 7.2, 0.3, 0.31
 _LEAST = 1e-14
+#: Below this variance of what is not known points crowd where signs change.
+_NARROW, _CROWDED = 0.02, 0.06
+_MOST = 50_000_000
 
 
 def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -39,6 +42,10 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
         nodes = nodes + 0.377 * step  # no point where a field is exactly zero
         axes.append(size**0.5 * nodes)
         weights.append(step * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi))
+    if np.prod([float(each.size) for each in axes]) > _MOST:
+        raise ToleranceError(
+            "a state is so near to exact knowledge that its means would need too many points"
+        )
     points = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     whole = weights[0]
     for each in weights[1:]:
@@ -47,6 +54,41 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
     used = whole > 1e-16
     omega: np.ndarray = turn @ points[:, used]
     return omega, whole[used]
+
+
+def crowded(
+    forms: tuple[np.ndarray, np.ndarray], q: np.ndarray, V: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points ω (K, n) of covariance q and weights (n,), which crowd where signs change.
+
+    A grid of the K arguments of the signs, each a hyperbolic sine of even steps, whose scale is the
+    standard deviation of the argument given ω.
+
+    Args:
+        forms: A and c: the arguments are A ω + c.
+        q: Regular.
+        V: The covariance of the fields given ω.
+    """
+    A, c = forms
+    axes, steps = [], []
+    for width, centre, size in zip(
+        np.diag(A @ V @ A.T), np.abs(c), np.diag(A @ q @ A.T), strict=True
+    ):
+        scale = max(float(width), 1e-30) ** 0.5
+        end = np.arcsinh((centre + _REACH * size**0.5) / scale)
+        # no point where an argument is exactly zero
+        even = np.arange(-np.ceil(end / _CROWDED), np.ceil(end / _CROWDED) + 1) + 0.377
+        axes.append(scale * np.sinh(_CROWDED * even))
+        steps.append(_CROWDED * scale * np.cosh(_CROWDED * even))
+    arguments, sizes = (
+        np.array(np.meshgrid(*each, indexing="ij")).reshape(len(axes), -1) for each in (axes, steps)
+    )
+    omega = np.linalg.solve(A, arguments - c[:, None])
+    density = np.exp(-np.einsum("in,in->n", omega, np.linalg.solve(q, omega)) / 2)
+    weights = density * np.prod(sizes, axis=0) / abs(np.linalg.det(A))
+    weights /= np.linalg.det(2.0 * np.pi * q) ** 0.5
+    used = weights > 1e-18 * weights.max()
+    return omega[:, used], weights[used]
 
 
 class SignChannel:
@@ -186,9 +228,27 @@ class SignChannel:
                 )
         return total
 
+    @cached_property
+    def _forms(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """A and c where the signs are those of K independent arguments A z + c."""
+        fields = list(self.target.fields)
+        arguments = sp.Matrix([s.args[0] for s in self.signs])
+        if self.target.noisy or len(self.signs) != self.K:
+            return None
+        A, c = arguments.jacobian(fields), arguments.xreplace(dict.fromkeys(fields, sp.S.Zero))
+        if A.free_symbols or A.det() == 0:
+            return None
+        return np.array(A, dtype=float), np.array(c, dtype=float).ravel()
+
+    def _points(self, q: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return points ω and weights, which are as fine as V asks for."""
+        if float(np.linalg.eigvalsh(V)[0]) < _NARROW and self._forms is not None:
+            return crowded(self._forms, q, V)
+        return lattice(q, V, self.fine)
+
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
         """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
-        omega, weights = lattice(q, V, self.fine)
+        omega, weights = self._points(q, V)
         total, square = 0.0, np.zeros((self.K, self.K))
         for part in np.array_split(np.arange(weights.size), 1 + weights.size // 40000):
             Z, slopes = self.at(omega[:, part], V)
@@ -212,7 +272,7 @@ class SignChannel:
 
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
         """Return E[E[y | ω]²], without the noise that is added to y."""
-        omega, weights = lattice(q, V, self.fine)
+        omega, weights = self._points(q, V)
         return float((self.outputs @ self.at(omega, V)[0]) ** 2 @ weights)
 
     def _with_noise(

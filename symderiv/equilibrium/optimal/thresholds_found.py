@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, root
 
 from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
 
@@ -16,6 +16,8 @@ __all__ = ["OptimalCurves", "OptimalTransition"]
 _JUMP = 0.1
 _APART, _RANK = 1e-5, 1e-6
 _BISECTIONS = 13
+#: After so many bisections a fold is looked for beside the last state.
+_NEAR = (4, 7)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,11 @@ class OptimalCurves:
             return None
         high = other.alpha
         known = [stays]
-        for _ in range(_BISECTIONS):
+        for n in range(_BISECTIONS):
+            if n in _NEAR and self.evolution.K > 1:
+                fold = self._fold(known[-1], high)
+                if fold is not None:
+                    return fold
             middle = step((known[-1].alpha + high) / 2, known[-1])
             if _distance(middle, known[-1]) < _distance(middle, other):
                 known.append(middle)
@@ -112,12 +118,40 @@ class OptimalCurves:
                 high, other = middle.alpha, middle
             if _distance(known[-1], other) < 0.25 * apart:
                 return None  # the branch goes there without a jump
-        # the rate of steps reaches 1 like a root, at the end
         one, two = known[-2:]
         if self.evolution.K == 1:
             return self._turn(float(two.conjugate[0, 0]))
+        # the rate of steps reaches 1 like a root, at the end
         gaps = [(1.0 - self.evolution.rate(s.alpha, s.conjugate)) ** 2 for s in (one, two)]
         return two.alpha + gaps[1] * (two.alpha - one.alpha) / (gaps[0] - gaps[1])
+
+    def _fold(self, near: OptimalState, high: float) -> float | None:
+        """Return the α where the rate of steps reaches 1, on the branch of a state below it."""
+        evolution, shape = self.evolution, near.conjugate.shape
+        places = evolution.places
+
+        def matrix(values: np.ndarray) -> np.ndarray:
+            conjugate = np.zeros(shape)
+            conjugate[places] = values[:-1]
+            conjugate.T[places] = values[:-1]
+            return conjugate
+
+        def missing(values: np.ndarray) -> np.ndarray:
+            conjugate, alpha = matrix(values), float(values[-1])
+            gap = (evolution.step(alpha, conjugate) - conjugate)[places]
+            by_state = evolution.jacobian(alpha, conjugate)
+            return np.append(gap, np.linalg.det(np.eye(len(by_state)) - by_state))
+
+        start = np.append(near.conjugate[places], near.alpha)
+        with np.errstate(all="ignore"):
+            solution = root(missing, start, options={"xtol": 1e-11, "maxfev": 60})
+        alpha = float(solution.x[-1])
+        if not (np.abs(solution.fun).max() < 1e-7 and near.alpha <= alpha <= high):
+            return None
+        conjugate = matrix(solution.x)
+        close = np.abs(conjugate - near.conjugate).max() < 0.2 * np.abs(near.conjugate).max()
+        single = abs(evolution.rate(alpha, conjugate) - 1.0) < 1e-4
+        return alpha if close and single else None
 
     def _turn(self, near: float) -> float:
         """Return the extremal α = q̂/E[(∂ ln Z)²] of one field beyond a state near it."""
