@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 
 import sympy as sp
@@ -63,21 +63,34 @@ def with_plain_indices(expression: sp.Basic) -> sp.Basic:
                 result.xreplace({index: plain_index(index)}), plain_index(index), *bounds
             )
         return result
-    if not expression.args or not expression.has(sp.Idx, sp.Indexed, sp.Sum):
+    return rebuilt(expression, [with_plain_indices(argument) for argument in expression.args])
+
+
+def rebuilt(expression: sp.Basic, arguments: Sequence[sp.Basic]) -> sp.Basic:
+    """Return an expression with other arguments, and itself where they are its own.
+
+    Functions such as arcsines are not evaluated again, for which SymPy asks long what is known of
+    the signs of their arguments: other names or indices change nothing in that.
+    """
+    if all(new is old for new, old in zip(arguments, expression.args, strict=True)):
         return expression
-    return expression.func(*(with_plain_indices(argument) for argument in expression.args))
+    if isinstance(expression, sp.Function) and not isinstance(
+        expression, AppliedUndef | sp.Piecewise
+    ):
+        return expression.func(*arguments, evaluate=False)
+    return expression.func(*arguments)
 
 
 def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
     """Yield all nodes, parents first; does not descend into an ``Idx`` or the base of an
     ``Indexed``.
     """
-    yield expression
-    if isinstance(expression, sp.Idx):
-        return
-    children = expression.indices if isinstance(expression, sp.Indexed) else expression.args
-    for child in children:
-        yield from subexpressions(child)
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, sp.Idx):
+            waiting += reversed(node.indices if isinstance(node, sp.Indexed) else node.args)
 
 
 Names = frozenset[str]

@@ -23,6 +23,7 @@ from symderiv_codegen.ir.loops import (
     writes,
 )
 from symderiv_codegen.ir.names import NamePool
+from symderiv_codegen.ir.walk import rebuilt
 
 
 def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
@@ -89,7 +90,7 @@ class _Invariants:
                 others = [a for a in expression.args if a not in fixed]
                 changed = [self._replace(a, under_condition) for a in others]
                 return expression.func(self._name(part), *changed)
-        return expression.func(*(self._replace(a, under_condition) for a in expression.args))
+        return rebuilt(expression, [self._replace(a, under_condition) for a in expression.args])
 
     def _name(self, expression: sp.Expr) -> sp.Symbol:
         if expression in self._known:
