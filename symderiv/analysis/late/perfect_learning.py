@@ -23,7 +23,7 @@ They suffice because ε_g and Γ vanish with the distance to the teacher like it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -256,19 +256,21 @@ def perfect_learning(activation: str) -> PerfectLearning:
     stiffness = sp.Matrix(
         [fixed[A_SAME] + (M - 1) * fixed[A_OTHER], fixed[A_SAME] - fixed[A_OTHER]]
     )
-    along = [gradients[A_SAME] + gradients[B_SAME], gradients[A_OTHER] + gradients[B_OTHER]]
+    slopes, noise_slopes = _slopes(gradients), _slopes(noise)
     error = reduced.generalization_error.xreplace(_WEIGHTS)
     return PerfectLearning(
         activation=problem.student.text,
         stiffness=stiffness,
-        response=_in_basis(sp.Matrix([_towards_teachers(e) for e in along])),
-        noise_slope=_in_basis(
+        response=_in_basis(
             sp.Matrix(
                 [
-                    [_at_teacher(sp.diff(noise[key], by)) for by in (Q, C)]
-                    for key in (GAMMA_SAME, GAMMA_OTHER)
+                    _towards_teachers(slopes[of_students], slopes[of_teachers])
+                    for of_students, of_teachers in ((A_SAME, B_SAME), (A_OTHER, B_OTHER))
                 ]
             )
+        ),
+        noise_slope=_in_basis(
+            sp.Matrix([noise_slopes[key][2:] for key in (GAMMA_SAME, GAMMA_OTHER)])
         ),
         label_noise=sp.Matrix(
             [
@@ -276,7 +278,7 @@ def perfect_learning(activation: str) -> PerfectLearning:
                 noisy[GAMMA_SAME] - noisy[GAMMA_OTHER],
             ]
         ),
-        **_matrices(reduced, gradients, noise),
+        **_matrices(reduced, fixed, slopes, noise_slopes),
         error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
         noise=(noise[GAMMA_SAME], noise[GAMMA_OTHER]),
     )
@@ -299,10 +301,15 @@ def _must_vanish(value: sp.Expr, what: str) -> None:
         raise SymderivError(f"{what} does not vanish at Q = R = T, so this is not a fixed point")
 
 
-def _towards_teachers(expression: sp.Expr) -> list[sp.Expr]:
-    """Return derivatives along r (with q = 2r) and s (with c = 2s)."""
-    slopes = [_at_teacher(sp.diff(expression, by)) for by in _STATE]
-    return [slopes[0] + 2 * slopes[2], slopes[1] + 2 * slopes[3]]
+def _slopes(values: Mapping[Any, sp.Expr]) -> dict[Any, list[sp.Expr]]:
+    """Return the derivatives of each by the state, at perfect learning."""
+    return {key: [_at_teacher(sp.diff(v, by)) for by in _STATE] for key, v in values.items()}
+
+
+def _towards_teachers(*slopes: Sequence[sp.Expr]) -> list[sp.Expr]:
+    """Return derivatives of a sum along r (with q = 2r) and s (with c = 2s)."""
+    by_r, by_s, by_q, by_c = (sp.Add(*terms) for terms in zip(*slopes, strict=True))
+    return [by_r + 2 * by_q, by_s + 2 * by_c]
 
 
 def _in_basis(table: sp.Matrix) -> sp.Matrix:
@@ -312,7 +319,10 @@ def _in_basis(table: sp.Matrix) -> sp.Matrix:
 
 
 def _matrices(
-    reduced: ReducedEquations, gradients: dict[Any, sp.Expr], noise: dict[Any, sp.Expr]
+    reduced: ReducedEquations,
+    fixed: Mapping[Any, sp.Expr],
+    slopes: Mapping[Any, Sequence[sp.Expr]],
+    noise_slopes: Mapping[Any, Sequence[sp.Expr]],
 ) -> dict[str, sp.Matrix]:
     """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
     rho = sp.Symbol("rho", positive=True)
@@ -327,13 +337,8 @@ def _matrices(
         for order, sign in ((1, -1), (2, 1))
     }
     at_teacher = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
-
-    def slopes(values: dict[Any, sp.Expr]) -> dict[Any, list[sp.Expr]]:
-        return {key: [_at_teacher(sp.diff(v, x)) for x in _STATE] for key, v in values.items()}
-
-    fixed = {key: _at_teacher(value) for key, value in gradients.items()}
-    local, forced = linearised(orders[1], at_teacher, fixed, slopes(gradients))
-    _, driven = linearised(orders[2], at_teacher, {}, slopes(noise))
+    local, forced = linearised(orders[1], at_teacher, fixed, slopes)
+    _, driven = linearised(orders[2], at_teacher, {}, noise_slopes)
     return {"G": local, "H": forced, "F": driven}
 
 

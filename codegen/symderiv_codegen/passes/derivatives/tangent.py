@@ -11,8 +11,9 @@ changes in front of it goes inside. What value and rate share is then computed o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -169,12 +170,22 @@ class ExpressionRates:
             return (sp.S.Zero,) * len(node.args)
         if isinstance(node, sp.Abs):
             return (sp.sign(node.args[0]),)
-        places = [sp.Dummy(real=True) for _ in node.args]
-        free = node.func(*places)
-        slopes = [sp.diff(free, place) for place in places]
+        if isinstance(node, sp.Pow) and node.exp.is_number:
+            return node.exp * node.base ** (node.exp - 1), sp.S.Zero
+        places, slopes = _known_slopes(node.func, len(node.args))
         if any(slope.has(sp.Derivative, sp.Subs, sp.DiracDelta) for slope in slopes):
             raise ProgramError(f"the derivative of {name} is not known")
         return tuple(s.xreplace(dict(zip(places, node.args, strict=True))) for s in slopes)
+
+
+@cache
+def _known_slopes(
+    function: Callable[..., sp.Expr], count: int
+) -> tuple[tuple[sp.Dummy, ...], tuple[sp.Expr, ...]]:
+    """Return so many arguments, and the derivatives of a function by each of them."""
+    places = tuple(sp.Dummy(real=True) for _ in range(count))
+    free = function(*places)
+    return places, tuple(sp.diff(free, place) for place in places)
 
 
 def _symbol(symbol: sp.Symbol) -> sp.Symbol:
