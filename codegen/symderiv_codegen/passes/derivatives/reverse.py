@@ -49,6 +49,8 @@ WEIGHT = "_weight"
 """Behind the names of numbers stand the names of their weights."""
 
 _SLOPE = "_slope"
+# functions whose arguments are numbers of their own
+_PARTED = (sp.asin, sp.acos, sp.atan, sp.exp, sp.log, sp.erf, sp.tanh)
 
 
 def with_slopes(program: Program, called: Iterable[str]) -> Program:
@@ -143,6 +145,7 @@ class Backwards:
         self._moving = set(weights)
         self._rates = ExpressionRates(self._moving, extension)
         self._elements: set[str] = set()
+        self._sums: set[str] = set()
 
     def both(
         self, nodes: tuple[Node, ...]
@@ -153,6 +156,8 @@ class Backwards:
         """
         # other local arrays have become scalars
         self._elements = {array_name(e) for node in nodes for e in elements(node)} | {*self._inputs}
+        parts = (part for each in nodes for part in inner(each))
+        self._sums = {target_name(each.target) for each in parts if isinstance(each, Increase)}
         while self._spread(nodes):
             pass
         own = _visible(nodes)
@@ -226,6 +231,7 @@ class Backwards:
 
     def _body(self, nodes: Sequence[Node], known: set[str]) -> list[Node]:
         """Return a body in reverse, with the scalars that it needs computed in front."""
+        nodes = self._parted(nodes)
         own = _visible(nodes) - known
         inside = known | own
         back = [part for node in reversed(nodes) for part in self._reversed(node, inside)]
@@ -234,6 +240,63 @@ class Backwards:
         wanted = set().union(*(reads(node) for node in back)) & own
         started: list[Node] = [Start(self._symbol(n)) for n in sorted(own & self._moving)]
         return [*_needed(nodes, wanted, known), *started, *back]
+
+    def _parted(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return nodes whose moving roots, quotients, and sums inside of products are numbers of
+        their own: what many derivatives read is then computed once.
+        """
+        found: list[Node] = []
+        known: dict[sp.Expr, sp.Symbol] = {}
+        for node in nodes:
+            if isinstance(node, Set | Increase) and target_name(node.target) in self._moving:
+                parts = dict(known)
+                value = self._in_parts(node.value, parts)
+                new = {each: symbol for each, symbol in parts.items() if each not in known}
+                if value in new.values():
+                    # the whole is no part
+                    value, _ = new.popitem()
+                found += [Set(symbol, each) for each, symbol in new.items()]
+                known |= {each: new[each] for each in new if self._stays(each)}
+                node = replace(node, value=value)
+            found.append(node)
+        return found
+
+    def _stays(self, value: sp.Expr) -> bool:
+        """Return whether a value is the same in the whole of a body."""
+        return not value.has(sp.Indexed) and self._sums.isdisjoint(map(str, value.free_symbols))
+
+    def _in_parts(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+        """Return an expression with what is computed once as symbols, which are added to parts."""
+        if not self._is_composed(value):
+            return value
+        if isinstance(value, sp.Pow) and value.exp.is_Rational and value.exp.is_negative:
+            unit = sp.Rational(1, value.exp.q)
+            inverse = self._named(self._part(value.base, parts) ** -unit, parts)
+            return inverse ** (-value.exp / unit)
+        if isinstance(value, sp.Add):
+            return sp.Add(*(self._in_parts(each, parts) for each in value.args))
+        if isinstance(value, sp.Mul | sp.Pow):
+            part = (self._part if isinstance(e, sp.Add) else self._in_parts for e in value.args)
+            return value.func(*(way(e, parts) for way, e in zip(part, value.args, strict=True)))
+        if isinstance(value, _PARTED):
+            return value.func(*(self._part(each, parts) for each in value.args))
+        return value
+
+    def _part(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+        """Return the symbol of a part, or what needs none."""
+        return self._named(self._in_parts(value, parts), parts)
+
+    def _named(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
+        if not self._is_composed(value):
+            return value
+        if value not in parts:
+            parts[value] = sp.Symbol(self._names.take("part"), real=True)
+            self._moving.add(str(parts[value]))
+        return parts[value]
+
+    def _is_composed(self, value: sp.Expr) -> bool:
+        atom = value.is_Atom or isinstance(value, sp.Indexed)
+        return not atom and self._rates.of(value) != 0
 
     def _reversed(self, node: Node, known: set[str]) -> list[Node]:
         if isinstance(node, Loop):
@@ -263,6 +326,10 @@ class Backwards:
             found.append(Set(symbol, weight))
             weight = symbol
         rate = _by_slopes(self._rates.of(value))
+        base, power = value.as_base_exp()
+        if power.is_negative and isinstance(target, sp.Symbol):
+            # the derivative of a root or a quotient by itself
+            rate = rate.xreplace({base ** (power - 1): target ** ((power - 1) / power)})
         tangents = {each: read for read, each in self._tangents(value).items()}
         for one, read in tangents.items():
             slope = rate.xreplace({each: sp.Integer(each == one) for each in tangents})
