@@ -43,8 +43,8 @@ __all__ = [
 CALLED: Final = frozenset(
     (
         *("memcpy", "memset", "memmove", "pow", "exp", "exp2", "expm1", "log", "log1p", "log2"),
-        *("log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
-        *("asinh", "acosh", "atanh", "erf", "erfc", "hypot", "sqrt", "cbrt", "fma", "fmod"),
+        *("log10", "sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh"),
+        *("tanh", "asinh", "acosh", "atanh", "erf", "erfc", "hypot", "sqrt", "cbrt", "fma", "fmod"),
         *("floor", "ceil", "trunc", "frexp", "ldexp", "malloc", "free"),
     )
 )
