@@ -7,7 +7,6 @@ sources that it is made of.
 
 import gc
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -41,17 +40,16 @@ def pytest_configure(config: pytest.Config) -> None:
 LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/")
 
 
-class Backwards(pytest.Dir):
-    """A folder whose files are imported from the last to the first."""
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        return list(super().collect())[::-1]
-
-
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
-    """Let every other worker begin at the end: who meets a file first keeps its byte code."""
-    odd = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
-    return Backwards.from_parent(parent, path=path) if odd else None
+    """Let every other worker import test files from the last to the first: who meets one first
+    keeps its byte code.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] not in "13579":
+        return None
+    found = pytest.Dir.from_parent(parent, path=path)
+    forwards = found.collect
+    found.collect = lambda: list(forwards())[::-1]  # type: ignore[method-assign]
+    return found
 
 
 def pytest_collection_finish() -> None:
