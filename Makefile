@@ -75,6 +75,7 @@ stepper-code: $(VENV)/.installed
 	$(SHIP) -m symderiv.compiled_code.ship_linked symderiv.analysis.low_rank:all_roots symderiv.precision.balls.boxes:enclose \
 		symderiv.experiment.steps.step_loop:learn symderiv.experiment.steps.step_normals:fill_normals
 	$(SHIP) -m symderiv.experiment.steps.step_normals
+	$(SHIP) -m symderiv.lowering.means.ship_means
 
 # The wheel is built from the sdist, so both are known to be whole.
 packages: $(VENV)/.installed

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from symderiv.compiled_code.machine_code import CALLED, UNUSED
+from symderiv.compiled_code.part_code import PART
 
 __all__ = ["imports_of"]
 
 _SYMBOLS = 2  # the type of a section of ELF
 
 
-def imports_of(code: bytes) -> list[str] | None:
-    """Return the names that object code leaves open; None if they are more than it may call."""
+def imports_of(code: bytes, more: Collection[str] = ()) -> list[str] | None:
+    """Return the names that object code leaves open; None if they are more than it may call:
+    ``more``, beside functions of the C library.
+    """
     imports = sorted(set(_undefined(code)))
-    allowed = all(name in CALLED or name in UNUSED or _is_python(name) for name in imports)
+    named = ("Py", "_Py", PART)
+    allowed = all(name in (*CALLED, *UNUSED, *more) or name.startswith(named) for name in imports)
     return imports if allowed else None
-
-
-def _is_python(name: str) -> bool:
-    return name.startswith(("Py", "_Py"))
 
 
 def _undefined(code: bytes) -> Iterator[str]:

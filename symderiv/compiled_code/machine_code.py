@@ -30,12 +30,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from symderiv.compiled_code.part_code import PART, code_of_parts
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
 __all__ = [
-    *("CALLED", "FIRST_ERROR", "UNUSED", "MachineCode", "can_link", "code_path", "is_possible"),
+    *(
+        "CALLED",
+        "FIRST_ERROR",
+        "PART",
+        "UNUSED",
+        "MachineCode",
+        "can_link",
+        "code_path",
+        "is_possible",
+    ),
     *("linked", "load", "read", "write"),
 ]
 
@@ -329,7 +339,12 @@ def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
     symbols = [entry["symbol"], *([entry["for_c"]] if "for_c" in entry else [])]
     for symbol in symbols:
         builder.export_symbol(symbol)
-    for name in entry["imports"]:
+    imports = set(entry["imports"])
+    if any(name.startswith(PART) for name in imports):
+        parts, imports_of_parts = code_of_parts()
+        builder.add_object_img(parts)
+        imports = {name for name in imports | imports_of_parts if not name.startswith(PART)}
+    for name in sorted(imports):
         # what wrappers need is never called
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value

@@ -21,13 +21,11 @@ from typing import Any
 from llvmlite import binding
 
 from symderiv.compiled_code.elf_symbols import imports_of
-from symderiv.compiled_code.target import level_three, machine
+from symderiv.compiled_code.target import for_this_processor, level_three, machine
 
 __all__ = ["ship", "shipped"]
 
 _NAME = "shipped"
-_LEVEL_THREE = frozenset(("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))
-"""What processors of level 3 of x86-64 can do that others cannot."""
 
 
 def ship(path: Path, function: Any, sources: str) -> None:
@@ -76,7 +74,7 @@ def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
         entry = json.loads(head)
         if {**entry, **_made_by(sources)} != entry:
             return None
-        code = _for_this_processor(packed[: entry["object"]], packed[entry["object"] :])
+        code = for_this_processor(packed[: entry["object"]], packed[entry["object"] :])
     except (OSError, ValueError, KeyError, RuntimeError, lzma.LZMAError):
         return None
     imports = imports_of(code)
@@ -84,15 +82,6 @@ def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
         return None
     how = {"symbol": _NAME, "arguments": entry["arguments"], "returns": entry["returns"]}
     return {**how, "imports": imports}, code
-
-
-def _for_this_processor(code: bytes, bitcode: bytes) -> bytes:
-    """Return the instructions that are there, or those that LLVM makes of the bitcode."""
-    features = binding.get_host_cpu_features()
-    if all(features.get(name) for name in _LEVEL_THREE):
-        return lzma.decompress(code)
-    made: bytes = machine().emit_object(binding.parse_bitcode(lzma.decompress(bitcode)))
-    return made
 
 
 def _made_by(sources: str) -> dict[str, str]:

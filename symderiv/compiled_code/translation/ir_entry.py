@@ -64,7 +64,7 @@ def add_entry(
         statements.raises = True
         words, names, values = _arguments(arguments)
         statements.arguments(values)
-        statements.body()
+        statements.body(values)
         writer = statements.writer
         returns = {None: "none", "f": "double", "i": "int64"}.get(statements.returns, "")
         if not returns:

@@ -63,9 +63,18 @@ class Statements(Expressions):
             else:
                 self.variables[argument.arg] = value
 
-    def body(self) -> None:
-        """Write all statements; behind them the block ``leave`` is written to."""
-        self._all(self.source.node.body)
+    def body(self, values: Sequence[Value] = ()) -> None:
+        """Write all statements; behind them the block ``leave`` is written to.
+
+        Args:
+            values: The arguments of an entry, which is a call where its code is there already.
+        """
+        if values and self.module.comes(self.source, tuple(map(kind_of, values))):
+            value = self._called(self.source, values)
+            if value != ():
+                self._ends_with(value)
+        else:
+            self._all(self.source.node.body)
         self.writer.jump(self.leave)
         self.writer.go_to(self.leave)
 
@@ -255,16 +264,19 @@ class Statements(Expressions):
 
     def _do_return(self, node: ast.Return) -> None:
         if node.value is not None:
-            value = self.value(node.value)
-            kind = kind_of(value)
-            if self.returns is None:
-                self.returns = joined(kind, self._wider.get("", kind))
-                self.result = tuple(self.writer.reserved(word) for word in leaves(self.returns))
-            if "array" in str(kind) and not self.gives_arrays:
-                self._wider[""] = kind
-                raise _WidenedError
-            self.writer.stored(self._as_kind(value, self.returns, ""), self.result)
+            self._ends_with(self.value(node.value))
         self.writer.jump(self.leave)
+
+    def _ends_with(self, value: Value) -> None:
+        """Let a value be the result."""
+        kind = kind_of(value)
+        if self.returns is None:
+            self.returns = joined(kind, self._wider.get("", kind))
+            self.result = tuple(self.writer.reserved(word) for word in leaves(self.returns))
+        if "array" in str(kind) and not self.gives_arrays:
+            self._wider[""] = kind
+            raise _WidenedError
+        self.writer.stored(self._as_kind(value, self.returns, ""), self.result)
 
     def _do_raise(self, node: ast.Raise) -> None:
         if not self.raises or not isinstance(node.exc, ast.Call):

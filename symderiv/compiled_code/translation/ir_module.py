@@ -101,6 +101,14 @@ class IrModule:
         """Add a definition."""
         self._texts.append(text)
 
+    def once(self, text: str) -> None:
+        """Add a definition or a declaration, if it is not there yet."""
+        self._declared.setdefault(text, text)
+
+    def comes(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> bool:
+        """Return whether the code of a function is there already, not to be made here."""
+        return False
+
     def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
         """Return a function for kinds of arguments, which is translated if it was not."""
         key = id(source), kinds

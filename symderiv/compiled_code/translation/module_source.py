@@ -62,6 +62,24 @@ class FunctionSource:
                 return scope[name]
         raise UntranslatableError(f"the name {name!r}")
 
+    def named_within(self, name: str) -> FunctionSource:
+        """Return a function that this one or one that it calls names.
+
+        Raises:
+            UntranslatableError: None does.
+        """
+        waiting, seen = [self], {self.node.name}
+        while waiting:
+            source = waiting.pop()
+            for each in source.function.__code__.co_names:
+                value = source.function.__globals__.get(each)
+                if isinstance(value, FunctionSource) and each not in seen:
+                    if each == name:
+                        return value
+                    seen.add(each)
+                    waiting.append(value)
+        raise UntranslatableError(f"no function {name}")
+
 
 def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
     """Return what the names of a module stand for, functions as :class:`FunctionSource`.

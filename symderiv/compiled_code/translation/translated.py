@@ -17,9 +17,9 @@ from typing import Any
 
 from symderiv.compiled_code.translation.ir_entry import add_entry
 from symderiv.compiled_code.translation.ir_function import function_text
-from symderiv.compiled_code.translation.ir_module import IrModule
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 from symderiv.compiled_code.translation.module_source import FunctionSource
+from symderiv.compiled_code.translation.shipped_parts import PartsModule
 
 __all__ = ["Made", "assembly", "object_code_of", "together", "translated"]
 
@@ -64,7 +64,7 @@ def assembly(
     functions: Sequence[tuple[FunctionSource, Sequence[Any]]],
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return functions as the text of an LLVM module, not yet optimised, and how each is called."""
-    module = IrModule(function_text)
+    module = PartsModule(function_text)
     entries = [
         vars(add_entry(module, source, f"entry{n}", arguments))
         for n, (source, arguments) in enumerate(functions)
@@ -80,7 +80,7 @@ def object_code_of(text: str) -> bytes:
     """Return an LLVM module as instructions of this processor."""
     from llvmlite import binding
 
-    from symderiv.compiled_code.target import machine
+    from symderiv.compiled_code.target import machine, optimised
 
     target = machine()
     module = binding.parse_assembly(text)
@@ -90,19 +90,3 @@ def object_code_of(text: str) -> bytes:
     builder.getModulePassManager().run(module, builder)
     code: bytes = target.emit_object(module)
     return code
-
-
-def optimised() -> Any:
-    """Return what is asked of LLVM's passes.
-
-    Level 3 and unrolled loops, which numba asks for, take twice the time to compile; right-hand
-    sides of erf, ReLU, SiLU and softsign are no faster for it, those of tanh by a tenth.
-    """
-    from llvmlite import binding
-
-    options = binding.create_pipeline_tuning_options()
-    options.speed_level = 2
-    options.loop_unrolling = False
-    options.loop_vectorization = True
-    options.slp_vectorization = False
-    return options

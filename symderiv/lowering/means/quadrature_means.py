@@ -342,12 +342,16 @@ class Quadrature:
     @cached_property
     def search(self) -> Search:
         """The search for covariances with large errors."""
+        return Search(compiled_means(self.text), self.means, self.biased, *self.within)
+
+    @cached_property
+    def text(self) -> str:
+        """The text of a module of the means alone, with the rule as an argument."""
         rules = dict.fromkeys(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (0.0,))
         constants: dict[str, Constant] = {**self._kink_constants, **rules}
         means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
         procedures = () if self.noise_means is None else (self.noise_means,)
-        text = module_of_means((*self.activation_functions(), *means), constants, procedures)
-        return Search(compiled_means(text), self.means, self.biased, *self.within)
+        return module_of_means((*self.activation_functions(), *means), constants, procedures)
 
     @property
     def means(self) -> list[Kinds]:

@@ -1,0 +1,158 @@
+"""Functions of solver modules whose code comes with the package: they are the same in all modules.
+
+Means by quadrature of analytic activations call the activations by number and know nothing else of
+them. LLVM would compile them anew for every module, twice for a first run. Here they are compiled
+once, with ``quadrature_factor``, the activations by number, left open; what linking adds is the
+module's own. Instructions are those of processors of level 3; others are made of bitcode, as in
+:mod:`symderiv.compiled_code.shipped_code`.
+
+A module takes them only if its functions are these, down to every constant: their names carry the
+digest of the text. ``python -m symderiv.lowering.means.ship_means`` writes the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symderiv.compiled_code.part_code import FILE, PART, made_by, parts
+from symderiv.compiled_code.translation.ir_module import Callee, IrModule, result_type
+from symderiv.compiled_code.translation.ir_values import Kind, UntranslatableError, leaves
+from symderiv.compiled_code.translation.module_source import FunctionSource
+
+__all__ = ["OPEN", "PartsModule", "ship_parts"]
+
+OPEN = "quadrature_factor"
+"""The function that every module has of its own, for kinds of arguments ``_OPEN_KINDS``."""
+
+_OPEN_KINDS = ("i", "f")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A shipped function: its kinds of arguments as text, and what it returns."""
+
+    symbol: str
+    kinds: str
+    returns: Kind | None
+
+
+class PartsModule(IrModule):
+    """A module that calls shipped functions where its own are the same."""
+
+    def comes(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> bool:
+        part = _parts().get((source.node.name, repr(kinds)))
+        return part is not None and part.symbol == _symbol(source, kinds)
+
+    def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
+        if not self.comes(source, kinds):
+            return super().callee(source, kinds)
+        part = _parts()[source.node.name, repr(kinds)]
+        own = super().callee(source.named_within(OPEN), _OPEN_KINDS)
+        words = "ptr %memory, i64 %kind, double %x"
+        self.once(
+            f"define double @{OPEN}({words}) {{\n"
+            f"  %value = call double @{own.name}({words})\n  ret double %value\n}}"
+        )
+        given = ", ".join(["ptr", *(word for kind in kinds for word in leaves(kind))])
+        self.once(f"declare {result_type(part.returns)} @{part.symbol}({given})")
+        return Callee(part.symbol, part.returns)
+
+
+class _OpenModule(IrModule):
+    """A module whose activations are left open."""
+
+    def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
+        if source.node.name != OPEN:
+            return super().callee(source, kinds)
+        if kinds != _OPEN_KINDS:
+            raise UntranslatableError(f"{OPEN} of {kinds}")
+        self.once(f"declare double @{OPEN}(ptr, i64, double)")
+        return Callee(OPEN, "f")
+
+
+def ship_parts(
+    functions: Mapping[tuple[Kind, ...], FunctionSource], translate: Any, path: Path = FILE
+) -> None:
+    """Write the code of functions, by the kinds of their arguments.
+
+    Args:
+        functions: Of a module's text, as
+            :func:`~symderiv.compiled_code.translation.module_source.module_names` gives them.
+        translate: Writes a function, as :class:`IrModule` takes it.
+        path: Where to.
+    """
+    from llvmlite import binding
+
+    from symderiv.compiled_code.elf_symbols import imports_of
+    from symderiv.compiled_code.target import level_three, optimised
+
+    module, made_parts = _OpenModule(translate), []
+    text_of: dict[str, str] = {}
+    for kinds, source in functions.items():
+        made = module.callee(source, kinds)
+        text_of[made.name] = symbol = _symbol(source, kinds)
+        made_parts.append({"name": source.node.name, "symbol": symbol, "kinds": repr(kinds)})
+        made_parts[-1]["returns"] = json.dumps(made.returns)
+    text = module.text()
+    for name, symbol in text_of.items():
+        text = re.sub(rf"define internal (\S+|{{.*?}}) @{name}\(", rf"define \1 @{symbol}(", text)
+        text = text.replace(f"@{name}(", f"@{symbol}(")
+    llvm = binding.parse_assembly(text)
+    target = level_three()
+    llvm.data_layout, llvm.triple = str(target.target_data), binding.get_process_triple()
+    builder = binding.create_pass_builder(target, optimised())
+    builder.getModulePassManager().run(llvm, builder)
+    bitcode, instructions = llvm.as_bitcode(), target.emit_object(llvm)
+    imports = [name for name in imports_of(instructions, {OPEN}) or () if name != OPEN]
+    code = lzma.compress(instructions)
+    head = {**made_by(), "parts": made_parts, "imports": imports, "object": len(code)}
+    path.write_bytes(json.dumps(head).encode() + b"\n" + code + lzma.compress(bitcode))
+
+
+@cache
+def _parts() -> dict[tuple[str, str], _Part]:
+    """Return the shipped functions by their names and kinds of arguments."""
+    return {
+        (each["name"], each["kinds"]): _Part(
+            each["symbol"], each["kinds"], json.loads(each["returns"])
+        )
+        for each in parts()
+    }
+
+
+def _symbol(source: FunctionSource, kinds: tuple[Kind, ...]) -> str:
+    """Return the name under which a function is shipped: that of its text and its kinds."""
+    digest = hashlib.sha256(repr(kinds).encode())
+    for said in _meaning(source, set()):
+        digest.update(said.encode())
+    return f"{PART}{source.node.name}_{digest.hexdigest()[:16]}"
+
+
+def _meaning(source: FunctionSource, seen: set[str]) -> Iterator[str]:
+    """Yield all that the code of a function depends on, but for what is left open."""
+    yield source.flags + ast.unparse(source.node)
+    names = {node.id for node in ast.walk(source.node) if isinstance(node, ast.Name)}
+    for name in sorted(names - seen - {OPEN}):
+        try:
+            value = source.named(name)
+        except UntranslatableError:
+            continue  # a variable of its own
+        seen.add(name)
+        if isinstance(value, FunctionSource):
+            yield name
+            yield from _meaning(value, seen)
+        elif isinstance(value, np.ndarray):
+            yield f"{name} {value.dtype} {value.shape} {value.tobytes().hex()}"
+        elif isinstance(value, (int, float, tuple)):
+            yield f"{name} {value!r}"

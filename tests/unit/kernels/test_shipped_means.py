@@ -1,0 +1,58 @@
+"""Means whose code comes with the package: of these sources, with the numbers of code made here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symderiv.compiled_code.machine_code import can_link, linked
+from symderiv.compiled_code.translation import shipped_parts, translated
+from symderiv.compiled_code.translation.ir_function import function_text
+from symderiv.compiled_code.translation.ir_module import IrModule
+from symderiv.compiled_code.translation.module_source import module_names
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means.compiled_means import _KINDS
+from symderiv.lowering.means.quadrature_means import Quadrature
+from symderiv.lowering.means.quadrature_rules import smooth_rule
+from symderiv.lowering.means.ship_means import KINDS
+
+pytestmark = pytest.mark.skipif(not can_link(), reason="code runs without numba on Linux alone")
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return Quadrature(learning_problem("softplus", "x*tanh(log(1+exp(x)))"), 1e-3).text
+
+
+def test_the_shipped_code_is_of_the_sources(text: str) -> None:
+    """``python -m symderiv.lowering.means.ship_means`` makes it."""
+    names = module_names(text)
+    module = shipped_parts.PartsModule(function_text)
+    for name, kinds in KINDS.items():
+        assert module.comes(names[name], kinds), name
+
+
+def test_a_function_that_differs_in_a_constant_is_made_here(text: str) -> None:
+    changed = module_names(text.replace("_MOST_TERMS = 400", "_MOST_TERMS = 401"))
+    module = shipped_parts.PartsModule(function_text)
+    assert not module.comes(changed["_mean_of_4"], KINDS["_mean_of_4"])
+
+
+def test_both_codes_give_the_same_numbers(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = module_names(text)
+    asked = [(names[name], _KINDS[name]) for name in ("_mean_of_2", "_mean_of_4")]
+    shipped = [linked(*made) for made in translated.together(asked)]
+    assert any("symderiv_part" in name for name in translated.together(asked)[0][0]["imports"])
+    monkeypatch.setattr(translated, "PartsModule", IrModule)
+    whole = [linked(*made) for made in translated.together(asked)]
+    rng = np.random.default_rng(11)
+    rule = smooth_rule(0.7, 1e-8, 6.0)
+    for size, numbers, one, other in zip(
+        (2, 4), (rule.two, rule.four), shipped, whole, strict=True
+    ):
+        for _ in range(20):
+            root = rng.normal(size=(size, size)) / 2
+            covariance = tuple((root @ root.T)[np.triu_indices(size)].tolist())
+            kinds = tuple(int(n) for n in rng.integers(0, 5, size))
+            given = np.array(numbers), kinds, covariance, (0.0,) * size
+            assert one(*given) == other(*given)
