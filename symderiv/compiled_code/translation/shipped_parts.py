@@ -87,7 +87,7 @@ def ship_parts(
     """Write the code of functions, by the kinds of their arguments.
 
     Args:
-        functions: Of a module's text, as
+        functions: The functions of a module's text, as
             :func:`~symderiv.compiled_code.translation.module_source.module_names` gives them.
         translate: Writes a function, as :class:`IrModule` takes it.
         path: Where to.

@@ -16,7 +16,7 @@ from support.plain_stepper import plain_stepper
 
 from symderiv.analysis.low_rank import all_roots
 from symderiv.api.problem import Problem
-from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code
+from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code, target
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.experiment.steps.step_loop import learn
@@ -124,7 +124,7 @@ def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, 
     assert shipped_code.shipped(path, digest) is None
     monkeypatch.undo()
     # other processors get theirs from the bitcode
-    monkeypatch.setattr(shipped_code, "_LEVEL_THREE", frozenset(("an extension of the future",)))
+    monkeypatch.setattr(target, "_LEVEL_THREE", frozenset(("an extension of the future",)))
     assert shipped_code.shipped(path, digest) is not None
     # code that needs more than it may call
     monkeypatch.setattr(elf_symbols, "UNUSED", frozenset())
