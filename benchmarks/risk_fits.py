@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -81,7 +82,7 @@ FITS: dict[str, tuple[Fit, Loss]] = {
 def problem_of(loss: str, power_law: bool, N: int) -> sd.Problem:
     """Return the statement: noisy tanh for ridge regression, else signs of which some are wrong."""
     inputs = sd.PowerLaw(exponent=0.5, dimension=N, distinct_eigenvalues=N) if power_law else None
-    given = (
+    given: dict[str, Any] = (
         {"teacher_activation": "tanh", "label_noise": _NOISE}
         if loss == "squared"
         else {"loss": loss, "target": "sign", "label_flip": _FLIPPED}

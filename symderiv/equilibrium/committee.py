@@ -28,50 +28,14 @@ import sympy as sp
 from scipy.optimize import brentq, minimize_scalar, root
 
 from symderiv.equilibrium.pair_means import pair_mean, square_mean
-from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
-from symderiv.gaussian.distributions import variable_of
-from symderiv.gaussian.student_integrals import i2
-from symderiv.gaussian.terms.covariance import covariance_symbols
+from symderiv.foundation.errors import ToleranceError
 from symderiv.numerics.nodes import gauss_legendre
 
-__all__ = ["CommitteeState", "Specialising", "SymmetricCommittee", "limit_of_equal_units"]
+__all__ = ["CommitteeState", "Specialising", "SymmetricCommittee"]
 
 _NEAR = 0.05  # below this Δ the difference of slopes is an integral of h''
 _GRID, _LAST = 48, 0.995
 _SETTLED, _LEAST_STEP, _FLAT = 1e-11, 1e-5, 1e-13
-
-
-def limit_of_equal_units(g: sp.Expr) -> sp.Expr | None:
-    """Return α/K up to which infinitely many equal units are stable, 1/E[g''(x)]²; None if the
-    mean has no closed form.
-
-    Raises:
-        NotYetError: E[g'(x)] = 0, so that equal units learn nothing, or g is linear.
-    """
-    x = variable_of(g)
-    if sp.diff(g, x, 2) == 0:
-        raise NotYetError(
-            "is linear, so that students never specialise; take another activation",
-            argument="activation",
-        )
-    # by parts: E[g'] = E[x g] and E[g''] = E[(x² - 1) g]
-    means = [_moment(g, weight) for weight in (x, x**2 - 1)]
-    slope = means[0]
-    if slope is not None and slope == 0:
-        raise NotYetError(
-            f"{g} has E[g'(x)] = 0, so that equal students learn nothing; take another activation",
-            argument="activation",
-        )
-    bend = means[1]
-    return None if bend is None else sp.oo if bend == 0 else sp.simplify(1 / bend**2)
-
-
-def _moment(g: sp.Expr, weight: sp.Expr) -> sp.Expr | None:
-    try:
-        value = i2(g, weight, fields=(0, 0)).unfolded()
-    except (InputError, NotYetError, NotImplementedError, ValueError):
-        return None
-    return sp.simplify(value.subs(covariance_symbols(2)[0, 0], 1))
 
 
 @dataclass(frozen=True)

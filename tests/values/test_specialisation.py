@@ -10,6 +10,7 @@ from scipy.integrate import quad
 
 import symderiv as sd
 from symderiv.equilibrium.committee import CommitteeState, SymmetricCommittee
+from symderiv.equilibrium.equal_units import digits_of_equal_units
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import NotYetError
 
@@ -54,6 +55,21 @@ def test_transitions_are_those_of_all_order_parameters(name: str, K: int) -> Non
             assert least[0] > 0.0 > least[1]
 
 
+@pytest.mark.parametrize(("name", "K"), [("erf", 2), ("relu", 3)])
+def test_equations_in_symbols_hold_where_a_curvature_of_all_order_parameters_vanishes(
+    name: str, K: int
+) -> None:
+    committee = SymmetricCommittee(sd.activation(name).expression, K)
+    first = committee.at(0.0)
+    start = first.C, first.m / K, first.alpha
+    digits = digits_of_equal_units(sd.activation(name).expression, K, start, 20)
+    assert digits is not None
+    assert len(digits) == 21
+    energy, x = all_order_parameters(name, K, committee.equal(float(digits)))
+    curvatures = np.linalg.eigvalsh(energy.at(x, K * float(digits))[2])
+    assert np.abs(curvatures).min() < 1e-11 * np.abs(curvatures).max()
+
+
 def test_the_fold_is_where_specialised_branches_of_all_order_parameters_end() -> None:
     # the values that `equilibrium` finds with all order parameters
     found = sd.Problem("erf", students=2, teachers=2).specialisation(units=[3])
@@ -72,6 +88,11 @@ def test_many_units_are_those_of_others_and_the_limit_of_some() -> None:
     assert erf.specialised_from[2] == pytest.approx(60.99, abs=0.01)
     assert erf.alpha_per_unit[2] == pytest.approx(69.09, abs=0.01)
     assert erf.closed_form == "infinite"
+    assert erf.equations[0] == "2*R*alpha*(1 - C)/(pi*(4 - R**2)**(3/2)) - 1"
+    assert [float(each) for each in erf.equal_until_digits[:2]] == pytest.approx(
+        list(erf.equal_until[:2]), rel=1e-11
+    )
+    assert erf.equal_until_digits[2] is None
     # corrections are of order 1/K
     assert abs(erf.alpha_per_unit[1] - erf.alpha_per_unit[2]) < 0.05 * erf.alpha_per_unit[2]
     relu = sd.Problem("relu", students=2, teachers=2).specialisation(units=[50, math.inf])

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     import sympy as sp
     from matplotlib.axes import Axes
 
+    from symderiv.equilibrium.committee import SymmetricCommittee
     from symderiv.problem.study import Study
 
 __all__ = ["Specialisation", "specialisation_of"]
 
-_MOST_UNITS = 50
+_MOST_UNITS, _DIGITS = 50, 20
 
 
 class Specialisation(Answer):
@@ -36,6 +37,11 @@ class Specialisation(Answer):
         specialised_from: the smallest α/K of a stable specialised state.
         error_before, error_after: ε_g of equal and of specialised students at ``alpha_per_unit``.
         closed_form: ``equal_until`` of infinitely many units as text, 1/E[g''(x)]².
+        equations: three expressions in C, R, alpha and K as text, which vanish where equal students
+            cease to be stable: C is the overlap of two students, R that of a student and a teacher
+            and alpha is α/K; None if the mean of two activations has no closed form.
+        equal_until_digits: ``equal_until`` as text of 20 digits for each K, from a ball in which
+            the equations are proved to have exactly one solution; None where there is no proof.
         warnings: what limits the result.
     """
 
@@ -79,7 +85,8 @@ def specialisation_of(
         units: the values of K.
         told: is called with the share that is done.
     """
-    from symderiv.equilibrium.committee import SymmetricCommittee, limit_of_equal_units
+    from symderiv.equilibrium.committee import SymmetricCommittee
+    from symderiv.equilibrium.equal_units import equations_of_equal_units, limit_of_equal_units
     from symderiv.formula import activation as read
 
     values = _units(units)
@@ -92,9 +99,12 @@ def specialisation_of(
             argument="teacher_activation",
         )
     closed = limit_of_equal_units(g)
-    transitions = []
+    equations = equations_of_equal_units(g)
+    transitions, digits = [], []
     for n, K in enumerate(values):
-        transitions.append(SymmetricCommittee(g, K).specialising)
+        committee = SymmetricCommittee(g, K)
+        transitions.append(committee.specialising)
+        digits.append(_digits(g, committee))
         told((n + 1) / len(values))
     return Specialisation(
         {
@@ -107,9 +117,22 @@ def specialisation_of(
             "error_before": [each.before.error for each in transitions],
             "error_after": [each.after.error for each in transitions],
             "closed_form": _shown(closed),
+            "equations": None if equations is None else [str(each) for each in equations],
+            "equal_until_digits": digits,
             "warnings": ["states with other symmetries are not followed"],
         }
     )
+
+
+def _digits(g: sp.Expr, committee: SymmetricCommittee) -> str | None:
+    """Return α/K up to which equal students are stable, as text; None without a proof."""
+    from symderiv.equilibrium.equal_units import digits_of_equal_units
+
+    if math.isinf(committee.K):
+        return None
+    first = committee.states[0]
+    start = first.C, first.m / committee.K, first.alpha
+    return digits_of_equal_units(g, int(committee.K), start, _DIGITS)
 
 
 def _units(units: Iterable[float]) -> list[float]:
