@@ -11,6 +11,7 @@ import sympy as sp
 from symderiv_codegen.ir.functions import ScalarFunction
 from symderiv_codegen.ir.loops import Node, Set
 from symderiv_codegen.ir.names import NamePool
+from symderiv_codegen.ir.walk import rebuilt
 
 Definition = tuple[sp.Symbol, sp.Expr]
 
@@ -76,6 +77,8 @@ def _shared_roots(
             if _is_half_integer_power(node):
                 powers[node.base] += 1
     repeated = sorted((b for b, n in powers.items() if n > 1), key=sp.default_sort_key)
+    if not repeated:
+        return list(expressions), {}
     roots = {base: sp.Symbol(f"$root{n}", positive=True) for n, base in enumerate(repeated)}
 
     def with_roots(node: sp.Basic) -> sp.Basic:
@@ -86,7 +89,7 @@ def _shared_roots(
             half = node.exp - sp.Rational(1, 2) if node.exp > 0 else node.exp + sp.Rational(1, 2)
             sign = 1 if node.exp > 0 else -1
             return base**half * roots[node.base] ** sign
-        return node.func(*(with_roots(argument) for argument in node.args))
+        return rebuilt(node, [with_roots(argument) for argument in node.args])
 
     definitions = {symbol: sp.sqrt(with_roots(base)) for base, symbol in roots.items()}
     return [with_roots(expression) for expression in expressions], definitions

@@ -68,6 +68,8 @@ def _check_finite(expression: sp.Expr) -> None:
 
     Those are between -1 and 1 wherever their correlations are numbers.
     """
+    if isinstance(expression, sp.Float | sp.Rational):
+        return
     means = expression.atoms(SignMean4)
     for correlation in {each for mean in means for each in mean.args}:
         _number(correlation)
