@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symderiv.checking.sobol import sobol_points
 from symderiv.numerics.nodes import gauss_hermite, gauss_panels
 
-__all__ = ["lattice_points", "limit", "plane_points"]
+__all__ = ["LIMIT", "lattice_points", "plane_points"]
 
 Floats = NDArray[np.float64]
 REACH = 9.0
@@ -25,18 +26,10 @@ REPLICATES = 32
 """Independent randomisations; their spread has one degree of freedom less."""
 STRETCH = 1.25
 """Variance of the drawn points: more of them lie where growing activations have their weight."""
-FALSE_ALARMS = 1e-6
-"""Probability that a right module is refused, over the randomisation of the points."""
-COMPARISONS = 200
-"""More than a module has sampled numbers; each gets its share of :data:`FALSE_ALARMS`."""
-
-
-@cache
-def limit() -> float:
-    """Return the standard errors that an average over the randomisations may be off."""
-    from scipy.special import stdtrit
-
-    return -float(stdtrit(REPLICATES - 1, FALSE_ALARMS / COMPARISONS / 2))
+LIMIT = 7.995461295901472
+"""The standard errors that an average over the randomisations may be off: Student's t, with one
+degree of freedom less than these, is beyond at one in 4e8. A right module is refused with a
+probability below 1e-6, as it has fewer than 200 sampled numbers."""
 
 
 def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
@@ -47,14 +40,11 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
         number: The number of points, a power of two.
         seed: The seed of the randomisation.
     """
-    # half a second, and most trials go without
-    from scipy.special import ndtri
-    from scipy.stats import qmc
-
-    base = qmc.Sobol(dimension, scramble=False).random(number)
+    base, quantile = sobol_points(dimension, number), NormalDist().inv_cdf
     for shift in np.random.default_rng(seed).random((REPLICATES, dimension)):
         uniform = np.clip((base + shift) % 1, 1e-15, 1 - 1e-15)
-        z = STRETCH**0.5 * ndtri(uniform)
+        normal = np.array([*map(quantile, uniform.ravel().tolist())]).reshape(uniform.shape)
+        z = STRETCH**0.5 * normal
         density = np.exp(-(z**2).sum(axis=1) / 2 * (1 - 1 / STRETCH))
         yield z, STRETCH ** (dimension / 2) * density / number
 

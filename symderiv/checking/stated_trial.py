@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.checking.field_points import Floats, lattice_points, limit, plane_points
+from symderiv.checking.field_points import LIMIT, Floats, lattice_points, plane_points
 from symderiv.foundation.packing import families_of
 from symderiv.keys.study_tables import Training
 from symderiv.learning.derivation import symbols as s
@@ -179,7 +179,7 @@ class _Names:
         increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
         if cuts is None:
             values = {name: np.array([each[name] for each in increments]) for name in increments[0]}
-            size = limit() / len(increments) ** 0.5
+            size = LIMIT / len(increments) ** 0.5
             return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
         fine, coarse = increments
         # an element of an array may agree by chance where the others do not

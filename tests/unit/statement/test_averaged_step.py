@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
-from scipy.stats import norm
+from scipy.special import stdtrit
+from scipy.stats import norm, qmc
 
 import symderiv as sd
-from symderiv.checking.field_points import lattice_points, plane_points
+from symderiv.checking.field_points import LIMIT, REPLICATES, lattice_points, plane_points
+from symderiv.checking.sobol import sobol_points
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
@@ -176,6 +178,14 @@ def test_a_lattice_gives_the_means_of_the_gaussian() -> None:
     mean, error = np.mean(means, axis=0), np.std(means, axis=0) / 32**0.5
     assert (error < 0.02).all()
     assert (np.abs(mean - [1, 0, 0.6, 1 + 2 * 0.36]) < 6 * error + 1e-12).all()
+
+
+def test_points_of_lattices_are_those_of_scipy() -> None:
+    """Also the number of standard errors, by which sampled means may be off."""
+    for dimension in (1, 7, 20, 21):
+        expected = qmc.Sobol(dimension, scramble=False).random(512)
+        np.testing.assert_array_equal(sobol_points(dimension, 512), expected)
+    assert pytest.approx(-stdtrit(REPLICATES - 1, 1e-6 / 200 / 2), rel=1e-12) == LIMIT
 
 
 def test_a_plane_that_is_cut_has_the_means_of_kinked_functions() -> None:
