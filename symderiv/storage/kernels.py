@@ -92,9 +92,13 @@ class Kernel:
     @cached_property
     def generalization_error(self) -> Callable[..., float]:
         """The error as a function of Q, R, T, v and the teacher's weights."""
+        return self.function("generalization_error")
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a function of the readable module, translated where that is possible."""
         if isinstance(self.module, WaitingModule):
-            return cast(Callable[..., float], self.module.function("generalization_error"))
-        return cast(Callable[..., float], self.module.generalization_error)
+            return self.module.function(name)
+        return cast(Callable[..., Any], getattr(self.module, name))
 
     @cached_property
     def lanes(self) -> ModuleType | None:

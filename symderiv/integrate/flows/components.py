@@ -12,6 +12,7 @@ gradients and noise, from the functions of the generated module; the rates are t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -128,8 +129,18 @@ class ComponentsFlow(Flow):
         variance = self.state.weight * self.eigenvalues[c]
         return tuple(np.einsum("k,kij->ij", variance, part) for part in (Q, s, self.teachers))
 
+    @cached_property
+    def _gradients(self) -> Callable[..., Any]:
+        """The mean gradients at the fields of one component."""
+        return self.kernel.function("gradients")
+
+    @cached_property
+    def _noise(self) -> Callable[..., Any]:
+        """The covariance of gradients there."""
+        return self.kernel.function("noise")
+
     def rates(self, _: float, flat: np.ndarray) -> np.ndarray:
-        study, module = self.study, self.kernel.module
+        study = self.study
         K, M = self.state.K, self.state.M
         Q, cross, v = self.split(flat)
         s = _divided(cross, self.mean)
@@ -140,14 +151,14 @@ class ComponentsFlow(Flow):
         v_teacher = self.teacher_weights
         for c, probability in enumerate(self.probabilities):
             Qc, Rc, Tc = self.fields(c, Q, s)
-            module.gradients(Qc, Rc, Tc, v, v_teacher, A, B, slope)
+            self._gradients(Qc, Rc, Tc, v, v_teacher, A, B, slope)
             rho = probability * self.eigenvalues[c][:, None, None]
             force = -eta * rho * (A @ Q + B @ s.swapaxes(1, 2))
             dQ += force + force.swapaxes(1, 2)
             ds -= eta * rho * (A @ s + B @ self.teachers)
             dv -= study.second_layer_learning_rate * probability * slope
             if full:
-                module.noise(Qc, Rc, Tc, v, v_teacher, study.training.label_noise, noise)
+                self._noise(Qc, Rc, Tc, v, v_teacher, study.training.label_noise, noise)
                 dQ += eta**2 * rho * noise
         decay = study.training.weight_decay
         dQ -= 2.0 * decay * Q
