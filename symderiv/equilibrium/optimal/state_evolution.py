@@ -117,7 +117,9 @@ class StateEvolution:
             if fixed is not None and np.abs(fixed - conjugate).max() < 0.1 * conjugate.max():
                 return fixed
         before = np.inf
-        most = 60.0 if isinstance(self.prior, RademacherPrior) else 3000.0
+        # Weights ±1 leave a variance of exp(-q̂/2), of which q̂ is an inverse power: a fixed point
+        # with a large q̂ repels, and steps that come so far end at exact knowledge.
+        enough, most = (24.0, 60.0) if isinstance(self.prior, RademacherPrior) else (3e3, 3e3)
         for n in range(_STEPS):
             # half steps, as whole ones may swing between fields
             change = 0.5 * (self.step(alpha, conjugate) - conjugate)
@@ -126,7 +128,8 @@ class StateEvolution:
             even = n % 6 == 2 and n > 6 and 0.9 < size / before < 1.1
             conjugate = _positive(conjugate + (8.0 if even else 1.0) * change)
             scale = 1.0 + float(np.abs(conjugate).max())
-            if scale > most and self.known(alpha) is not None:
+            known = float(np.linalg.eigvalsh(conjugate)[0]) > enough or scale > most
+            if known and self.known(alpha) is not None:
                 return None
             if size < _SETTLED * scale:
                 return conjugate
