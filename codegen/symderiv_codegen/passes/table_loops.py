@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import sympy as sp
 
 from symderiv_codegen.ir.functions import ScalarFunction
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.tables import TableSum, TableTerm
-from symderiv_codegen.passes.scalars import straight_line
+from symderiv_codegen.passes.scalars import StraightLine, straight_line
 
 Loops = frozenset[int]
 
@@ -65,16 +66,24 @@ def _nest(function: TableSum, term: TableTerm, names: NamePool) -> TableNest:
         for number, row in enumerate(term.rows, start=1)
         for symbol, _ in row.entries
     }
-    definitions, value = _scaled(term, set(entries))
-    arguments = (*function.arguments, *entries)
-    plain = ScalarFunction(function.name, arguments, definitions, value, function.doc)
-    # Their names are wishes: what is placed takes its name from the function's register.
-    code = straight_line(plain, NamePool(plain.names))
+    code = _straight(function.arguments, term)
     placer = _Placer(entries, len(term.rows), names)
     for symbol, expression in code.definitions:
         placer.define(symbol, expression)
     placer.finish(code.value)
     return TableNest(term, tuple(placer.levels))
+
+
+@lru_cache(maxsize=256)
+def _straight(arguments: tuple[sp.Symbol, ...], term: TableTerm) -> StraightLine:
+    """Return the summand of a term with what it shares; several printers ask for it.
+
+    Its names are wishes: what is placed takes its name from the function's register.
+    """
+    entries = tuple(symbol for row in term.rows for symbol, _ in row.entries)
+    definitions, value = _scaled(term, set(entries))
+    plain = ScalarFunction("summand", (*arguments, *entries), definitions, value, "")
+    return straight_line(plain, NamePool(plain.names))
 
 
 def _scaled(
