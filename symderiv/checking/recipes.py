@@ -114,8 +114,8 @@ def unchecked(
     """
     equations = derive_equations(problem)
     if not has_holes(problem):
-        tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         try:
+            tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
             return solver_of(solver_program(equations, name, tables), lanes), None
         except (NotYetError, PrinterError):
             pass  # there is another way

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+import sympy as sp
 from symderiv_codegen import Constant
 
-from symderiv.gaussian.erf_mixture import ErfMixture, mixture, tanh_form
+from symderiv.foundation.errors import DivergentError
+from symderiv.gaussian.erf_mixture import mixture, tanh_form
 from symderiv.learning.rule.learning_problem import LearningProblem
+from symderiv.lowering.means.closed_means import (
+    X,
+    almost_everywhere,
+    closed_mean,
+    field_symbols,
+)
 from symderiv.lowering.means.mixture_integrals import MixtureTables, Tables
 from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.quadrature_means import Quadrature, in_planes
@@ -93,23 +102,35 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
 
     Raises:
         ToleranceError: The tolerance cannot be reached; the message says what can.
+        NotYetError: The other activation has no closed means.
     """
-    by_network: dict[bool, ErfMixture] = {}
     activations = {False: problem.student}
     if not problem.same_activation:
         activations[True] = problem.teacher
-    for teacher, activation in activations.items():
-        form = tanh_form(activation.expression)
-        if form is not None:
-            by_network[teacher] = mixture(form, tolerance)
-    if not by_network:
+    forms = {teacher: tanh_form(each.expression) for teacher, each in activations.items()}
+    if not any(forms.values()):
         return None
+    for teacher, form in forms.items():
+        if form is None:
+            _require_closed_means(activations[teacher].expression, problem.rule.biases)
+    by_network = {teacher: mixture(form, tolerance) for teacher, form in forms.items() if form}
     prefixes = ("MIXTURE",) if len(by_network) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
     tables = {
         teacher: MixtureTables(each, prefix)
         for (teacher, each), prefix in zip(by_network.items(), prefixes, strict=True)
     }
     return Mixtures(tolerance, tables)
+
+
+def _require_closed_means(activation: sp.Expr, biased: bool) -> None:
+    """Ask for the mean of a product of two of them, before anything else is derived.
+
+    Raises:
+        NotYetError: It has no closed form.
+    """
+    product = sp.Mul(*(activation.xreplace({X: field}) for field in field_symbols(2)))
+    with suppress(DivergentError):  # of which others say more
+        closed_mean(almost_everywhere(product), (biased, biased))
 
 
 def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool) -> Quadrature:

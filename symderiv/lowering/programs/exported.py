@@ -58,8 +58,8 @@ def exported_program(
     activations = f"{problem.student.text!r} and {problem.teacher.text!r}"
     if has_holes(problem):
         raise _integrals(activations, "activation")
-    tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
     try:
+        tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         return solver_program(equations, name, tables)
     except (NotYetError, PrinterError) as error:
         raise _integrals(activations, "activation") from error
