@@ -19,7 +19,7 @@ import lzma
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -139,11 +139,20 @@ def _symbol(source: FunctionSource, kinds: tuple[Kind, ...]) -> str:
     return f"{PART}{source.node.name}_{digest.hexdigest()[:16]}"
 
 
+@lru_cache(maxsize=256)
+def _unparsed(source: FunctionSource) -> str:
+    return ast.unparse(source.node)
+
+
+@lru_cache(maxsize=256)
+def _named(source: FunctionSource) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(source.node) if isinstance(node, ast.Name))
+
+
 def _meaning(source: FunctionSource, seen: set[str]) -> Iterator[str]:
     """Yield all that the code of a function depends on, but for what is left open."""
-    yield source.flags + ast.unparse(source.node)
-    names = {node.id for node in ast.walk(source.node) if isinstance(node, ast.Name)}
-    for name in sorted(names - seen - {OPEN}):
+    yield source.flags + _unparsed(source)
+    for name in sorted(_named(source) - seen - {OPEN}):
         try:
             value = source.named(name)
         except UntranslatableError:
