@@ -93,7 +93,7 @@ class LinearCoefficients:
     factor: float
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
 def linear_system() -> LinearSystem:
     """Return the system of the eigenspaces.
 
@@ -129,7 +129,7 @@ def linear_system() -> LinearSystem:
     )
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
 def moment_system() -> DeviationMoments:
     """Return the system of the moments.
 
@@ -151,7 +151,7 @@ def linear_coefficients() -> LinearCoefficients:
     return LinearCoefficients(_function(tuple(texts)), float(factor))
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
 def _kept_texts() -> tuple[str, ...]:
     system = linear_system()
     return (*_texts(system), str(system.factor))

@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
+_ROOMS = (
+    "formula",
+    "gaussian",
+    "numerics",
+    "statement",
+    "learning",
+    "lowering",
+    "analysis",
+    "precision",
+)
 _M, _T, _D = SYMBOLS
 _T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
 _LINE = 96
@@ -341,14 +351,14 @@ def _equations(activation: Activation) -> LearningEquations:
     return derive_equations(LearningProblem(activation, activation))
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once(*_ROOMS)
 def _noisy(activation: Activation) -> FullFlow:
     from symderiv.analysis.plateau.full_plateau import full_flow
 
     return _with_slopes(full_flow(_equations(activation)))
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once(*_ROOMS)
 def _quiet(activation: Activation) -> FullFlow:
     from symderiv.analysis.plateau.full_plateau import full_flow
 
@@ -361,7 +371,7 @@ def _with_slopes(flow: FullFlow) -> FullFlow:
     return flow
 
 
-@derived_once("formula", "gaussian", "numerics", "learning", "lowering", "analysis")
+@derived_once(*_ROOMS)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)
