@@ -36,6 +36,7 @@ __all__ = [
     "with_numbers",
 ]
 
+_LONGER = 5
 _FIELDS = Observed._fields
 # differences of this size, relative: those of order six leave nothing but rounding
 _STEP = 2e-3
@@ -341,8 +342,12 @@ def _time_error(condition: Condition, seen: _Seen, alpha: float) -> float | None
 
 def _root(
     condition: Condition, seen: _Seen, row: np.ndarray, begin: float, length: float
-) -> tuple[np.ndarray, float]:
-    """Return state and time at which a gap vanishes, between two times of a run."""
+) -> tuple[np.ndarray, float] | None:
+    """Return state and time at which a gap vanishes, between two times of a run.
+
+    Steps from the first time on are others than those of the run: where a condition hardly holds at
+    the second time, it may hold only later with them. None is returned if it does not.
+    """
     from scipy.optimize import brentq
 
     varied = seen.varied
@@ -356,5 +361,11 @@ def _root(
     def gap(after: float) -> float:
         return condition.gap(varied.observed(state(after)), begin + after)
 
+    for _ in range(_LONGER):
+        if gap(length) > 0.0:
+            break
+        length *= 2.0
+    else:
+        return None
     after = float(brentq(gap, 0.0, length, xtol=1e-15 * (begin + length), rtol=1e-15))
     return state(after), begin + after
