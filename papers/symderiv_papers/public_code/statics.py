@@ -14,7 +14,6 @@ from symderiv.gaussian.forms.evaluate import number
 
 __all__ = [
     "committees",
-    "halves",
     "narrow_pieces",
     "nearly_known",
     "one_field",
@@ -178,27 +177,11 @@ def squares_and_signs(numbers: Any) -> Iterator[Point]:
         yield Point(f"y = {y}, z = {z}, w = {texts}", _values(exact, numbers))
 
 
-def halves(numbers: Any) -> Iterator[Point]:
-    """Yield one field cut at x: N(0, 1/2) between x and y, and beyond x.
-
-    Names: x, y; L0, the logarithm of erf(y) - erf(x); mean and square, those of the field between
-    them, times -2 and 4 as the functions F1 and F2 have them; F1 and F2.
-    """
-    for x, y in (("1/4", "3/4"), ("-5/8", "9/8"), ("1/2", "2")):
-        low, high = _numbers((x, y))
-        both = sp.erf(high) - sp.erf(low)
-        down, up = sp.exp(-(low**2)), sp.exp(-(high**2))
-        exact = {
-            "x": low, "y": high, "L0": sp.log(both),
-            "F1": (down - up) / both, "F2": (low * down - high * up) / both,
-        }  # fmt: skip
-        yield Point(f"x = {x}, y = {y}", _values(exact, numbers))
-
-
 def narrow_pieces(numbers: Any) -> Iterator[Point]:
     """Yield pieces from x to x + e that become narrow.
 
-    Names: x, e; L0, F1 and F2 as in ``halves``.
+    Names: x, e; L0, the logarithm of erf(y) - erf(x) at y = x + e; F1 and F2, the differences
+    exp(-x²) - exp(-y²) and x exp(-x²) - y exp(-y²) divided by erf(y) - erf(x).
     """
     for x in ("1/4", "-5/4"):
         low = sp.Rational(x)
@@ -214,7 +197,7 @@ def narrow_pieces(numbers: Any) -> Iterator[Point]:
 
 
 def pairs_of_fields(numbers: Any) -> Iterator[Point]:
-    """Yield overlaps of a committee of two units: qd on the diagonal above qa/2 everywhere.
+    """Yield overlaps of a committee of two units, qd + qa/2 on the diagonal and qa/2 beside it.
 
     Names: qd, qa.
     """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import erf, ndtr
+from scipy.stats import norm
 from symderiv_ledger.claims.claim import Claim
 from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.public_code.autoencoders import (
@@ -14,6 +16,7 @@ from symderiv_papers.public_code.autoencoders import (
 )
 from symderiv_papers.public_code.episodes import two_students
 
+import symderiv as sd
 from symderiv.precision.balls.contexts import numbers
 
 
@@ -120,3 +123,43 @@ def test_the_overlap_of_two_students_changes_as_in_steps_of_learning() -> None:
     wrong = value["tau2"] * (value["tau2"] - 1) * value["eta"] ** 2 / T * value["r2"] ** 2 / 9
     assert error < abs(wrong) / 8
     assert abs(np.mean(found) - value["dQ12"]) < 4 * error + 5 / N
+
+
+def _overlap(alpha: float, narrow: bool) -> float:
+    """Return the fixed point for sign(z1 z2), q times the identity, as ``sign_two.py`` steps.
+
+    With ``narrow`` its mean of the sign of z2 ends at ten variances on both sides of zero.
+    """
+    step = 0.14
+    x = step * np.arange(-50, 51) + 0.003
+    weights = np.outer(norm.pdf(x), norm.pdf(x)) * step**2
+    q = 0.5
+    for _ in range(60):
+        V = 1.0 - q
+        first, second = np.meshgrid(q**0.5 * x, q**0.5 * x, indexing="ij")
+        signs = [erf(w / (2 * V) ** 0.5) for w in (first, second)]
+        taken = signs[1]
+        if narrow:
+            below, middle, above = (ndtr((end - second) / V**0.5) for end in (-10 * V, 0.0, 10 * V))
+            taken = above - 2 * middle + below
+        square = 0.0
+        for y in (1, -1):
+            true, Z = ((1 + y * signs[0] * one) / 2 for one in (signs[1], taken))
+            slope = norm.pdf(first, 0.0, V**0.5) * signs[1]
+            seen = true > 1e-14
+            square += float(np.sum((weights * true * slope**2)[seen] / Z[seen] ** 2))
+        q = 0.7 * alpha * square / (1 + alpha * square) + 0.3 * q
+    return q
+
+
+@pytest.mark.parametrize(("alpha", "of_code", "right"), [(4.0, 0.641, 0.644), (5.0, 0.778, 0.824)])
+def test_limits_of_an_integral_change_large_overlaps(
+    alpha: float, of_code: float, right: float
+) -> None:
+    """What is said of sign_two.py; the right overlap is also that of the engine."""
+    assert _overlap(alpha, narrow=True) == pytest.approx(of_code, abs=6e-4)
+    assert _overlap(alpha, narrow=False) == pytest.approx(right, abs=6e-4)
+    found = sd.Problem("sign", students=1, teachers=2).equilibrium(
+        alpha=[alpha], kind="bayes-optimal", output="sign(z1*z2)"
+    )
+    assert found.overlap[0][0][0] == pytest.approx(right, abs=6e-4)
