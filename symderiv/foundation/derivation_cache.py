@@ -27,7 +27,10 @@ from symderiv import __version__
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = ["cache_folder", "derived_once", "is_on", "package_folders", "ship", "sources_digest"]
+__all__ = [
+    *("cache_folder", "derived_once", "is_on", "package_folders", "ship", "shipped_results"),
+    "sources_digest",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,8 +100,10 @@ def derived_once(
             if not is_on():
                 return function(*args, **kwargs)
             sources, arguments = sources_digest(*rooms, also=also), _told(args, kwargs)
-            if shipped is not None and arguments in (results := _shipped(shipped, sources)):
-                return cast("T", results[arguments])
+            if shipped is not None:
+                packed = shipped_results(shipped, sources).get(_call(function, arguments))
+                if packed is not None:
+                    return cast("T", pickle.loads(packed))
             path = _place(function, sources, arguments)
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
                 content = path.read_bytes()
@@ -116,29 +121,37 @@ def derived_once(
     return decorate
 
 
-def ship(path: Path, function: Callable[..., object], sources: str, *cases: object) -> None:
-    """Write the results of a function, derived anew, that come with the package.
+def ship(
+    path: Path, sources: str, *calls: tuple[Callable[..., object], tuple[object, ...]]
+) -> None:
+    """Write results, derived anew, that come with the package.
 
     Args:
         path: where to.
-        function: as :func:`derived_once` gave it.
-        sources: their digest, by :func:`sources_digest`.
-        cases: its arguments, one at a time.
+        sources: the digest of what they depend on, by :func:`sources_digest`.
+        calls: functions, as :func:`derived_once` gave them, and the arguments of a call each.
     """
-    derive = inspect.unwrap(function)
-    results = {_told((case,), {}): derive(case) for case in cases}
+    results = {}
+    for function, args in calls:
+        derive = inspect.unwrap(function)
+        results[_call(derive, _told(args, {}))] = pickle.dumps(derive(*args))
     path.write_bytes(sealed(pickle.dumps((sources, results)), "pickle"))
 
 
-def _shipped(path: Path, sources: str) -> Mapping[str, object]:
-    """Return results by their arguments; none if the file is damaged or of other sources."""
+@functools.lru_cache(maxsize=8)
+def shipped_results(path: Path, sources: str) -> Mapping[str, bytes]:
+    """Return pickled results by their calls; none if the file is damaged or of other sources."""
     with suppress(Exception):  # whatever is wrong with the file, they can be derived anew
         content = path.read_bytes()
         if is_sealed(content):
             made_by, results = pickle.loads(content)
             if made_by == sources:
-                return cast("Mapping[str, object]", results)
+                return cast("Mapping[str, bytes]", results)
     return {}
+
+
+def _call(function: Callable[..., object], arguments: str) -> str:
+    return f"{function.__qualname__}{arguments}"
 
 
 def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:

@@ -13,7 +13,7 @@ from support.session_derivations import USERS_PLACE
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
 from symderiv.learning.derivation import learning_equations
-from symderiv.learning.rule.learning_rule import PLAIN
+from symderiv.learning.derivation.ship_equations import SHIPPED
 
 calls: list[tuple[object, ...]] = []
 
@@ -116,7 +116,7 @@ def shipped(folder: Path, tmp_path: Path) -> Path:
     """A file of the package with a result of ``_noted``."""
     path = tmp_path / "shipped.pickle"
     noted = _with(path)
-    derivation_cache.ship(path, noted, derivation_cache.sources_digest("formula"), "erf")
+    derivation_cache.ship(path, derivation_cache.sources_digest("formula"), (noted, ("erf",)))
     assert calls.pop() == ("erf",)
     return path
 
@@ -156,14 +156,18 @@ def test_nothing_of_the_package_is_read_if_everything_is_to_be_derived(
     assert calls == [("erf",)]
 
 
-def test_the_equations_that_come_with_the_package_are_those_of_its_sources(folder):
-    derive = learning_equations.equations_of_any
-    found = derivation_cache._shipped(
+def test_the_equations_that_come_with_the_package_are_of_its_sources():
+    found = derivation_cache.shipped_results(
         learning_equations.PLAIN_EQUATIONS,
         derivation_cache.sources_digest(*learning_equations.EQUATION_ROOMS),
     )
-    assert list(found) == [derivation_cache._told((PLAIN,), {})], "make kernels writes it anew"
-    (equations,) = found.values()
-    assert equations == inspect.unwrap(derive)(PLAIN)
-    assert derive(PLAIN) == equations
+    calls = [f"equations_of_any{derivation_cache._told((rule,), {})}" for rule in SHIPPED]
+    assert list(found) == calls, "make kernels writes it anew"
+
+
+@pytest.mark.days(len(SHIPPED))
+@pytest.mark.parametrize("rule", SHIPPED, ids=lambda rule: " ".join(rule.features))
+def test_the_equations_that_come_with_the_package_are_those_that_are_derived(folder, rule):
+    derive = learning_equations.equations_of_any
+    assert derive(rule) == inspect.unwrap(derive)(rule)
     assert not folder.exists()

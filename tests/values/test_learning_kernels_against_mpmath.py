@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from pairs.engine import numbers, overlaps, packed
 from pairs.states import Rates, State, random_state
+from support.plain_module import checked_in
 from symderiv_codegen import print_mpmath
 
 from symderiv.checking.recipes import RECIPES
@@ -60,7 +60,7 @@ def test_the_kernel_agrees_with_many_digits_to_the_rounding_of_its_input(name: s
     mp.dps = 22
     program = solver_program(derive_equations(learning_problem(*RECIPES[name])), name)
     reference = module_of(print_mpmath(program))
-    kernel = import_module(f"symderiv_kernels.{name}")
+    kernel = checked_in(name)
     # Gelu at many digits needs an integral for every set of fields, so it gets a small system.
     sizes = ((3, 1, 2),) if name == "gelu" else ((1, 2, 2), (2, 3, 2))
     for seed, K, M in sizes:

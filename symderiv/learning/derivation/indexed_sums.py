@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -49,18 +50,21 @@ class Term:
 
     def renamed(self, taken: Iterable[Any]) -> Term:
         """Return the same term with no summation index among ``taken``."""
-        used = set(taken) | set(self.bound) | self.factor.atoms(sp.Idx, sp.Symbol)
+        taken = set(taken)
+        if taken.isdisjoint(self.bound):
+            return self
+        used = taken | set(self.bound) | _letters(self.factor)
         replaced: dict[Any, Any] = {}
         for index in self.bound:
-            if index in set(taken):
+            if index in taken:
                 replaced[index] = free_letter(index, used)
                 used.add(replaced[index])
-        return self.relettered(replaced) if replaced else self
+        return self.relettered(replaced)
 
     def canonical(self) -> Term:
         """Return the same term with its summation indices ordered and lettered in one way only."""
         limits = sorted(self.limits, key=lambda limit: _pool_number(limit[0]))
-        free = self.factor.atoms(sp.Idx, sp.Symbol) - set(self.bound)
+        free = _letters(self.factor) - set(self.bound)
         letters = {
             number: [s for s in _preferred(pool) if s not in free]
             for number, pool in enumerate(POOLS)
@@ -76,19 +80,36 @@ class Term:
                 for limit, number in zip(order, numbers, strict=True)
             }
             candidates.append(Term(self.factor, order).relettered(replaced))
-        return min(candidates, key=lambda term: (str(term.limits), str(term.factor)))
+        if len(candidates) == 1:
+            return candidates[0]
+        return min(candidates, key=lambda term: (_text(term.limits), _text(term.factor)))
 
     def expression(self) -> sp.Expr:
         """Return nested sums, each with its constant factors outside."""
-        term = self.canonical()
-        result = term.factor
-        for index, lower, upper in reversed(term.limits):
-            factors = sp.Mul.make_args(result)
-            inside = sp.Mul(*(f for f in factors if f.has(index)))
-            outside = sp.Mul(*(f for f in factors if not f.has(index)))
-            total = sp.Sum(inside, (index, lower, upper)) if inside != 1 else upper - lower + 1
-            result = outside * total
-        return result
+        return _nested(self) if self.limits else self.factor
+
+
+@lru_cache(maxsize=20_000)
+def _nested(summed: Term) -> sp.Expr:
+    term = summed.canonical()
+    result = term.factor
+    for index, lower, upper in reversed(term.limits):
+        factors = sp.Mul.make_args(result)
+        inside = sp.Mul(*(f for f in factors if f.has(index)))
+        outside = sp.Mul(*(f for f in factors if not f.has(index)))
+        total = sp.Sum(inside, (index, lower, upper)) if inside != 1 else upper - lower + 1
+        result = outside * total
+    return result
+
+
+@lru_cache(maxsize=20_000)
+def _letters(expression: sp.Expr) -> frozenset[sp.Expr]:
+    return frozenset(expression.atoms(sp.Idx, sp.Symbol))
+
+
+@lru_cache(maxsize=20_000)
+def _text(written: Any) -> str:
+    return str(written)
 
 
 def _pool_number(index: Any) -> int:
@@ -141,8 +162,10 @@ def terms(expression: sp.Expr) -> list[Term]:
 
 def _product(first: Term, second: Term) -> Term:
     # a new letter may be none of the other factor's either, free or summed over
-    second = second.renamed(first.factor.atoms(sp.Idx, sp.Symbol) | set(first.bound))
-    first = first.renamed(second.factor.atoms(sp.Idx, sp.Symbol) | set(second.bound))
+    if second.limits:
+        second = second.renamed(_letters(first.factor) | set(first.bound))
+    if first.limits:
+        first = first.renamed(_letters(second.factor) | set(second.bound))
     return Term(first.factor * second.factor, first.limits + second.limits)
 
 

@@ -13,6 +13,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sympy as sp
 
@@ -119,6 +120,7 @@ def _units(expression: sp.Expr) -> set[Unit]:
     return {unit for element in expression.atoms(sp.Indexed) for unit in _units_of(element)}
 
 
+@lru_cache(maxsize=20_000)
 def _units_of(element: sp.Indexed) -> tuple[Unit, ...]:
     families = s.families_of(element.base)
     if not families:
@@ -143,7 +145,12 @@ def _element(element: sp.Indexed, renamed: Mapping[Unit, object]) -> sp.Indexed:
     places = [renamed.get(unit, unit[1]) for unit in _units_of(element)]
     if len(set(s.families_of(element.base))) == 1:
         places.sort(key=lambda each: (isinstance(each, sp.Idx), str(each)))
-    return element.base[tuple(places)]
+    return _entry(element.base, tuple(places))
+
+
+@lru_cache(maxsize=20_000)
+def _entry(base: sp.IndexedBase, places: tuple[object, ...]) -> sp.Indexed:
+    return base[places]
 
 
 def _one_of_each(terms: list[sp.Expr], units: tuple[Unit, ...]) -> sp.Expr:

@@ -8,6 +8,7 @@ Indices start at 0, as in the generated code.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -185,6 +186,7 @@ def gain(family: str) -> sp.IndexedBase:
     return _base(f"gain_{family}")
 
 
+@lru_cache(maxsize=1000)
 def families_of(base: sp.IndexedBase) -> tuple[str, ...]:
     """Return the families whose units the last indices of an array of two of them count."""
     return packing.families_of(str(base.label))
@@ -250,6 +252,7 @@ class Rate(sp.Function):  # type: ignore[misc]
     nargs = 1
 
 
+@lru_cache(maxsize=20_000)
 def is_random(expression: sp.Basic) -> bool:
     """Return whether the expression depends on the example that is drawn."""
     if expression.has(zeta, flip, label, z, LossSlope):

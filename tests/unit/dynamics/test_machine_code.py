@@ -19,6 +19,7 @@ from symderiv.api.problem import Problem
 from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code, target
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
+from symderiv.experiment.steps import step_normals
 from symderiv.experiment.steps.step_loop import learn
 from symderiv.experiment.steps.step_normals import fill_normals
 from symderiv.foundation.seals import sealed
@@ -196,19 +197,18 @@ def test_code_of_other_loops_came_with_the_package_of_these_sources(function):
 
 def test_a_function_that_came_with_the_package_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    pole, strength = np.array([1.0, 2.0, 3.5]), np.array([0.1, 0.2, 0.3])
-    found = []
+    tables, found = step_normals._tables(), []
+    assert tables is not None
+    drawn = np.random.Generator(np.random.SFC64(5))
+    state = np.array(drawn.bit_generator.state["state"]["state"], dtype=np.uint64)
     for shipped in (True, False):
-        function = Linked("symderiv.analysis.low_rank_loops", "all_roots", shipped=shipped)
-        filled, matrices = np.zeros((4, 3)), np.full((2, 1, 1), -1.0)
-        room, given = np.empty((1, 3)), (pole[None], strength[None])
-        function(*given, matrices, 1.0, pole.copy()[None, None], room, filled)
+        function = Linked("symderiv.experiment.steps.normal_loop", "fill_normals", shipped=shipped)
+        filled = np.empty(5000)
+        function(state.copy(), filled, *tables)
         assert function._code is not None
         found.append(filled)
     np.testing.assert_array_equal(*found)
-    origin, offset = found[0][:2]
-    sums = (strength / (pole - (origin + offset)[:, None])).sum(axis=1)
-    np.testing.assert_allclose(sums, 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(found[0], drawn.standard_normal(5000))
 
 
 def test_the_stepper_is_named_by_all_that_it_is_compiled_from():
