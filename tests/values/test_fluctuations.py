@@ -13,7 +13,7 @@ from scipy.special import erf
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError, RunWarning
-from symderiv.integrate.fluctuations.first_times import normal_points
+from symderiv.integrate.fluctuations.first_times import distance_of_widths, normal_points
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion, gaussian_run
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.statement.averaged_step import Reading, SlowState
@@ -255,6 +255,28 @@ def test_simulated_runs_have_the_spread_and_the_times_of_the_law() -> None:
     assert np.abs(seen - law.distribution(times)).max() < 0.12
     assert law.matched < law.quantile(0.1) < law.quantile(0.5) < law.quantile(0.9)
     assert law.density([law.quantile(0.5)])[0] > 0.02
+    assert law.distance < 0.06
+    assert not law.warnings
+
+
+def test_laws_that_leave_out_much_noise_warn() -> None:
+    problem, start = escaping(100)
+    event = "abs(R[1,1]) > 0.5"
+    with pytest.warns(RunWarning, match="leaves out the noise after it"):
+        found = problem.fluctuations(end=20, points=2, initial=start, events=[event])
+    law = found.law(event)
+    assert 0.1 < law.distance < 0.3
+    assert law.warnings[0] in found.warnings
+
+
+@pytest.mark.parametrize("share", [0.02, 0.4, 0.999])
+def test_laws_of_sizes_are_furthest_apart_where_densities_are_the_same(share: float) -> None:
+    sizes = np.linspace(0.0, 12.0, 200_001)
+    # the wider law has the unit variance
+    differences = erf(sizes / (2 * share) ** 0.5) - erf(sizes / 2**0.5)
+    assert distance_of_widths(share) == pytest.approx(differences.max(), abs=1e-8)
+    assert distance_of_widths(0.0) == 1.0
+    assert distance_of_widths(1.0) == 0.0
 
 
 def test_students_drawn_for_every_run_have_the_derived_spread() -> None:

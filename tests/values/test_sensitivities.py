@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import symderiv as sd
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.followed import Condition, _Seen
+from symderiv.api.results.rate_function import flow_at
+from symderiv.integrate.flows.sensitivities import VariedFlow
 
 TIMES = [0.0, 2.0, 10.0, 40.0]
 EVENTS = ["generalization_error < 0.1", "R[1,1] > 0.7*Q[1,1]", "Q[1,2] > alpha/10 + 40"]
@@ -174,6 +178,32 @@ def test_ends_of_plateaus_are_events() -> None:
     assert at == pytest.approx([1.1, 0.5], rel=1e-4)
     again = run.extend(700.0, points=2)
     assert again.events["plateau-end"].time == pytest.approx(end, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::symderiv.foundation.errors.RunWarning")
+def test_ends_of_plateaus_are_not_looked_for_in_what_rounding_leaves() -> None:
+    problem = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=0.3)
+    run = problem.solve(end=2000.0, points=200, events=["plateau-end"])
+    # the run has converged long before its end, and its last errors are those of steps
+    assert np.abs(run.generalization_error[-1]) < 1e-11
+    event = run.events["plateau-end"]
+    assert event.time == pytest.approx(run.features.ends, rel=1e-2)
+
+
+def test_conditions_that_hardly_hold_at_an_output_time_are_located() -> None:
+    study = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=0.3)._study
+    times = np.linspace(0.0, 5.0, 41)
+    seen = _Seen.of(VariedFlow(flow_at(study, start_of(study, None)), {}), times)
+    held = np.array([each.Q[0, 0] for each in seen.observed])
+    assert np.all(np.diff(held[8:]) > 0)
+    located = []
+    for value in held[10:]:
+        place = seen.first(Condition(f"Q[1,1] > {float(np.nextafter(value, 0.0))!r}", 2, 2))
+        assert place is not None
+        located.append(place[1])
+    assert located == pytest.approx(times[10:], rel=1e-8)
+    # from the time before, other steps lead to a little less, so that some are found behind it
+    assert np.any(np.array(located) > times[10:])
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,8 @@ class _Seen:
         text = event.condition
         if not text:
             errors = np.array([each.generalization_error for each in self.observed])
-            height = drawing("run_quantities").Features(self.times, errors).height
+            tolerance = self.varied.flow.study.time.relative_tolerance
+            height = drawing("run_quantities").Features(self.times, errors, tolerance).height
             if not np.isfinite(height):
                 return None
             text = f"generalization_error < {PLATEAU[event.name] * float(height)!r}"

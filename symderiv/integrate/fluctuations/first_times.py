@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["first_times", "normal_points"]
+__all__ = ["distance_of_widths", "first_times", "normal_points"]
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +37,30 @@ def normal_points(mean: Floats, covariance: Floats, count: int) -> Floats:
     uniform = qmc.Sobol(some.size, seed=7).random(count)
     z = ndtri(np.clip(uniform, 1e-12, 1 - 1e-12))
     return np.asarray(mean + (z * np.sqrt(values[some])) @ axes[:, some].T)
+
+
+def distance_of_widths(share: float) -> float:
+    """Return how far apart the laws of the size of two normal numbers are, at most.
+
+    Two normal numbers have the same mean, and one has a share of the variance of the other. Sizes
+    grow by the same factor, so that the laws of the times at which they reach a bound are as far
+    apart. They are furthest if the mean is zero.
+
+    Args:
+        share: The smaller variance over the larger one, between 0 and 1.
+
+    Returns:
+        The largest difference of the two distribution functions, between 0 and 1.
+    """
+    from scipy.special import ndtr
+
+    if share <= 0.0:
+        return 1.0
+    if share >= 1.0:
+        return 0.0
+    # where both densities are the same, in units of the narrower law
+    bound = np.sqrt(-np.log(share) / (1.0 - share))
+    return float(2.0 * (ndtr(bound) - ndtr(bound * np.sqrt(share))))
 
 
 def first_times(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from symderiv.foundation.errors import InputError
 from symderiv.statement.step_covariance import StepMoments
 
-__all__ = ["GaussianMotion", "GaussianRun", "gaussian_run"]
+__all__ = ["GaussianMotion", "GaussianRun", "gaussian_run", "without_later_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +135,28 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
         linear(alpha),
         noise(alpha),
         float(integration + nodes.apart + nodes.noise_error()),
+    )
+
+
+def without_later_noise(run: GaussianRun, place: int) -> Floats:
+    """Return what Σ would be from a time on if there were no noise after it.
+
+    Args:
+        run: The law along the run.
+        place: Where the time is in ``run.alpha``.
+
+    Returns:
+        Shape (P - place, n, n).
+    """
+    from scipy.interpolate import CubicSpline
+
+    linear = CubicSpline(run.alpha, run.jacobian)
+    return _propagated(
+        linear,
+        lambda times: np.zeros((times.size, *run.covariance[place].shape)),
+        run.alpha[place:],
+        run.covariance[place],
+        1,
     )
 
 

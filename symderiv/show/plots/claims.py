@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
@@ -43,9 +43,8 @@ def findings(case: StudyCase) -> Findings:
     compared = None
     if case.points is not None:
         compared = features.agreement(case.curve, case.points)
-    end = features.resolved(case.curve.error, float(case.curve.numbers.get("tolerance", 0.0)))
-    shown = replace(case.curve, alpha=case.curve.alpha[:end], error=case.curve.error[:end])
-    return Findings(case, features.plateau(shown), features.final_decay(shown), compared)
+    curve = case.curve
+    return Findings(case, features.plateau(curve), features.final_decay(curve), compared)
 
 
 def letter(key: str) -> str:

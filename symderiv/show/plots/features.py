@@ -70,8 +70,11 @@ def local_exponent(alpha: Floats, error: Floats) -> Floats:
 
 
 def _positive(curve: Curve) -> tuple[Floats, Floats]:
-    good = (curve.alpha > 0) & (curve.error > 0) & np.isfinite(curve.error)
-    return curve.alpha[good], curve.error[good]
+    """Return times after 0 with the errors there, down to where they are those of steps."""
+    end = resolved(curve.error, float(curve.numbers.get("tolerance", 0.0)))
+    alpha, error = curve.alpha[:end], curve.error[:end]
+    good = (alpha > 0) & (error > 0) & np.isfinite(error)
+    return alpha[good], error[good]
 
 
 def resolved(error: Floats, tolerance: float) -> int:

@@ -17,8 +17,16 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.blas_threads import one_blas_thread
-from symderiv.integrate.fluctuations.first_times import first_times, normal_points
-from symderiv.integrate.fluctuations.gaussian_run import GaussianRun, gaussian_run
+from symderiv.integrate.fluctuations.first_times import (
+    distance_of_widths,
+    first_times,
+    normal_points,
+)
+from symderiv.integrate.fluctuations.gaussian_run import (
+    GaussianRun,
+    gaussian_run,
+    without_later_noise,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,10 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EventTimes", "Fluctuations", "fluctuations_at"]
 
-_GAUSSIAN, _SMALL = 0.2, 0.1
-"""What the expansion may be: for bands, and where laws begin."""
+_GAUSSIAN = 0.2
+"""What the expansion may be for bands, and until where laws begin."""
 _AWAY = 4.0
 """Standard deviations that an event is away from where its law begins."""
+_DISTANCE = 0.06
+"""What noise that a law leaves out may change of its distribution function."""
 _POINTS = 512
 _GRID = 201
 _SHOWN = 12
@@ -173,6 +183,8 @@ class EventTimes(Answer):
         matched: the time up to which fluctuations were taken as Gaussian; from there on every point
             of the law follows the flow without noise.
         growth_rate: the largest real part of an eigenvalue of the Jacobian at that time.
+        distance: how much the noise after that time, which is left out, can change the distribution
+            function: by linear theory, at most.
         failed: the share of points from which the flow fails, which are left out.
         warnings: what is wrong with the law.
     """
@@ -256,6 +268,7 @@ class EventTimes(Answer):
             ("law", _law_text(record)),
             ("Gaussian until", f"{record['matched']:.6g}"),
             ("growth rate there", f"{record['growth_rate']:.6g}"),
+            ("change by later noise", f"{record['distance']:.2g} of the runs at most"),
         ]
         notes = [f"warning: {warning}" for warning in record["warnings"]]
         return Summary(self._title, rows, notes)
@@ -423,16 +436,55 @@ def _law(seen: _SeenFluctuations, condition: Condition) -> dict[str, Any]:
     if failed > 0.0:
         warnings.append(f"the flow fails from {failed:.1%} of the points of the law")
     known = np.sort(times[~np.isnan(times)])
-    growth = np.linalg.eigvals(motion.jacobian(run.states[place])).real.max()
+    growth = float(np.linalg.eigvals(motion.jacobian(run.states[place])).real.max())
+    apart = _left_out(seen, condition, place, known, growth)
+    if apart > _DISTANCE and not warnings:
+        warnings.append(
+            f"{condition.text}: fluctuations at N = {N} are Gaussian only until alpha = "
+            f"{begin:.3g}; the law leaves out the noise after it, which can change its "
+            f"distribution function by {apart:.2f} (more than {_DISTANCE}); ask for a larger "
+            "dimension"
+        )
     return {
         "event": condition.text,
         "times": [float(t) if np.isfinite(t) else None for t in known],
         "dimension": N,
         "matched": begin,
-        "growth_rate": float(growth),
+        "growth_rate": growth,
+        "distance": apart,
         "failed": failed,
         "warnings": warnings,
     }
+
+
+def _left_out(
+    seen: _SeenFluctuations, condition: Condition, place: int, times: np.ndarray, growth: float
+) -> float:
+    """Return how much noise after a time can change the law of an event, by linear theory.
+
+    Two covariances are compared when half the runs have met the condition, or when the mean does
+    if that is earlier: with all noise, and with that before the time only. They are compared along
+    the gap of the condition and, if something grows, along what varies most.
+    """
+    run, N = seen.run, seen.dimension
+    held = seen.fluctuating.gaps(condition, run.states, run.alpha) > 0.0
+    median = np.quantile(times, 0.5, method="inverted_cdf") if times.size else np.inf
+    after = [*np.flatnonzero(held)[:1], int(np.searchsorted(run.alpha, median))]
+    at = min(after)
+    if at <= place or at >= run.alpha.size:
+        return 0.0
+    whole, part = run.covariance[at] / N, without_later_noise(run, place)[at - place] / N
+    shares = []
+    every, own = (
+        seen.fluctuating.gap_deviation(condition, run.states[at], each, float(run.alpha[at]))
+        for each in (whole, part)
+    )
+    if every > 0.0:
+        shares.append((own / every) ** 2)
+    if growth > 0.0:
+        widest = np.linalg.eigh(whole)[1][:, -1]
+        shares.append(float(widest @ part @ widest / (widest @ whole @ widest)))
+    return max((distance_of_widths(share) for share in shares), default=0.0)
 
 
 def _matched(seen: _SeenFluctuations, condition: Condition) -> tuple[int, list[str]]:
@@ -441,7 +493,7 @@ def _matched(seen: _SeenFluctuations, condition: Condition) -> tuple[int, list[s
     gaps = seen.fluctuating.gaps(condition, run.states, run.alpha)
     last = 0
     for place in range(1, run.alpha.size):
-        if seen.expansion[place] > _SMALL or gaps[place] > 0.0:
+        if seen.expansion[place] > _GAUSSIAN or gaps[place] > 0.0:
             break
         spread = seen.fluctuating.gap_deviation(
             condition, run.states[place], run.covariance[place] / N, float(run.alpha[place])
