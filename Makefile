@@ -65,6 +65,7 @@ lint: $(VENV)/.installed
 kernels: $(VENV)/.installed
 	$(BIN)/python -m symderiv.gaussian.erf_fits
 	$(BIN)/python -m symderiv.learning.derivation.ship_equations
+	$(BIN)/python -m symderiv.lowering.programs.ship_closed_means
 	$(BIN)/symderiv generate --checked-in
 
 # Loops whose code comes with the package, for processors with vectors of four doubles.

@@ -136,8 +136,8 @@ class SymmetricState:
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
         """Return a mean of products of activations, by the Gaussian calculus at this covariance."""
-        from symderiv.lowering.means.closed_means import ClosedMean
-        from symderiv.lowering.means.patterns import arrange, upper_triangle
+        from symderiv.lowering.means.closed_means import ClosedMean, upper_triangle
+        from symderiv.lowering.means.patterns import arrange
 
         groups: dict[Unit, list[Any]] = {}
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}

@@ -18,18 +18,20 @@ import inspect
 import os
 import pickle
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from symderiv import __version__
 from symderiv.foundation.files import replace_file
+from symderiv.foundation.imported_sources import imported_sources
 from symderiv.foundation.seals import is_sealed, sealed
 
 __all__ = [
-    *("cache_folder", "derived_once", "is_on", "package_folders", "ship", "shipped_results"),
-    "sources_digest",
+    *("cache_folder", "derived_once", "imports_digest", "is_on", "noted_calls"),
+    *("package_folders", "ship", "shipped_results", "sources_digest"),
 ]
 
 P = ParamSpec("P")
@@ -37,6 +39,9 @@ T = TypeVar("T")
 
 #: Processes that change the engine under test neither read nor write.
 enabled = True
+
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+_listening: list[list[Call]] = []
 
 _ENGINE = Path(__file__).resolve().parents[1]
 
@@ -61,9 +66,7 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     Raises:
         FileNotFoundError: if a room or folder does not exist.
     """
-    from importlib.metadata import version
-
-    digest = hashlib.sha256(version("sympy").encode())
+    digest = _of_sympy()
     for folder in (*(_ENGINE / name for name in rooms), *also):
         sources = sorted(folder.rglob("*.py"))
         if not sources:
@@ -73,6 +76,26 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
     return digest.hexdigest()
 
 
+@functools.lru_cache(maxsize=8)
+def imports_digest(*modules: str, also: tuple[Path, ...] = ()) -> str:
+    """Return a digest of SymPy's version, of modules and all that they import from symderiv, and of
+    all Python files in folders.
+    """
+    digest = _of_sympy()
+    if also:
+        digest.update(sources_digest(also=also).encode())
+    for path in imported_sources(*modules):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _of_sympy() -> hashlib._Hash:
+    """Return the beginning of a digest."""
+    from importlib.metadata import version
+
+    return hashlib.sha256(version("sympy").encode())
+
+
 def package_folders(name: str) -> tuple[Path, ...]:
     """Return the folders of a package that is not imported here, which may take long."""
     spec = importlib.util.find_spec(name)
@@ -80,7 +103,12 @@ def package_folders(name: str) -> tuple[Path, ...]:
 
 
 def derived_once(
-    *rooms: str, also: tuple[Path, ...] = (), shipped: Path | None = None
+    *rooms: str,
+    also: tuple[Path, ...] = (),
+    imports: tuple[str, ...] = (),
+    shipped: Path | None = None,
+    kept: bool = True,
+    remembered: int = 8,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep what a function returns, in this process and on disk.
 
@@ -88,22 +116,33 @@ def derived_once(
         rooms: the rooms of ``symderiv/``, whose sources the result depends on beside the function's
             module.
         also: other folders of such sources.
+        imports: modules, on which and on whose imports it depends, instead of rooms.
         shipped: a file of the package with results, see :func:`ship`.
+        kept: whether results that do not come with the package are kept on disk.
+        remembered: how many are kept in this process.
 
     The function's arguments must be hashable and be told apart by their ``repr``; what it returns
     must survive pickling. Errors are not kept.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        @functools.lru_cache(maxsize=8)
+        @functools.lru_cache(maxsize=remembered)
         def found(*args: P.args, **kwargs: P.kwargs) -> T:
+            for calls in _listening:
+                calls.append((found, args))
             if not is_on():
                 return function(*args, **kwargs)
-            sources, arguments = sources_digest(*rooms, also=also), _told(args, kwargs)
+            if imports:
+                sources = imports_digest(*imports, also=also)
+            else:
+                sources = sources_digest(*rooms, also=also)
+            arguments = _told(args, kwargs)
             if shipped is not None:
                 packed = shipped_results(shipped, sources).get(_call(function, arguments))
                 if packed is not None:
                     return cast("T", pickle.loads(packed))
+            if not kept:
+                return function(*args, **kwargs)
             path = _place(function, sources, arguments)
             with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
                 content = path.read_bytes()
@@ -121,21 +160,33 @@ def derived_once(
     return decorate
 
 
-def ship(
-    path: Path, sources: str, *calls: tuple[Callable[..., object], tuple[object, ...]]
-) -> None:
+@contextmanager
+def noted_calls() -> Iterator[list[Call]]:
+    """Yield a list to which functions that are derived once, and what they are called with, are
+    added when a process first asks.
+    """
+    calls: list[Call] = []
+    _listening.append(calls)
+    try:
+        yield calls
+    finally:
+        _listening.remove(calls)
+
+
+def ship(path: Path, sources: str, *calls: Call) -> None:
     """Write results, derived anew, that come with the package.
 
     Args:
         path: where to.
-        sources: the digest of what they depend on, by :func:`sources_digest`.
+        sources: the digest of what they depend on, by :func:`sources_digest` or
+            :func:`imports_digest`.
         calls: functions, as :func:`derived_once` gave them, and the arguments of a call each.
     """
     results = {}
     for function, args in calls:
         derive = inspect.unwrap(function)
         results[_call(derive, _told(args, {}))] = pickle.dumps(derive(*args))
-    path.write_bytes(sealed(pickle.dumps((sources, results)), "pickle"))
+    path.write_bytes(sealed(zlib.compress(pickle.dumps((sources, results)), 9), "pickle"))
 
 
 @functools.lru_cache(maxsize=8)
@@ -144,7 +195,7 @@ def shipped_results(path: Path, sources: str) -> Mapping[str, bytes]:
     with suppress(Exception):  # whatever is wrong with the file, they can be derived anew
         content = path.read_bytes()
         if is_sealed(content):
-            made_by, results = pickle.loads(content)
+            made_by, results = pickle.loads(zlib.decompressobj().decompress(content))
             if made_by == sources:
                 return cast("Mapping[str, bytes]", results)
     return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from support.session_derivations import USERS_PLACE
 
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
+from symderiv.foundation.imported_sources import imported_sources
 from symderiv.learning.derivation import learning_equations
 from symderiv.learning.derivation.ship_equations import SHIPPED
+from symderiv.lowering.means import closed_means
 
 calls: list[tuple[object, ...]] = []
 
@@ -171,3 +174,29 @@ def test_the_equations_that_come_with_the_package_are_those_that_are_derived(fol
     derive = learning_equations.equations_of_any
     assert derive(rule) == inspect.unwrap(derive)(rule)
     assert not folder.exists()
+
+
+def test_the_closed_means_that_come_with_the_package_are_those_of_its_sources(folder):
+    found = derivation_cache.shipped_results(
+        closed_means.CLOSED_MEANS, derivation_cache.imports_digest(closed_means.__name__)
+    )
+    assert len(found) > 150, "make kernels writes them anew"
+    derive = inspect.unwrap(closed_means.closed_mean)
+    first, second = closed_means.field_symbols(2)
+    ramp, soft = second * sp.Heaviside(second), sp.erf(first / sp.sqrt(2))
+    for integrand in (ramp * soft, sp.erf(first) * sp.sign(second)):
+        case = integrand, (False, False)
+        mean = pickle.loads(found[f"closed_mean{derivation_cache._told(case, {})}"])
+        derived = derive(*case)
+        assert (mean, mean.guarded, mean.printed) == (derived, derived.guarded, derived.printed)
+    assert not folder.exists()
+
+
+def test_imports_are_found_in_texts_and_followed():
+    files = imported_sources("symderiv.lowering.means.closed_means")
+    names = [file.as_posix() for file in files]
+    assert any(name.endswith("symderiv/gaussian/signs.py") for name in names)
+    assert any(name.endswith("symderiv/lowering/means/regularity.py") for name in names)
+    assert not any("/learning/" in name for name in names)
+    with pytest.raises(FileNotFoundError, match=r"no module symderiv\.nothing"):
+        imported_sources("symderiv.nothing")

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import sympy as sp
 from symderiv_codegen import ScalarFunction
 
 from symderiv.formula.polynomials import Monomial, coefficients
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.gaussian import covariance_symbols, expectation
-from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.lowering.means.regularity import Form, has_edge
 from symderiv.lowering.means.stable import stable
 
 __all__ = [
+    "CLOSED_MEANS",
     "ClosedMean",
     "X",
     "almost_everywhere",
@@ -28,10 +31,14 @@ __all__ = [
     "closed_mean",
     "field_symbols",
     "mean_over",
+    "upper_triangle",
 ]
 
 X = sp.Symbol("x", real=True)
 """What functions of one field are functions of."""
+
+CLOSED_MEANS = Path(__file__).with_suffix(".pickle")
+"""The means of activations that have names, see ``ship_closed_means``."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,15 @@ class ClosedMean:
         biased = any(symbol.name.startswith("b") for symbol in self.domain)
         return bool(own) or has_edge(*self.form, biased=biased)
 
+    @cached_property
+    def printed(self) -> sp.Expr:
+        """The value as modules have it."""
+        return stable(self.value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.guarded, self.printed  # what takes long is kept with the rest
+        return self.__dict__
+
     def function(
         self,
         name: str,
@@ -84,7 +100,7 @@ class ClosedMean:
             name=name,
             arguments=self.arguments,
             definitions=self.definitions,
-            value=stable(self.value) / over,
+            value=self.printed / over,
             doc=doc,
             guarded=self.guarded,
             symmetries=symmetries,
@@ -92,7 +108,7 @@ class ClosedMean:
         )
 
 
-@lru_cache(maxsize=4096)
+@derived_once(imports=(__name__,), shipped=CLOSED_MEANS, kept=False, remembered=4096)
 def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
     """Return the mean of a function of fields by the Gaussian calculus.
 
@@ -125,6 +141,11 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
         folded=True,
     )
     return ClosedMean(arguments, derived.definitions, derived.value, derived.sign_factors, domain)
+
+
+def upper_triangle(size: int) -> list[tuple[int, int]]:
+    """Positions of the upper triangle of a square matrix, row by row."""
+    return [(a, b) for a in range(size) for b in range(a, size)]
 
 
 def field_symbols(size: int) -> tuple[sp.Symbol, ...]:

@@ -19,10 +19,14 @@ from symderiv_codegen import Function, ScalarFunction, TemplateFunction
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import covariance_symbols
-from symderiv.lowering.means.closed_means import bias_symbols, field_symbols, mean_over
+from symderiv.lowering.means.closed_means import (
+    bias_symbols,
+    field_symbols,
+    mean_over,
+    upper_triangle,
+)
 from symderiv.lowering.means.compiled_means import compiled_function, module_of_means
 from symderiv.lowering.means.field_covariances import Matrix, field_covariances
-from symderiv.lowering.means.patterns import upper_triangle
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
     JOINT_REACHES,

@@ -31,6 +31,7 @@ from symderiv.lowering.means.closed_means import (
     bias_symbols,
     closed_mean,
     field_symbols,
+    upper_triangle,
 )
 from symderiv.lowering.means.mixture_integrals import (
     MixtureIntegral,
@@ -44,7 +45,6 @@ from symderiv.lowering.means.patterns import (
     arrange,
     by_field,
     coincidences,
-    upper_triangle,
 )
 from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.means.regularity import agrees, has_edge

@@ -17,8 +17,14 @@ from symderiv_codegen import Row, TableTerm
 
 from symderiv.gaussian import covariance_symbols, derivative
 from symderiv.gaussian.erf_mixture import ErfMixture
-from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
-from symderiv.lowering.means.patterns import Kind, Pattern, upper_triangle
+from symderiv.lowering.means.closed_means import (
+    ClosedMean,
+    X,
+    closed_mean,
+    field_symbols,
+    upper_triangle,
+)
+from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.regularity import Form
 from symderiv.lowering.means.stable import stable
 

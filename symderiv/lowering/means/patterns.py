@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from symderiv.learning.derivation.mean_factors import Slot
+from symderiv.lowering.means.closed_means import upper_triangle
 
 Kind = tuple[bool, int]
 """A factor: (does it belong to the teacher, order of the derivative)."""
@@ -76,11 +77,6 @@ def _rank(kind: Kind) -> tuple[int, bool]:
 
 def _ordered(a: int, b: int) -> tuple[int, int]:
     return (a, b) if a <= b else (b, a)
-
-
-def upper_triangle(size: int) -> list[tuple[int, int]]:
-    """Positions of the upper triangle of a square matrix, row by row."""
-    return [(a, b) for a in range(size) for b in range(a, size)]
 
 
 @dataclass(frozen=True)

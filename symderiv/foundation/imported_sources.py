@@ -1,0 +1,69 @@
+"""Finds the sources that a module depends on: what it imports from symderiv, and so on.
+
+Found in the texts, so that nothing is imported for it. An import inside of a function counts, one
+that is made by name (``importlib``) does not. The room ``foundation`` is left out: what is derived
+does not depend on how it is written, sealed or shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["imported_sources"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_FOUNDATION = Path(__file__).resolve().parent
+_IMPORT = re.compile(
+    r"^[ \t]*from[ \t]+(symderiv(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+    r"|^[ \t]*import[ \t]+(symderiv(?:\.\w+)*)",
+    re.MULTILINE,
+)
+
+
+def imported_sources(*modules: str) -> tuple[Path, ...]:
+    """Return the files of modules of symderiv, and of all that they import from it, in
+    order.
+
+    Args:
+        modules: their names, e.g. ``symderiv.gaussian.engine``.
+
+    Raises:
+        FileNotFoundError: if there is no module of a name.
+    """
+    found: set[Path] = set()
+    waiting = [file for module in modules for file in _files(module)]
+    while waiting:
+        file = waiting.pop()
+        if file not in found and not file.is_relative_to(_FOUNDATION):
+            found.add(file)
+            waiting += [each for name in _imports(file) for each in _files(name)]
+    return tuple(sorted(found))
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Yield the names of modules, and of what may be modules, that a file imports."""
+    for source, names, module in _IMPORT.findall(file.read_text(encoding="utf-8")):
+        yield module or source
+        for name in re.findall(r"\w+", re.sub(r"#[^\n]*|\bas\s+\w+", "", names)):
+            if _file(f"{source}.{name}") is not None:
+                yield f"{source}.{name}"
+
+
+def _files(module: str) -> list[Path]:
+    """Return the file of a module; those of the packages that it stands in run before it."""
+    if _file(module) is None:
+        raise FileNotFoundError(f"there is no module {module}")
+    parts = module.split(".")
+    packages = (_file(".".join(parts[:count])) for count in range(2, len(parts) + 1))
+    return [file for file in packages if file is not None]
+
+
+def _file(module: str) -> Path | None:
+    """Return where a module stands; None if there is no such module."""
+    place = _PACKAGE.joinpath(*module.split(".")[1:])
+    for file in (place / "__init__.py", place.with_suffix(".py")):
+        if file.is_file():
+            return file
+    return None

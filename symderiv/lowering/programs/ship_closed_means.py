@@ -1,0 +1,32 @@
+"""Writes the closed means that come with the package; ``make kernels`` does it.
+
+They are those in the equations of activations that have names, in all ordered pairs.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from symderiv.foundation.derivation_cache import Call, imports_digest, noted_calls, ship
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import closed_means
+from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, mixtures
+from symderiv.lowering.programs.program import solver_program
+
+STUDENTS = ("erf", "relu", "gelu", "tanh")
+TEACHERS = (*STUDENTS, "linear", "sign")
+
+
+def asked_for() -> list[Call]:
+    """Return the closed means of all pairs: the function, and what it is called with."""
+    with noted_calls() as calls:
+        for pair in product(STUDENTS, TEACHERS):
+            problem = learning_problem(*pair)
+            tables = mixtures(problem, DEFAULT_TOLERANCE)
+            solver_program(derive_equations(problem), "pair", tables)
+    return [call for call in calls if call[0] is closed_means.closed_mean]
+
+
+if __name__ == "__main__":
+    ship(closed_means.CLOSED_MEANS, imports_digest(closed_means.__name__), *asked_for())
