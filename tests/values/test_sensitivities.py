@@ -78,7 +78,26 @@ def test_derivatives_under_other_rules_are_those_of_differences(which: str) -> N
 
 @pytest.fixture(scope="module")
 def run() -> Any:
-    return general().solve(alpha=TIMES, sensitivities=list(NUMBERS), events=EVENTS)
+    twice = ["learning_rate_twice", "student_std_twice"]
+    return general().solve(alpha=TIMES, sensitivities=[*NUMBERS, *twice], events=EVENTS)
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("number", ["learning_rate", "student_std"])
+def test_second_derivatives_are_those_of_differences_of_runs(run: Any, number: str) -> None:
+    value, fields = NUMBERS[number], ("Q", "R", "v", "generalization_error")
+    step = 2e-2 * value
+    expected = dict.fromkeys(fields, 0.0)
+    for n, weight in enumerate([1 / 90, -3 / 20, 3 / 2, -49 / 18, 3 / 2, -3 / 20, 1 / 90], -3):
+        there = general(**{number: value + n * step})
+        other = there.solve(alpha=TIMES, relative_tolerance=1e-13)
+        for name in fields:
+            expected[name] += weight / step**2 * getattr(other, name)
+    for name in fields:
+        scale = np.max(np.abs(expected[name]))
+        found = run.sensitivity(name, number + "_twice")
+        np.testing.assert_allclose(found, expected[name], rtol=1e-7, atol=3e-8 * scale)
+        assert scale > 1e-2
 
 
 @pytest.mark.turns(2)

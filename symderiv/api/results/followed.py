@@ -16,6 +16,7 @@ from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.integrate.flows.located_events import LocatedEvents
+from symderiv.integrate.flows.second_derivatives import Bend, TwiceVariedFlow
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 from symderiv.problem.key_names import STATED, by_key
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 __all__ = [
+    "TWICE",
     "Condition",
     "conditions_of",
     "direction",
@@ -42,6 +44,15 @@ _FIELDS = Observed._fields
 _STEP = 2e-3
 _CENTRAL = {1: 45 / 60, -1: -45 / 60, 2: -9 / 60, -2: 9 / 60, 3: 1 / 60, -3: -1 / 60}
 _FORWARD = dict(enumerate((-147 / 60, 360 / 60, -450 / 60, 400 / 60, -225 / 60, 72 / 60, -10 / 60)))
+# second derivatives by numbers that end with this
+TWICE = "_twice"
+_SECOND_STEP = 1e-2
+_CENTRAL_TWICE = {0: -49 / 18} | {
+    sign * n: weight for n, weight in enumerate((3 / 2, -3 / 20, 1 / 90), 1) for sign in (1, -1)
+}
+_FORWARD_TWICE = dict(
+    enumerate((469 / 90, -223 / 10, 879 / 20, -949 / 18, 41, -201 / 10, 1019 / 180, -7 / 10))
+)
 # how many times between two of a run are looked at for events
 _BETWEEN = 16
 _ENTRY = re.compile(r"\b([QRv])\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
@@ -59,14 +70,21 @@ def followed(
     :meth:`symderiv.Problem.solve`.
     """
     flow = flow_at(study, start_of(study, initial))
-    directions = {name: direction(study, initial, name) for name in dict.fromkeys(sensitivities)}
+    numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
+    directions = {name: direction(study, initial, name) for name in numbers}
+    bends = {name: _bend(study, initial, name) for name in numbers if name + TWICE in sensitivities}
     varied = VariedFlow(flow, directions)
     further, attributes = dict(run.further), dict(run.attributes)
     if directions:
-        derivatives = [varied.derivatives(row) for row in varied.run(run.alpha)]
-        for name in directions:
+        twice = TwiceVariedFlow(flow, directions, bends) if bends else None
+        rows = (twice or varied).run(run.alpha)
+        derivatives = [(twice or varied).derivatives(row) for row in rows]
+        seconds = [twice.second_derivatives(row) for row in rows] if twice else []
+        asked = dict.fromkeys(sensitivities)
+        for name in asked:
+            of = seconds if name.endswith(TWICE) else derivatives
             for field in _FIELDS:
-                values = [getattr(each[name], field) for each in derivatives]
+                values = [getattr(each[name.removesuffix(TWICE)], field) for each in of]
                 further[f"{field}_by_{name}"] = np.array(values)
     if events:
         seen = _Seen.of(varied, _denser(run.alpha))
@@ -82,29 +100,56 @@ def direction(study: Study, initial: Start | None, name: str) -> Direction:
         InputError: it is not a number, or changes nothing.
     """
     value = number_of(study, name)
-
-    def packed(number: float) -> np.ndarray:
-        there = with_numbers(study, {name: number})
-        flow = flow_at(there, start_of(there, initial))
-        return np.concatenate([flow.begin, flow.parameters])
-
     step = _STEP * (abs(value) or 1.0)
-
-    def difference(weights: Mapping[int, float]) -> np.ndarray:
-        terms = [weight * packed(value + n * step) for n, weight in weights.items()]
-        total: np.ndarray = np.sum(terms, axis=0) / step
-        return total
-
-    try:
-        change = difference(_CENTRAL)
-    except InputError:  # the number is at the edge of where it may be
-        change = difference(_FORWARD)
+    change = _difference(study, initial, name, step, (_CENTRAL, _FORWARD)) / step
     # what differences leave of numbers that stand still
-    change[np.abs(change) < 1e-13 * np.abs(packed(value)) / step] = 0.0
+    begin = _packed(study, initial, name, value)
+    change[np.abs(change) < 1e-13 * np.abs(begin) / step] = 0.0
     if not np.any(change):
         raise InputError(f"{name!r} does not change this run", argument="sensitivities")
     size = flow_at(study, start_of(study, initial)).begin.size
     return Direction(change[:size], change[size:])
+
+
+def _bend(study: Study, initial: Start | None, name: str) -> Bend:
+    """Return the second derivatives of the start and the constants of a study by a number."""
+    value = number_of(study, name)
+    step = _SECOND_STEP * (abs(value) or 1.0)
+    change = _difference(study, initial, name, step, (_CENTRAL_TWICE, _FORWARD_TWICE)) / step**2
+    begin = _packed(study, initial, name, value)
+    change[np.abs(change) < 1e-13 * np.abs(begin) / step**2] = 0.0
+    size = flow_at(study, start_of(study, initial)).begin.size
+    return Bend(change[:size], change[size:], _STEP * (abs(value) or 1.0))
+
+
+def _packed(study: Study, initial: Start | None, name: str, number: float) -> np.ndarray:
+    """Return the flat start and constants of a study with another number."""
+    there = with_numbers(study, {name: number})
+    flow = flow_at(there, start_of(there, initial))
+    return np.concatenate([flow.begin, flow.parameters])
+
+
+def _difference(
+    study: Study,
+    initial: Start | None,
+    name: str,
+    step: float,
+    weights: tuple[Mapping[int, float], Mapping[int, float]],
+) -> np.ndarray:
+    """Return a difference of start and constants: central, or forward at an edge of a number."""
+    value = number_of(study, name)
+
+    def difference(each: Mapping[int, float]) -> np.ndarray:
+        terms = [
+            weight * _packed(study, initial, name, value + n * step) for n, weight in each.items()
+        ]
+        total: np.ndarray = np.sum(terms, axis=0)
+        return total
+
+    try:
+        return difference(weights[0])
+    except InputError:  # the number is at the edge of where it may be
+        return difference(weights[1])
 
 
 def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:

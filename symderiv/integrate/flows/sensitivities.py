@@ -127,12 +127,22 @@ class VariedFlow:
     def _observables(self) -> tuple[Callable[..., float], tuple[str, ...]]:
         return observables_tangent(self.flow)
 
-    def changes(self, row: np.ndarray, state: np.ndarray, parameters: np.ndarray) -> Observed:
-        """Return the rates of order parameters and error along a direction of state and numbers."""
+    def changes(
+        self,
+        row: np.ndarray,
+        state: np.ndarray,
+        parameters: np.ndarray,
+        constants: np.ndarray | None = None,
+    ) -> Observed:
+        """Return the rates of order parameters and error along a direction of state and numbers, at
+        the constants of the flow or at others.
+        """
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        given = self._told(row[: self._size], self.flow.parameters)
+        given = self._told(
+            row[: self._size], self.flow.parameters if constants is None else constants
+        )
         error = function(*given, *self._told(state, parameters), Q, R)
         v = self._packing("state").views(state)["v"].copy()
         return Observed(Q, R, v, float(error))

@@ -114,7 +114,8 @@ class Trajectory(Curves):
         Args:
             name: ``"Q"``, ``"R"``, ``"v"`` or ``"generalization_error"``.
             parameter: one of the ``sensitivities`` that were asked of
-                :meth:`symderiv.Problem.solve`.
+                :meth:`symderiv.Problem.solve`; second derivatives have names that end with
+                ``_twice``.
 
         Returns:
             An array of the shape of ``name``.

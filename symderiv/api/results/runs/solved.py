@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.arguments.events import Event, as_event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
-from symderiv.api.results.followed import conditions_of, followed, number_of
+from symderiv.api.results.followed import TWICE, conditions_of, followed, number_of
 from symderiv.foundation.errors import InputError
 from symderiv.keys.study_tables import Time
 
@@ -77,7 +77,7 @@ def solved(
     # what cannot be read is refused before anything is integrated
     conditions_of(wanted.events, study)
     for name in wanted.sensitivities:
-        number_of(study, name)
+        number_of(study, name.removesuffix(TWICE))
     run = integrated(study, wanted.events)
     if wanted.until is not None and run.alpha.size:
         located = run.events[wanted.until.name]

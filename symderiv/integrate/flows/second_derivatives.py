@@ -1,0 +1,179 @@
+"""Second derivatives of a run by what it begins with: variational equations of second order.
+
+With s' = f(s, θ) the derivative S of the state by a number p follows S' = T(s, θ; S, θ_p), where T
+is the derivative of f along a direction, and the second derivative B follows
+
+    B' = d/dh T(s + h S, θ + h θ_p; S + h B, θ_p + h θ_pp)   at h = 0.
+
+T comes from the formulas of the rates. The derivative by h is a central difference of order six,
+whose step is short enough for rounding to be all that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
+from symderiv.integrate.flows.tangents import moving_packing, tangent_function
+
+__all__ = ["Bend", "TwiceVariedFlow"]
+
+_WEIGHTS = (45 / 60, -9 / 60, 1 / 60)
+_SHARE = 2e-3
+"""The step of differences, in units of the state over its derivative, at most."""
+
+
+class Bend(NamedTuple):
+    """Second derivatives of the flat start and the flat constants of a flow by a number.
+
+    Attributes:
+        state, parameters: The second derivatives.
+        step: The largest change of the number in differences.
+    """
+
+    state: np.ndarray
+    parameters: np.ndarray
+    step: float
+
+
+@dataclass(frozen=True)
+class TwiceVariedFlow(VariedFlow):
+    """A flow with what its state changes by along directions, and second derivatives along some.
+
+    Rows of states have the second derivatives last.
+
+    Attributes:
+        bends: Second derivatives by names of directions.
+    """
+
+    bends: Mapping[str, Bend] = field(default_factory=dict)
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """The start, its derivatives and its second derivatives behind it."""
+        first = VariedFlow(self.flow, self.directions).begin
+        return np.concatenate([first, *(each.state for each in self.bends.values())])
+
+    def derivatives(self, row: np.ndarray) -> dict[str, Observed]:
+        """Return the derivatives of order parameters and error along each direction."""
+        return super().derivatives(row[: self._size * (1 + len(self.directions))])
+
+    def second_derivatives(self, row: np.ndarray) -> dict[str, Observed]:
+        """Return the second derivatives of order parameters and error."""
+        parts = row.reshape(-1, self._size)
+        state, rest = parts[0], parts[1 + len(self.directions) :]
+        found = {}
+        for (name, bend), second in zip(self.bends.items(), rest, strict=True):
+            first, direction = parts[1 + self._place(name)], self.directions[name]
+            step = _step(state, first, bend.step)
+            total = [np.zeros_like(each) for each in self.changes(row, first, direction.parameters)]
+            for number, weight in enumerate(_WEIGHTS, 1):
+                for away in (number * step, -number * step):
+                    there = self.changes(
+                        state + away * first,
+                        first + away * second,
+                        direction.parameters + away * bend.parameters,
+                        self.flow.parameters + away * direction.parameters,
+                    )
+                    for sum_, each in zip(total, there, strict=True):
+                        sum_ += weight * number / away * np.asarray(each)
+            Q, R, v, error = total
+            found[name] = Observed(Q, R, v, float(error))
+        return found
+
+    def _place(self, name: str) -> int:
+        return list(self.directions).index(name)
+
+    @cached_property
+    def _parameters(self) -> np.ndarray:
+        """The numbers behind first derivatives, and for each second one: the derivatives of all
+        parameters, the second derivatives of moving ones, and the step.
+        """
+        first = VariedFlow(self.flow, self.directions)
+        packing, moving = self._packing("parameters"), moving_packing(self.flow, first._moving)
+        behind: list[np.ndarray] = []
+        for name, bend in self.bends.items():
+            views = packing.views(bend.parameters)
+            second = moving.packed(**{each: views[each] for each in first._moving})
+            behind += [self.directions[name].parameters, second, np.array([bend.step])]
+        return np.concatenate([first._parameters, *behind])
+
+    @cached_property
+    def _slope(self) -> Callable[..., None]:
+        first = VariedFlow(self.flow, self.directions)
+        names = first._moving
+        places = tuple(self._place(name) for name in self.bends)
+        moving = moving_packing(self.flow, names).size
+        tangent = tangent_function(self.flow, names)
+        return _twice(first._slope, tangent, len(self.directions), places, moving)
+
+
+def _step(state: np.ndarray, first: np.ndarray, most: float) -> float:
+    """Return the step of differences along the derivative of a state."""
+    largest = np.max(np.abs(first), initial=1e-300)
+    return float(min(most, _SHARE * (1 + np.max(np.abs(state), initial=0.0)) / largest))
+
+
+@lru_cache(maxsize=64)
+def _twice(
+    varied: Callable[..., None],
+    tangent: Callable[..., None],
+    count: int,
+    places: tuple[int, ...],
+    moving: int,
+) -> Callable[..., None]:
+    """Return the right-hand side of a flow with directions, and second derivatives behind them.
+
+    Args:
+        varied: The right-hand side of the flow with its directions.
+        tangent: That of its rates along a direction.
+        count: The number of the directions.
+        places: Which directions have second derivatives.
+        moving: How many numbers behind the parameters belong to each direction.
+    """
+    import numba
+
+    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
+    from symderiv.compiled_code.for_numba import for_numba
+
+    varied, tangent = for_numba(varied), for_numba(tangent)
+    twice, weights, share = len(places), _WEIGHTS, _SHARE
+
+    @numba.njit(RIGHT_HAND_SIDE.signature, error_model="numpy", nogil=True)
+    def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
+        size = state.size // (1 + count + twice)
+        constants = (parameters.size - (count + twice) * moving - twice) // (1 + twice)
+        own, begin = size * (1 + count), constants + count * moving
+        varied(alpha, state[:own], sizes, parameters[:begin], derivative[:own])
+        given = np.empty(size + constants + moving)
+        changed = np.empty(size)
+        for n in range(twice):
+            place = places[n]
+            first = state[(1 + place) * size : (2 + place) * size]
+            second = state[own + n * size : own + (n + 1) * size]
+            slopes = parameters[begin : begin + constants]
+            begin += constants
+            turned = parameters[constants + place * moving : constants + (place + 1) * moving]
+            bent = parameters[begin : begin + moving]
+            most = parameters[begin + moving]
+            begin += moving + 1
+            largest = np.max(np.abs(first)) + 1e-300
+            step = min(most, share * (1 + np.max(np.abs(state[:size]))) / largest)
+            out = derivative[own + n * size : own + (n + 1) * size]
+            out[:] = 0.0
+            for number in range(6):
+                factor = number // 2 + 1
+                away = step * factor * (1 - 2 * (number % 2))
+                given[:size] = state[:size] + away * first
+                given[size : size + constants] = parameters[:constants] + away * slopes
+                given[size + constants :] = turned + away * bent
+                tangent(alpha, first + away * second, sizes, given, changed)
+                out += weights[factor - 1] * factor / away * changed
+
+    function: Callable[..., None] = right_hand_side
+    return function
