@@ -61,11 +61,12 @@ lint: $(VENV)/.installed
 	$(BIN)/mypy tests/support/user_script.py
 	$(BIN)/python -m benchmarks.plain_english
 
-# Rewrite the equations of plain descent, the fits of tanh and the checked-in solver modules.
+# Rewrite what is derived of named rules and activations, the fits of tanh and the checked-in solver modules.
 kernels: $(VENV)/.installed
 	$(BIN)/python -m symderiv.gaussian.erf_fits
 	$(BIN)/python -m symderiv.learning.derivation.ship_equations
 	$(BIN)/python -m symderiv.lowering.programs.ship_closed_means
+	$(BIN)/python -m symderiv.analysis.ship_derivations
 	$(BIN)/symderiv generate --checked-in
 
 # Loops whose code comes with the package, for processors with vectors of four doubles.

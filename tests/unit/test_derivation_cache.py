@@ -5,18 +5,23 @@ from __future__ import annotations
 import inspect
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sympy as sp
 from support.commands import python
 from support.session_derivations import USERS_PLACE
 
+import symderiv as sd
+from symderiv.analysis import ship_derivations, shipped_derivations
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.imported_sources import imported_sources
+from symderiv.integrate.flows.tangents import equations_asked
 from symderiv.learning.derivation import learning_equations
 from symderiv.learning.derivation.ship_equations import SHIPPED
 from symderiv.lowering.means import closed_means
+from symderiv.lowering.programs import exported
 
 calls: list[tuple[object, ...]] = []
 
@@ -200,3 +205,27 @@ def test_imports_are_found_in_texts_and_followed():
     assert not any("/learning/" in name for name in names)
     with pytest.raises(FileNotFoundError, match=r"no module symderiv\.nothing"):
         imported_sources("symderiv.nothing")
+
+
+def test_derivations_of_named_activations_come_with_the_package_of_its_sources():
+    paths = shipped_derivations.SHIPPED, exported.SHIPPED_PROGRAMS
+    asked = ship_derivations.ANALYSES, ship_derivations.PROGRAMS
+    for path, sources, wanted in zip(paths, ship_derivations.digests(), asked, strict=True):
+        found = derivation_cache.shipped_results(path, sources)
+        names = {f"{f.__qualname__}{derivation_cache._told(args, {})}" for f, args in wanted}
+        assert found.keys() == names, "make kernels writes them anew"
+
+
+def test_plateaus_late_learning_and_jacobians_of_named_activations_are_not_derived(folder):
+    """The calls that users make have the very arguments of what comes with the package."""
+    for function, _ in (*ship_derivations.ANALYSES, *ship_derivations.PROGRAMS):
+        function.cache_clear()
+    sd.plateau(units=3, T1=1, D1=0, T2=1, D2=0, full=True, learning_rate=0.1)
+    sd.late(units=2, distinct_eigenvalues=2, exponent=1.0)
+    linear = {"distinct_eigenvalues": 2, "exponent": 1.0, "alpha": [1.0]}
+    sd.linear(**linear, learning_rate=0.1, student_std=0.1)
+    study = sd.Problem("erf", students=2, teachers=2, inputs=sd.Isotropic(100))._study
+    asked = equations_asked(SimpleNamespace(study=study))
+    assert exported.tangent_module_text(*asked, ("learning_rate",))
+    assert exported.precise_text(*asked[:3])
+    assert not folder.exists()

@@ -30,6 +30,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.analysis.symmetric import (
     A_OTHER,
     A_SAME,
@@ -228,7 +229,7 @@ def _exact(value: Any) -> sp.Expr:
     return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
 
 
-@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
+@derived_once(imports=MODULES, shipped=SHIPPED)
 def perfect_learning(activation: str) -> PerfectLearning:
     """Return the linearisation of an activation (a name or a formula in ``x``).
 
@@ -348,7 +349,7 @@ def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 
 
-@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
+@derived_once(imports=MODULES, shipped=SHIPPED)
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
     """G, H and F of an activation at given T and D, symbolic in M, as texts.
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import SymderivError
 
@@ -93,7 +94,7 @@ class LinearCoefficients:
     factor: float
 
 
-@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
+@derived_once(imports=MODULES, shipped=SHIPPED)
 def linear_system() -> LinearSystem:
     """Return the system of the eigenspaces.
 
@@ -129,7 +130,7 @@ def linear_system() -> LinearSystem:
     )
 
 
-@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
+@derived_once(imports=MODULES, shipped=SHIPPED)
 def moment_system() -> DeviationMoments:
     """Return the system of the moments.
 
@@ -147,12 +148,13 @@ def moment_system() -> DeviationMoments:
 @lru_cache(maxsize=1)
 def linear_coefficients() -> LinearCoefficients:
     """Return the coefficients of the engine's linear system."""
-    *texts, factor = _kept_texts()
+    *texts, factor = system_texts()
     return LinearCoefficients(_function(tuple(texts)), float(factor))
 
 
-@derived_once("formula", "gaussian", "numerics", "statement", "learning", "lowering", "analysis")
-def _kept_texts() -> tuple[str, ...]:
+@derived_once(imports=MODULES, shipped=SHIPPED)
+def system_texts() -> tuple[str, ...]:
+    """Return d, b, c of the system as texts, and the factor of its error."""
     system = linear_system()
     return (*_texts(system), str(system.factor))
 

@@ -17,6 +17,7 @@ from symderiv.analysis.plateau.linearised import BASIS, LinearisedMatrices, line
 from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plateau_forms
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
+from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.analysis.symmetric import reduced_equations
 from symderiv.formula import Activation
 from symderiv.foundation.derivation_cache import derived_once
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
-_ROOMS = (
-    "formula",
-    "gaussian",
-    "numerics",
-    "statement",
-    "learning",
-    "lowering",
-    "analysis",
-    "precision",
-)
 _M, _T, _D = SYMBOLS
 _T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
 _LINE = 96
@@ -307,7 +298,7 @@ def plateau_report(
     if kappa < 0 or asked:
         from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
     if kappa < 0:
-        spread = full_plateau(_quiet(activation), teacher, learning_rate, bits)
+        spread = full_plateau(quiet_flow(activation), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
         raise InputError(
             "--full: nothing escapes from this state, and students with the same sum are equally "
@@ -316,14 +307,14 @@ def plateau_report(
     if asked:
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:
-            noisy = full_plateau(_noisy(activation), teacher, learning_rate, bits)
+            noisy = full_plateau(noisy_flow(activation), teacher, learning_rate, bits)
         except (ToleranceError, NotYetError):
             if full:
                 raise
     if noisy is not None:
         start = float(numbers.Q), float(numbers.R)
         with suppress(ToleranceError, NotYetError):
-            equal = equal_students(_noisy(activation), teacher, learning_rate, bits, start)
+            equal = equal_students(noisy_flow(activation), teacher, learning_rate, bits, start)
     states = (spread, noisy, equal)
     return PlateauReport(
         activation.text, teacher, learning_rate, digits, forms, numbers, matrices, *states
@@ -351,15 +342,17 @@ def _equations(activation: Activation) -> LearningEquations:
     return derive_equations(LearningProblem(activation, activation))
 
 
-@derived_once(*_ROOMS)
-def _noisy(activation: Activation) -> FullFlow:
+@derived_once(imports=MODULES, shipped=SHIPPED)
+def noisy_flow(activation: Activation) -> FullFlow:
+    """Return the flow of the plateau with the noise of the examples."""
     from symderiv.analysis.plateau.full_plateau import full_flow
 
     return _with_slopes(full_flow(_equations(activation)))
 
 
-@derived_once(*_ROOMS)
-def _quiet(activation: Activation) -> FullFlow:
+@derived_once(imports=MODULES, shipped=SHIPPED)
+def quiet_flow(activation: Activation) -> FullFlow:
+    """Return the flow of the plateau without the noise of the examples."""
     from symderiv.analysis.plateau.full_plateau import full_flow
 
     return _with_slopes(full_flow(_equations(activation), noise=False))
@@ -371,7 +364,7 @@ def _with_slopes(flow: FullFlow) -> FullFlow:
     return flow
 
 
-@derived_once(*_ROOMS)
+@derived_once(imports=MODULES, shipped=SHIPPED)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
     equations = _equations(activation)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from symderiv.formula import activation
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.components import ComponentsFlow
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from symderiv_codegen import Program
 
     from symderiv.integrate.flows.study_flow import Flow
+
+#: What tanh cannot be written with.
+_EXACT = frozenset(("x", "erf", "sqrt", "Heaviside"))
 
 __all__ = [
     "equations_asked",
@@ -115,5 +120,11 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
         raise NotYetError("inputs of several classes have no Jacobian yet", argument="inputs")
     study = flow.study
     rule = rule_of(study).rule if study.rule_keys else PLAIN
+    names = study.student_activation, study.teacher_activation
     tolerance = activation_tolerance(study.time.relative_tolerance)
-    return study.student_activation, study.teacher_activation, rule, tolerance
+    return *names, rule, None if all(map(_is_exact, names)) else tolerance
+
+
+def _is_exact(name: str) -> bool:
+    """Return whether an activation is no mixture that a tolerance makes: its letters say so."""
+    return _EXACT.issuperset(re.findall(r"[A-Za-z_]\w*", activation(name).text))

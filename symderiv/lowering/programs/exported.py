@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from symderiv_codegen import (
@@ -74,13 +75,15 @@ def kept_program(
         student, teacher: Activations, by their names or formulas.
         rule, tolerance: As those of a problem.
     """
-    return Program(**_fields_of(student, teacher, rule, tolerance), extension=GAUSSIAN)
+    return Program(**program_fields(student, teacher, rule, tolerance), extension=GAUSSIAN)
 
 
-_ROOMS = ("formula", "gaussian", "keys", "numerics", "statement", "learning", "lowering")
+#: Programs of named activations that come with the package, by their calls.
+SHIPPED_PROGRAMS = Path(__file__).with_name("programs.pickle")
+_CODEGEN = package_folders("symderiv_codegen")
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN)
 def kept_vectors(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> tuple[Vector, ...]:
@@ -88,7 +91,7 @@ def kept_vectors(
     return kept_program(student, teacher, rule, tolerance).vectors
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN)
 def source_text(
     student: str,
     teacher: str,
@@ -147,7 +150,7 @@ def _refused(student: str, teacher: str) -> Iterator[None]:
         raise NotYetError(f"has no Jacobian yet: {error}", argument="activation") from error
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
 def tangent_module_text(
     student: str,
     teacher: str,
@@ -159,7 +162,7 @@ def tangent_module_text(
     return print_fast(tangent_program(student, teacher, rule, tolerance, moving))
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
 def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
     """Return the text of :func:`kept_program` for numbers of any precision.
 
@@ -172,7 +175,7 @@ def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
     return print_mpmath(kept_program(student, teacher, rule))
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN)
 def reverse_module_text(
     student: str,
     teacher: str,
@@ -193,7 +196,7 @@ def reverse_module_text(
         return print_reverse(kept_program(student, teacher, rule, tolerance), moving)
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
+@derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
 def tangent_observables_text(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> tuple[str, tuple[str, ...]]:
@@ -209,8 +212,8 @@ def tangent_observables_text(
     return text, tuple(array.name for array in observables.inputs)
 
 
-@derived_once(*_ROOMS, also=package_folders("symderiv_codegen"))
-def _fields_of(
+@derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
+def program_fields(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> dict[str, Any]:
     """Return what a program says; its extension are functions, which are not kept."""

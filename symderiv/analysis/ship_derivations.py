@@ -1,0 +1,51 @@
+"""Writes derivations of named activations that come with the package; ``make kernels`` does it."""
+
+from __future__ import annotations
+
+from symderiv.analysis.late.perfect_learning import matrix_texts, perfect_learning
+from symderiv.analysis.linear.system import linear_system, moment_system, system_texts
+from symderiv.analysis.plateau.plateau_report import derived, noisy_flow, quiet_flow
+from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
+from symderiv.formula import activation
+from symderiv.foundation.derivation_cache import Call, imports_digest, package_folders, ship
+from symderiv.learning.rule.learning_rule import PLAIN
+from symderiv.lowering.programs import exported
+
+_ERF, _RELU = activation("erf"), activation("relu")
+
+#: Of plateaus, perfect learning and linear networks.
+ANALYSES: tuple[Call, ...] = (
+    (perfect_learning, (_ERF.text,)),
+    (matrix_texts, (_ERF.text, 1, 0)),
+    (derived, (_ERF,)),
+    (noisy_flow, (_ERF,)),
+    (derived, (_RELU,)),
+    (quiet_flow, (_RELU,)),
+    (linear_system, ()),
+    (moment_system, ()),
+    (system_texts, ()),
+)
+#: Of plain descent of equal activations whose means are known for any tolerance.
+PROGRAMS: tuple[Call, ...] = tuple(
+    call
+    for name in ("erf", "relu", "linear")
+    for call in (
+        (exported.program_fields, (name, name, PLAIN, None)),
+        (exported.precise_text, (name, name, PLAIN)),
+        (exported.tangent_observables_text, (name, name, PLAIN, None)),
+        (exported.tangent_module_text, (name, name, PLAIN, None, ())),
+        (exported.tangent_module_text, (name, name, PLAIN, None, ("learning_rate",))),
+    )
+)
+
+
+def digests() -> tuple[str, str]:
+    """Return those of the sources of analyses and of programs."""
+    codegen = package_folders("symderiv_codegen")
+    return imports_digest(*MODULES), imports_digest(exported.__name__, also=codegen)
+
+
+if __name__ == "__main__":
+    analyses, programs = digests()
+    ship(exported.SHIPPED_PROGRAMS, programs, *PROGRAMS)
+    ship(SHIPPED, analyses, *ANALYSES)

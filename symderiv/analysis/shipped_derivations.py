@@ -1,0 +1,19 @@
+"""Names the file of derivations of named activations, and the modules that they follow from.
+
+``python -m symderiv.analysis.ship_derivations`` writes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+__all__ = ["MODULES", "SHIPPED"]
+
+#: Results of functions of these modules by their calls.
+SHIPPED: Final = Path(__file__).with_name("derivations.pickle")
+MODULES: Final = (
+    "symderiv.analysis.late.perfect_learning",
+    "symderiv.analysis.linear.system",
+    "symderiv.analysis.plateau.plateau_report",
+)
