@@ -67,6 +67,7 @@ kernels: $(VENV)/.installed
 	$(BIN)/python -m symderiv.learning.derivation.ship_equations
 	$(BIN)/python -m symderiv.lowering.programs.ship_closed_means
 	$(BIN)/python -m symderiv.analysis.ship_derivations
+	$(BIN)/python -m symderiv.lowering.programs.ship_rules
 	$(BIN)/symderiv generate --checked-in
 
 # Loops whose code comes with the package, for processors with vectors of four doubles.

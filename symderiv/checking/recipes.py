@@ -15,7 +15,7 @@ from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
-from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.lowering.means.compiled_means import CompiledMeans, compiled_means
 from symderiv.lowering.means.force_fields import over_fields
 from symderiv.lowering.means.loss_means import LossMeans
 from symderiv.lowering.programs.loss_program import loss_program
@@ -121,7 +121,8 @@ def unchecked(
             pass  # there is another way
     try:
         rules = quadrature(problem, tolerance, limited)
-        return solver_of(solver_program(equations, name, rules), lanes), rules.search.compiled
+        solver = solver_of(solver_program(equations, name, rules), lanes)
+        return solver, compiled_means(rules.text)
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"

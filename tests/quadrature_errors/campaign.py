@@ -24,6 +24,7 @@ from numba import njit
 from quadrature_errors.adaptive import adaptive_mean
 from symderiv.checking.recipes import generate
 from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means.compiled_means import by_numba
 from symderiv.lowering.means.field_covariances import Matrix, field_covariances, nearby
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, Search
 from symderiv.lowering.means.quadrature_means import Quadrature
@@ -119,7 +120,8 @@ def campaign(
     rules = rules_of(text, tolerance)
     search = rules.search
     rng = np.random.default_rng(seed)
-    factor, kinks = search.factor.by_numba(), search.kinks or _no_kinks
+    factor = search.factor.by_numba()
+    kinks = by_numba(rules.text)["quadrature_kinks"] if rules.kinked else _no_kinks
     two = adaptive_mean(factor, kinks, 2)
     rows = []
     fine = finer(rules.rule)

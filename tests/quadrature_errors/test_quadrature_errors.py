@@ -9,6 +9,7 @@ import pytest
 
 from quadrature_errors.adaptive import adaptive_mean
 from quadrature_errors.campaign import closed_campaign, rules_of
+from symderiv.lowering.means.compiled_means import by_numba
 from symderiv.lowering.means.field_covariances import field_covariances
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import kinked_rule
@@ -40,7 +41,8 @@ def test_a_coarser_rule_is_noticed(rules):
 
 def test_means_of_two_agree_with_nested_adaptive_integration(rules):
     search = rules.search
-    exact = adaptive_mean(search.factor.by_numba(), search.kinks, 2)
+    kinks = by_numba(rules.text)["quadrature_kinks"]
+    exact = adaptive_mean(search.factor.by_numba(), kinks, 2)
     rng = np.random.default_rng(11)
     twos = [kinds for kinds in search.kinds if len(kinds) == 2]
     for number in range(140):

@@ -20,8 +20,10 @@ from symderiv.foundation.imported_sources import imported_sources
 from symderiv.integrate.flows.tangents import equations_asked
 from symderiv.learning.derivation import learning_equations
 from symderiv.learning.derivation.ship_equations import SHIPPED
-from symderiv.lowering.means import closed_means
-from symderiv.lowering.programs import exported
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import closed_means, quadrature_error
+from symderiv.lowering.means.approximation import quadrature
+from symderiv.lowering.programs import exported, ship_rules
 
 calls: list[tuple[object, ...]] = []
 
@@ -228,4 +230,18 @@ def test_plateaus_late_learning_and_jacobians_of_named_activations_are_not_deriv
     asked = equations_asked(SimpleNamespace(study=study))
     assert exported.tangent_module_text(*asked, ("learning_rate",))
     assert exported.precise_text(*asked[:3])
+    assert not folder.exists()
+
+
+def test_the_rules_that_come_with_the_package_are_those_that_are_searched_for(folder):
+    found = derivation_cache.shipped_results(
+        quadrature_error.CHOSEN_RULES, derivation_cache.imports_digest(quadrature_error.__name__)
+    )
+    assert len(found) == len(ship_rules.PAIRS), "make kernels writes them anew"
+    rules = quadrature(learning_problem("softplus", "erf"), None, False)
+    assert "search" not in vars(rules), "make kernels writes them anew"
+    derived = inspect.unwrap(quadrature_error.chosen_rule)(rules._choice(False))
+    assert derived == (rules.rule, rules.error, rules.pair_error)
+    kinked = quadrature(learning_problem("relu", "x*tanh(log(1+exp(x)))"), None, False)
+    assert "search" not in vars(kinked), "make kernels writes them anew"
     assert not folder.exists()

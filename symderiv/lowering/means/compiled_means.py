@@ -16,6 +16,7 @@ import numpy as np
 from symderiv_codegen import Constant, Function, Procedure, Program, print_numba
 
 from symderiv.compiled_code.translated_functions import TranslatedModule
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.numerics import GAUSSIAN
 
 _RULE = "<f8 1"
@@ -123,7 +124,9 @@ def compiled_means(text: str) -> CompiledMeans:
 
     translation.together(kinds)
     functions = {name: function(name) for name in kinds if name != "quadrature_factor"}
-    kinks = _by_numba(text)["quadrature_kinks"] if "quadrature_kinks" in meaning else None
+    kinks = None
+    if "quadrature_kinks" in meaning:
+        kinks = uncompiled(text, NO_OVERFLOW).quadrature_kinks
     return CompiledMeans(functions, function("quadrature_factor"), kinks, meaning)
 
 
@@ -157,12 +160,13 @@ def compiled_function(
         translation: The module, if others of its functions are asked for.
     """
     module = translation or TranslatedModule(text)
-    compiled: Callable[..., float] = module.function(name, lambda: _by_numba(text)[name])
+    compiled: Callable[..., float] = module.function(name, lambda: by_numba(text)[name])
     return compiled
 
 
 @lru_cache(maxsize=4)
-def _by_numba(text: str) -> dict[str, Any]:
+def by_numba(text: str) -> dict[str, Any]:
+    """Return the names of a module whose functions numba compiles when they are called."""
     space: dict[str, Any] = {"__name__": "compiled means"}
     exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
     return space

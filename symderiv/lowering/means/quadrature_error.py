@@ -10,19 +10,36 @@ what the search missed; ``make quadrature-errors`` compares that with independen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from symderiv.lowering.means.compiled_means import CompiledMeans
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.lowering.means.field_covariances import (
     Matrix,
     field_covariances,
     nearby,
     structured,
 )
-from symderiv.lowering.means.quadrature_rules import MeanRule, finer
+from symderiv.lowering.means.quadrature_rules import (
+    KINKED_PANELS,
+    PLANE_POINTS,
+    SMOOTH_STEPS,
+    MeanRule,
+    coarsest,
+    finer,
+    kinked_rule,
+    plane_rule,
+    smooth_rule,
+    stated_error,
+)
+
+CHOSEN_RULES = Path(__file__).with_name("chosen_rules.pickle")
+"""Rules for pairs of activations that have names, see ``ship_rules``."""
 
 LARGEST_VARIANCE = 2.0
 """Of the fields, for which errors are stated."""
@@ -46,6 +63,19 @@ _CHUNK = 50
 
 Kinds = tuple[int, ...]
 
+
+class Means(Protocol):
+    """Lists what is asked of means that were compiled, see ``compiled_means``."""
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]: ...
+
+    @property
+    def factor(self) -> Callable[[int, float], float]: ...
+
+    def many(self, size: int) -> Callable[..., Any]: ...
+
+
 _LOADS = np.array(
     [
         [0.715933, 0.0, 0.0, 0.0],
@@ -63,7 +93,7 @@ class Search:
 
     def __init__(
         self,
-        compiled: CompiledMeans,
+        compiled: Means,
         kinds: Sequence[Kinds],
         biased: bool = False,
         variance: float = LARGEST_VARIANCE,
@@ -78,9 +108,8 @@ class Search:
             variance, bias: The largest of fields, and of their biases in modulus.
         """
         self.compiled = compiled
-        self.factor, self.kinks = compiled.factor, compiled.kinks
+        self.factor = compiled.factor
         self.panels = "_kinked_mean_of_4" in compiled.functions
-        self._planes = planes = "_plane_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
         # panels of four factors cost much, and planes have most kinds of layers
         self._samples = {2: 2, 4: 8} if planes else dict.fromkeys((2, 4), 1 if self.panels else 4)
@@ -194,6 +223,77 @@ class Search:
                     if found.max() > climbed:
                         climbed, place = float(found.max()), around[found.argmax()]
                         yield climbed
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Says for which means and which tolerance a rule is chosen.
+
+    Attributes:
+        means: The digest of the text of all means, with the rule as an argument.
+        kinds: The factors of every mean that occurs.
+        family: ``smooth``, ``kinked`` or ``plane``.
+        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        even: Whether no mean changes when all fields change their signs.
+        tolerance: Bound on the absolute error of the means.
+        limited: Take the best rule where none keeps it.
+        biased: Whether fields have biases.
+        within: The largest variances, and biases in modulus.
+        of_what: What means are of, for messages.
+        search: Gives the search.
+    """
+
+    means: str
+    kinds: tuple[Kinds, ...]
+    family: str
+    slope_jumps: bool
+    even: bool
+    tolerance: float
+    limited: bool
+    biased: bool
+    within: tuple[float, float]
+    of_what: str = field(repr=False, compare=False)
+    search: Callable[[], Search] = field(repr=False, compare=False)
+
+    def rules(self) -> list[MeanRule]:
+        """Return the rules from coarse to fine."""
+        tolerance = max(self.tolerance, 1e-12)
+        tail = self.search().tail(tolerance / 100)
+        if self.family == "plane":
+            numbers = tolerance, tail, self.slope_jumps, self.even
+            return [plane_rule(points, *numbers) for points in PLANE_POINTS]
+        if self.family == "kinked":
+            return [kinked_rule(p, tolerance, tail, self.slope_jumps) for p in KINKED_PANELS]
+        return [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
+
+
+@derived_once(imports=(__name__,), shipped=CHOSEN_RULES)
+def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
+    """Return the coarsest rule with which the search finds no error above the tolerance, its
+    stated error, and that of means of two factors.
+
+    Raises:
+        NotYetError, ToleranceError: See :func:`coarsest`.
+    """
+    search = choice.search()
+
+    def error_of(rule: MeanRule, enough: float) -> float:
+        return stated_mean_error(search.error(rule, enough))
+
+    rule, error = coarsest(
+        choice.rules(), error_of, choice.tolerance, choice.of_what, choice.limited
+    )
+    return rule, error, pair_error(search, rule)
+
+
+def pair_error(search: Search, rule: MeanRule) -> float:
+    """Return the stated error of means of two factors alone, which finer rules compute."""
+    return stated_mean_error(search.error(rule, math.inf, sizes=(2,)))
+
+
+def stated_mean_error(error: float) -> float:
+    """Return what is stated of the error of a mean."""
+    return stated_error(error, 1e-13)
 
 
 def drawn_biases(

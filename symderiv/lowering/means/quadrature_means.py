@@ -8,6 +8,7 @@ of the kinks of nearly aligned fields for others. Their error is searched for wh
 
 from __future__ import annotations
 
+import hashlib
 import math
 from functools import cached_property
 
@@ -31,18 +32,17 @@ from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.patterns import Kind, Pattern
-from symderiv.lowering.means.quadrature_error import LARGEST_BIAS, LARGEST_VARIANCE, Kinds, Search
-from symderiv.lowering.means.quadrature_rules import (
-    KINKED_PANELS,
-    PLANE_POINTS,
-    SMOOTH_STEPS,
-    MeanRule,
-    coarsest,
-    kinked_rule,
-    plane_rule,
-    smooth_rule,
-    stated_error,
+from symderiv.lowering.means.quadrature_error import (
+    LARGEST_BIAS,
+    LARGEST_VARIANCE,
+    Choice,
+    Kinds,
+    Search,
+    chosen_rule,
+    pair_error,
+    stated_mean_error,
 )
+from symderiv.lowering.means.quadrature_rules import MeanRule
 from symderiv.lowering.means.shared_means import KINKED_NOISE_MEANS, NOISE_MEANS
 
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
@@ -131,11 +131,10 @@ class Quadrature:
             )
         self.tolerance, self.within = tolerance, within
         if rule is None:
-            self.rule, self.error = self._chosen(limited)
+            self.rule, self.error, self.pair_error = chosen_rule(self._choice(limited))
         else:
-            self.rule, self.error = rule, _stated(self.search.error(rule, math.inf))
-        # of the means of two factors alone, which finer rules compute
-        self.pair_error = _stated(self.search.error(self.rule, math.inf, sizes=(2,)))
+            self.rule, self.error = rule, stated_mean_error(self.search.error(rule, math.inf))
+            self.pair_error = pair_error(self.search, rule)
 
     @cached_property
     def kinked(self) -> bool:
@@ -317,27 +316,22 @@ class Quadrature:
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
-    def _chosen(self, limited: bool) -> tuple[MeanRule, float]:
-        """Return the coarsest rule with which the search finds no error above the tolerance."""
-        tolerance = max(self.tolerance, 1e-12)
-        search = self.search
-        tail = search.tail(tolerance / 100)
-        slope_jumps = self.student.slope_jumps or self.teacher.slope_jumps
-        if self.in_planes:
-            even = self.student.parity * self.teacher.parity == 1
-            rules = [
-                plane_rule(points, tolerance, tail, slope_jumps, even) for points in PLANE_POINTS
-            ]
-        elif self.kinked:
-            rules = [kinked_rule(panel, tolerance, tail, slope_jumps) for panel in KINKED_PANELS]
-        else:
-            rules = [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
-        both = f"the activations {self.problem.student.text!r} and {self.problem.teacher.text!r}"
-
-        def error_of(rule: MeanRule, enough: float) -> float:
-            return _stated(search.error(rule, enough))
-
-        return coarsest(rules, error_of, self.tolerance, both, limited)
+    def _choice(self, limited: bool) -> Choice:
+        """Return what a rule is chosen for."""
+        student, teacher = self.problem.student.text, self.problem.teacher.text
+        return Choice(
+            means=hashlib.sha256(self.text.encode()).hexdigest(),
+            kinds=tuple(self.means),
+            family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
+            slope_jumps=bool(self.student.slope_jumps or self.teacher.slope_jumps),
+            even=self.student.parity * self.teacher.parity == 1,
+            tolerance=self.tolerance,
+            limited=limited,
+            biased=self.biased,
+            within=self.within,
+            of_what=f"the activations {student!r} and {teacher!r}",
+            search=lambda: self.search,
+        )
 
     @cached_property
     def search(self) -> Search:
@@ -388,10 +382,6 @@ def in_planes(
     """Return whether means of four factors may go over points of planes: one kink, no biases."""
     one = len(student.kinks) < 2 and len(teacher.kinks) < 2
     return one and not problem.rule.biases and not problem.rule.stated
-
-
-def _stated(error: float) -> float:
-    return stated_error(error, 1e-13)
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,11 +15,11 @@ from symderiv_codegen import Program, ProgramError, TemplateFunction, print_numb
 
 from symderiv.foundation.errors import DivergentError, NotYetError, ToleranceError
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.means import approximation, quadrature_error
+from symderiv.lowering.means import approximation, quadrature_error, quadrature_means
 from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import field_covariances, nearby, structured
-from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search
+from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
 from symderiv.lowering.means.quadrature_means import Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
@@ -272,6 +273,8 @@ def chosen(
     monkeypatch: pytest.MonkeyPatch, student: str, teacher: str | None, error: float, **more: object
 ) -> Quadrature:
     monkeypatch.setattr(Quadrature, "search", Known(error))
+    # the rule of another search may be kept
+    monkeypatch.setattr(quadrature_means, "chosen_rule", inspect.unwrap(chosen_rule))
     return Quadrature(learning_problem(student, teacher), **{"tolerance": 1e-4, **more})
 
 

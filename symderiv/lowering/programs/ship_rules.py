@@ -1,0 +1,37 @@
+"""Writes the rules of quadrature that come with the package; ``make kernels`` does it.
+
+They are those of activations that have names, in all ordered pairs, with the errors that the search
+found. What a rule is taken for carries the text of its means, so another text is searched anew.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from symderiv.foundation.derivation_cache import Call, imports_digest, noted_calls, ship
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means import quadrature_error
+from symderiv.lowering.means.approximation import quadrature
+
+QUADRATURE = ("softplus", "silu", "mish")
+OTHERS = ("erf", "relu", "gelu", "tanh")
+PAIRS = tuple(
+    pair for pair in product((*QUADRATURE, *OTHERS), repeat=2) if set(pair) & set(QUADRATURE)
+)
+"""Students and teachers, one of which has no closed means."""
+
+
+def asked_for() -> list[Call]:
+    """Return the choices of all pairs: the function, and what it is called with."""
+    with noted_calls() as calls:
+        for student, teacher in PAIRS:
+            quadrature(learning_problem(student, teacher), None, False)
+    return [call for call in calls if call[0] is quadrature_error.chosen_rule]
+
+
+if __name__ == "__main__":
+    ship(
+        quadrature_error.CHOSEN_RULES,
+        imports_digest(quadrature_error.__name__),
+        *asked_for(),
+    )
