@@ -315,25 +315,14 @@ def _gap(text: str, traced: TracedFlow) -> sp.Expr:
 
 def _growth(traced: TracedFlow, end: float) -> float:
     """Return by how much errors grow, by a run in doubles."""
-    from flint import arb
-
     from symderiv.enclosures.proved_run import amplification
-    from symderiv.enclosures.proved_step import gradients
+    from symderiv.enclosures.slopes_in_doubles import slopes_in_doubles
     from symderiv.integrate.flows.sensitivities import VariedFlow
-    from symderiv.precision.balls.working import working_bits
 
     times = np.linspace(0.0, end, _LOOKED_AT + 1)
     rows = [traced.flow.begin, *VariedFlow(traced.flow, {}).run(times[1:])]
-    with working_bits(64):
-        constants, rates = traced.rates.compiled()
-        given = constants()
-        size = len(traced.names)
-        slopes = []
-        for row in rows:
-            state = [arb(x) for x in traced.values(row)]
-            matrix = gradients(lambda y: rates(y, given), state)
-            slopes.append(np.array([float(x) for x in matrix.entries()]).reshape(size, size))
-    return amplification(slopes, times)
+    states = np.array([traced.values(row) for row in rows], dtype=np.float64)
+    return amplification(list(slopes_in_doubles(traced.rates, states)), times)
 
 
 def _record(
