@@ -3,7 +3,7 @@
 By Price's theorem ∂E[g(u)h(v)]/∂c₁₂ = E[g'h'] and ∂/∂c₁₁ = E[g''h]/2. Closed forms are derived by
 the Gaussian calculus and differentiated as they are. Where there is none, these means of
 derivatives are sums over an equidistant lattice, which converge exponentially for analytic
-functions.
+functions, and sums over panels between kinks for others (:mod:`symderiv.equilibrium.kinked_means`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
+from symderiv.equilibrium.kinked_means import Pieces, field_mean, pair_means, pieces_of
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.gaussian.distributions import variable_of
 from symderiv.gaussian.student_integrals import i2
 from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.numerics.nodes import normal_steps
+from symderiv.statement.slopes import ROUGH
 
 __all__ = ["PairMean", "pair_mean", "square_mean"]
 
@@ -58,12 +60,14 @@ def pair_mean(g: sp.Expr, h: sp.Expr) -> PairMean:
     """Return the mean of a product of functions of two fields.
 
     Raises:
-        NotYetError: There is no closed form, and a function has a kink or a jump.
+        NotYetError: There is no closed form, and kinks are not at roots of polynomials.
     """
     symbols = _symbols()
     try:
         value = i2(g, h).unfolded()
     except (InputError, NotYetError, NotImplementedError, ValueError):
+        return PairMean(False, _summed(g, h))
+    if _cancels(value, g, h):
         return PairMean(False, _summed(g, h))
     expressions = [_derivative(value, symbols, orders) for orders in (*_ORDERS, *_SECOND)]
     if any(each.has(sp.DiracDelta) for each in expressions):
@@ -83,12 +87,14 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     """Return E[g(u)²] with its first and second derivative by the variance, shape (3, …).
 
     Raises:
-        NotYetError: There is no closed form, and the function has a kink or a jump.
+        NotYetError: There is no closed form, and kinks are not at roots of polynomials.
     """
     variance = _symbols()[0]
     try:
         value = i2(g, g, fields=(0, 0)).unfolded()
     except (InputError, NotYetError, NotImplementedError, ValueError):
+        if _is_rough(g):
+            return _by_pieces(g)
         derivatives = _derivatives(g)
 
         def summed(a: np.ndarray) -> np.ndarray:
@@ -100,6 +106,8 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
             return np.array([(g0 * g0) @ weights, second @ weights / 2, fourth @ weights / 4])
 
         return summed
+    if _cancels(value, g):
+        return _by_pieces(g)
     function = as_function([variance], [sp.diff(value, variance, n) for n in range(3)])
 
     def closed(a: np.ndarray) -> np.ndarray:
@@ -120,19 +128,9 @@ def _derivative(value: sp.Expr, symbols: Sequence[sp.Symbol], orders: Sequence[i
 
 
 def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """Return a function and its first four derivatives.
-
-    Raises:
-        NotYetError: They are no functions.
-    """
+    """Return an analytic function and its first four derivatives."""
     x = variable_of(g)
     derivatives = [sp.diff(g, x, n) for n in range(5)]
-    if g.has(sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min, sp.Piecewise):
-        raise NotYetError(
-            f"{g} has a kink or a jump and its means have no closed form, so that its free energy "
-            "is not known yet; take an analytic activation or one with closed means",
-            argument="activation",
-        )
     return [_whole(as_function([x], each)) for each in derivatives]
 
 
@@ -145,7 +143,31 @@ def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray
     return lambda values: np.broadcast_to(function(values), values.shape)
 
 
+def _is_rough(g: sp.Expr) -> bool:
+    return bool(g.has(*ROUGH, sp.Piecewise))
+
+
+def _cancels(closed: sp.Expr, *functions: sp.Expr) -> bool:
+    """Return whether exponentials of variances have factors that are as small: e²ᶜ erfc(√(2c))."""
+    return bool(closed.has(sp.exp)) and any(_is_rough(each) for each in functions)
+
+
+def _by_pieces(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
+    square = pieces_of(g * g)
+
+    def values(a: np.ndarray) -> np.ndarray:
+        each = [
+            [field_mean(square, 2 * n, float(one)) / 2.0**n for n in range(3)]
+            for one in np.ravel(a)
+        ]
+        return np.reshape(np.transpose(each), (3, *np.shape(a)))
+
+    return values
+
+
 def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    if _is_rough(g) or _is_rough(h):
+        return _pieced(pieces_of(g), pieces_of(h))
     left, right = _derivatives(g), _derivatives(h)
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -162,5 +184,25 @@ def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndar
             inner = np.einsum("...n,n->...", H[2 * k + j], weights)
             means.append((G[2 * i + j][..., 0] * inner) @ weights / 2.0 ** (i + k))
         return np.array(means)
+
+    return values
+
+
+def _pieced(g: Pieces, h: Pieces) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    orders = [(2 * i + j, 2 * k + j) for i, j, k in (*_ORDERS, *_SECOND)]
+    halves = np.array([2.0 ** (i + k) for i, _, k in (*_ORDERS, *_SECOND)])
+
+    @lru_cache(maxsize=256)
+    def at(a: float, c: float, b: float) -> np.ndarray:
+        # a minimiser asks for the value, the slope and the curvature one after the other
+        return np.asarray(pair_means(g, h, a, c, b, orders) / halves)
+
+    def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, c, b = np.broadcast_arrays(a, c, b)
+        given = np.reshape([a, c, b], (3, -1)).T
+        # equal units have equal covariances
+        different, places = np.unique(given, axis=0, return_inverse=True)
+        means = np.array([at(*row) for row in different.tolist()])
+        return np.asarray(means[places.ravel()].T.reshape(-1, *a.shape))
 
     return values

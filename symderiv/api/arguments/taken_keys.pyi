@@ -141,7 +141,8 @@ class SolveKeys(TypedDict, total=False):
     sensitivities: Sequence[str]
     """names of numbers of the problem, as ``learning_rate``, ``label_noise``, ``weight_decay``,
     ``student_std`` or ``exponent``, by which Q, R, v and the generalisation error are
-    differentiated at all times; see :meth:`Trajectory.sensitivity`."""
+    differentiated at all times, and twice by ``learning_rate_twice`` and the like; see
+    :meth:`Trajectory.sensitivity`."""
     events: Sequence[str | Event]
     """conditions on order parameters, as ``"generalization_error < 1e-3"`` or ``"R[1,1] >
     2*R[1,2]"``, or events made by :func:`symderiv.event`: the first time at which each of them

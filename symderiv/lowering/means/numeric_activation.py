@@ -128,15 +128,16 @@ class NumericActivation:
     @cached_property
     def jumps_of_value(self) -> tuple[float, ...]:
         """Size of the jump at each kink."""
-        return self._jumps_of(self._stable)
+        return self.jumps_of(0)
 
     @cached_property
     def jumps_of_slope(self) -> tuple[float, ...]:
         """Size of the jump of the derivative at each kink."""
-        return self._jumps_of(derivative(self._stable))
+        return self.jumps_of(1)
 
-    def _jumps_of(self, function: sp.Expr) -> tuple[float, ...]:
-        jumps = []
+    def jumps_of(self, order: int) -> tuple[float, ...]:
+        """Return the jump of the derivative of this order at each kink."""
+        function, jumps = derivative(self._stable, order), []
         for place in self.kink_places:
             # the function is analytic on both sides: the step leaves an error of its own size
             sides = [

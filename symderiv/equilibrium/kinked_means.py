@@ -1,0 +1,199 @@
+r"""Means of derivatives of functions with kinks and jumps, of one field and of two.
+
+A derivative of order m of such a function is what it is between its kinks and
+Σ J_n δ^{(m-1-n)}(v - κ) at a kink κ, where J_n is the jump of the derivative of order n. Given u,
+the field v has a normal law of mean μ = c u/a and variance s² = b - c²/a, so that
+
+    E[δ^{(p)}(v - κ) | u] = s^{-1-p} He_p(t) φ(t),  t = (κ - μ)/s,
+
+and between kinks Gauss' rule sums panels that no pole of the function is near to. The mean over u
+is taken in the same way; there derivatives of E[h^{(m)}(v) | u] by u are (c/a) E[h^{(m+1)}(v) | u].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import sympy as sp
+
+from symderiv.formula.as_function import as_function
+from symderiv.gaussian.distributions import variable_of
+from symderiv.lowering.means.numeric_activation import NumericActivation, X
+from symderiv.numerics.nodes import gauss_panels
+
+__all__ = ["Pieces", "field_mean", "pair_means", "pieces_of"]
+
+#: Means with derivatives of a function of at most this order are taken.
+_ORDER = 4
+_REACH, _POINTS = 8.7, 16
+# Of panels, in standard deviations and in units of the field: poles at ±i π/2 are far enough.
+_WIDTH = 2.5
+# Edges of panels beside the place where a kink is, in units of what the other field leaves open.
+_BESIDE = np.array([1.5, 3.0, 5.0, 9.0])
+# The least variance of one field for a given other, as a share of its own.
+_LEAST = 1e-14
+# Nodes that all values of the other field share, at most.
+_SHARED = 2500
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A function that is analytic between its kinks.
+
+    Attributes:
+        between: The function and its derivatives of order 1 to 4 between kinks, of arrays.
+        kinks: Where it is not analytic, ascending, shape (k,).
+        jumps: Jumps of its derivatives of order 0 to 3 there, shape (k, 4).
+    """
+
+    between: tuple[Callable[[np.ndarray], np.ndarray], ...]
+    kinks: np.ndarray
+    jumps: np.ndarray
+
+
+@lru_cache(maxsize=64)
+def pieces_of(g: sp.Expr) -> Pieces:
+    """Return a function in pieces.
+
+    Raises:
+        NotYetError: Its kinks are not at roots of polynomials.
+        DivergentError: It is not finite everywhere.
+    """
+    stated = NumericActivation(g.xreplace({variable_of(g): X}), str(g))
+    orders = [stated.derivative(n, between_kinks=True) for n in range(_ORDER + 1)]
+    jumps = np.array([stated.jumps_of(n) for n in range(_ORDER)], dtype=float)
+    jumps = jumps.reshape(_ORDER, len(stated.kinks)).T
+    return Pieces(
+        tuple(_whole(as_function([X], each)) for each in orders), np.array(stated.kinks), jumps
+    )
+
+
+def field_mean(g: Pieces, order: int, variance: float) -> float:
+    """Return the mean of a derivative of a function of one field."""
+    s = math.sqrt(variance)
+    t = g.kinks / s
+    nodes, steps = _panels(t, s)
+    spikes = sum(
+        float(g.jumps[:, n] @ _spike(t, order - 1 - n)) / s ** (order - n) for n in range(order)
+    )
+    return float(g.between[order](s * nodes) @ (steps * _normal(nodes))) + spikes
+
+
+def pair_means(
+    g: Pieces, h: Pieces, a: float, c: float, b: float, orders: list[tuple[int, int]]
+) -> np.ndarray:
+    """Return E[g^{(l)}(u) h^{(m)}(v)] for each (l, m) with l + m at most 4."""
+    given = _Given(h, a, c, b)
+    root = math.sqrt(a)
+    nodes, steps = _panels(g.kinks / root, root, given.edges(root))
+    weights = steps * _normal(nodes)
+    highest = max(m for _, m in orders)
+    smooth = given.means(root * nodes, highest)
+    at_kinks = given.means(g.kinks, _ORDER - 1) if g.kinks.size else np.zeros((_ORDER, 0))
+    t, slope = g.kinks / root, c / a
+    found = []
+    for order, m in orders:
+        total = float((g.between[order](root * nodes) * smooth[m]) @ weights)
+        for n in range(order):
+            p = order - 1 - n
+            # (-1)^p times the derivative of order p of the density and the mean given u
+            spike = sum(
+                math.comb(p, q)
+                * _spike(t, q)
+                / root ** (q + 1)
+                * (-slope) ** (p - q)
+                * at_kinks[m + p - q]
+                for q in range(p + 1)
+            )
+            total += float(g.jumps[:, n] @ spike)
+        found.append(total)
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Means of the derivatives of a function of v for given u."""
+
+    h: Pieces
+    a: float
+    c: float
+    b: float
+
+    @property
+    def s(self) -> float:
+        """The standard deviation of v for given u, at least what rounding of covariances leaves."""
+        return math.sqrt(max(self.b - self.c**2 / self.a, _LEAST * self.b))
+
+    def edges(self, root: float) -> np.ndarray:
+        """Return edges for u in standard deviations, where these means change fast."""
+        if not self.c or not self.h.kinks.size:
+            return np.zeros(0)
+        middle = self.h.kinks * self.a / (self.c * root)
+        beside = _BESIDE * self.s * root / abs(self.c)
+        beside = beside[beside < 2.0 * _WIDTH]
+        return np.asarray(middle[:, None] + np.concatenate([-beside, [0.0], beside])).ravel()
+
+    def means(self, u: np.ndarray, highest: int) -> np.ndarray:
+        """Return the means of derivatives of order 0 to the highest, shape (highest + 1, u)."""
+        s, middle = self.s, self.c / self.a * u
+        t = (self.h.kinks - middle[:, None]) / s
+        means: np.ndarray = self._between(middle, t, highest)
+        for m in range(highest + 1):
+            for n in range(m):
+                means[m] += _spike(t, m - 1 - n) @ self.h.jumps[:, n] / s ** (m - n)
+        return np.asarray(means)
+
+    def _between(self, middle: np.ndarray, t: np.ndarray, highest: int) -> np.ndarray:
+        """Return the parts of these means between kinks."""
+        s, functions = self.s, self.h.between[: highest + 1]
+        root = math.sqrt(self.b)
+        if 2.0 * _REACH * root * _POINTS < _SHARED * _WIDTH * s:
+            # all u share the values of the function, and each has its own law
+            z, steps = _panels(self.h.kinks / root, max(root, root / s))
+            law = _normal((root * z - middle[:, None]) / s) * (steps * root / s)
+            values = np.array([each(root * z) for each in functions])
+            return np.asarray(values @ law.T)
+        z, steps = _panels(t, s)
+        v, weights = middle[:, None] + s * z, steps * _normal(z)
+        return np.array([np.einsum("un,un->u", each(v), weights) for each in functions])
+
+
+def _spike(t: np.ndarray, order: int) -> np.ndarray:
+    """Return He_p(t) φ(t)."""
+    return np.asarray(np.polynomial.hermite_e.hermeval(t, np.eye(order + 1)[order]) * _normal(t))
+
+
+def _normal(t: np.ndarray) -> np.ndarray:
+    """Return the standard normal density."""
+    density: np.ndarray = np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
+    return density
+
+
+def _panels(
+    kinks: np.ndarray, scale: float, further: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights of panels for a standard normal variable, with edges at kinks.
+
+    Args:
+        kinks: Shape (..., k), in standard deviations.
+        scale: How many times narrower than the standard deviation panels are, from 1.
+        further: Other edges, shape (n,).
+    """
+    count = math.ceil(2.0 * _REACH * max(1.0, scale) / _WIDTH)
+    fixed = np.linspace(-_REACH, _REACH, count + 1)
+    if further is not None:
+        fixed = np.concatenate([fixed, further])
+    shape = (*kinks.shape[:-1], fixed.size)
+    edges = np.concatenate([kinks, np.broadcast_to(fixed, shape)], axis=-1)
+    edges = np.clip(np.sort(edges, axis=-1), -_REACH, _REACH)
+    if edges.ndim == 1:
+        edges = np.unique(edges)
+    return gauss_panels(edges, _POINTS)
+
+
+def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda values: np.broadcast_to(function(values), values.shape)
