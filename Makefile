@@ -76,7 +76,8 @@ stepper-code: $(VENV)/.installed
 	rm -rf build/stepper-cache  # of code that numba takes from a cache nothing can be read
 	$(SHIP) -m symderiv.integrate.steppers.ship_steppers
 	$(SHIP) -m symderiv.compiled_code.ship_linked symderiv.analysis.low_rank:all_roots symderiv.precision.balls.boxes:enclose \
-		symderiv.experiment.steps.step_loop:learn symderiv.experiment.steps.step_normals:fill_normals
+		symderiv.experiment.steps.step_loop:learn symderiv.experiment.steps.step_normals:fill_normals \
+		symderiv.integrate.control.controlled_flow:forward symderiv.integrate.control.controlled_flow:backward
 	$(SHIP) -m symderiv.experiment.steps.step_normals
 	$(SHIP) -m symderiv.lowering.means.ship_means
 

@@ -1,9 +1,11 @@
-"""Steps of a run with a control, and their discrete adjoint; compiled once for all flows."""
+"""Steps of a run with a control, and their discrete adjoint; compiled once for all flows.
+
+Nothing is allocated here, so that their code comes with the package.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -15,50 +17,49 @@ __all__ = ["backward", "forward"]
 _TABLE = types.float64[:, ::1]
 _STAGES = types.float64[:, :, ::1]
 _PATH = types.Tuple((VECTOR, VECTOR, INTEGERS, _STAGES))
+_CONSTANTS = types.Tuple((INTEGERS, _TABLE))
 _NUMBERS = types.Tuple((INTEGERS, _TABLE, VECTOR))
+_ROOM = types.Tuple((VECTOR, VECTOR, VECTOR, _TABLE))
 _DIRECTIONS = types.Tuple((types.int64[:, ::1], INTEGERS))
 
 
-@compiled(types.void(RIGHT_HAND_SIDE, VECTOR, INTEGERS, _TABLE, VECTOR, VECTOR, INTEGERS, _STAGES))
+@compiled(types.void(RIGHT_HAND_SIDE, _PATH, _CONSTANTS, VECTOR, _TABLE))
 def forward(
     rhs: Callable[..., None],
-    begin: np.ndarray,
-    sizes: np.ndarray,
-    table: np.ndarray,
-    values: np.ndarray,
-    lengths: np.ndarray,
-    pieces: np.ndarray,
-    stages: np.ndarray,
+    path: tuple[np.ndarray, ...],
+    numbers: tuple[np.ndarray, ...],
+    given: np.ndarray,
+    k: np.ndarray,
 ) -> None:
-    """Write the states of all steps of a right-hand side to ``stages``, see ``Path``.
+    """Write the states of all steps of a right-hand side to the stages, the first of which is set.
 
     Args:
         rhs: the right-hand side on flat vectors.
-        begin: the flat state at the beginning.
-        sizes: those that ``rhs`` is called with.
-        table: constants of the flow, and their changes with the control, shape (2, p).
-        values: the values of the control, one for each piece.
-        lengths, pieces: the steps, see ``ControlSteps``.
-        stages: the array that is written.
+        path: values of the control, lengths and pieces of the steps, stages; see ``Path``.
+        numbers: the sizes that ``rhs`` is called with; constants of the flow, and their changes
+            with the control, shape (2, p).
+        given: room for p constants.
+        k: room for four rates, shape (4, n).
     """
-    k = np.empty((4, begin.size))
-    given = np.empty(table.shape[1])
-    stages[0, 0] = begin
+    values, lengths, pieces, stages = path
+    sizes, table = numbers
+    size = stages.shape[2]
     for row in range(lengths.size):
         h, value = lengths[row], values[pieces[row]]
-        given[:] = table[0] + value * table[1]
-        own = stages[row]
-        rhs(0.0, own[0], sizes, given, k[0])
-        own[1] = own[0] + 0.5 * h * k[0]
-        rhs(0.0, own[1], sizes, given, k[1])
-        own[2] = own[0] + 0.5 * h * k[1]
-        rhs(0.0, own[2], sizes, given, k[2])
-        own[3] = own[0] + h * k[2]
-        rhs(0.0, own[3], sizes, given, k[3])
-        stages[row + 1, 0] = own[0] + h / 6.0 * (k[0] + 2.0 * k[1] + 2.0 * k[2] + k[3])
+        for c in range(given.size):
+            given[c] = table[0, c] + value * table[1, c]
+        for stage in range(4):
+            rhs(0.0, stages[row, stage], sizes, given, k[stage])
+            if stage < 3:
+                share = h if stage == 2 else 0.5 * h
+                for a in range(size):
+                    stages[row, stage + 1, a] = stages[row, 0, a] + share * k[stage, a]
+        for a in range(size):
+            total = k[0, a] + 2.0 * k[1, a] + 2.0 * k[2, a] + k[3, a]
+            stages[row + 1, 0, a] = stages[row, 0, a] + h / 6.0 * total
 
 
-@compiled(types.void(RIGHT_HAND_SIDE, _PATH, _NUMBERS, _DIRECTIONS, _TABLE, VECTOR))
+@compiled(types.void(RIGHT_HAND_SIDE, _PATH, _NUMBERS, _DIRECTIONS, _TABLE, VECTOR, _ROOM))
 def backward(
     reverse: Callable[..., None],
     path: tuple[np.ndarray, ...],
@@ -66,6 +67,7 @@ def backward(
     directions: tuple[np.ndarray, ...],
     covectors: np.ndarray,
     gradient: np.ndarray,
+    room: tuple[np.ndarray, ...],
 ) -> None:
     """Add the derivatives by the control in each piece to ``gradient``.
 
@@ -76,35 +78,40 @@ def backward(
         directions: places of the two entries of each order parameter; its place in the state.
         covectors: derivatives by the order parameters, at the ends of the steps.
         gradient: the array that is added to.
+        room: for n + p values that are given, for the adjoint, for n weights (all 0), and for six
+            of each order parameter.
     """
     values, lengths, pieces, stages = path
     sizes, table, moved = numbers
     places, used = directions
-    size, count = stages.shape[2], used.size
-    given = np.empty(size + table.shape[1])
-    fields = np.max(places) + 1
-    adjoint, weights = np.empty(fields + moved.size), np.zeros(size)
-    pulled, own = np.empty((4, count)), np.empty(count)
-    costate: Any = covectors[lengths.size].copy()
+    given, adjoint, weights, pulled = room
+    size, count, fields = stages.shape[2], used.size, adjoint.size - moved.size
+    own, costate = pulled[4], pulled[5]
+    for a in range(count):
+        costate[a] = covectors[lengths.size, a]
     for row in range(lengths.size - 1, -1, -1):
         h, piece = lengths[row], pieces[row]
-        given[size:] = table[0] + values[piece] * table[1]
+        for c in range(table.shape[1]):
+            given[size + c] = table[0, c] + values[piece] * table[1, c]
         for stage in range(3, -1, -1):
-            if stage == 3:
-                own[:] = h / 6.0 * costate
-            elif stage == 2:
-                own[:] = h / 3.0 * costate + h * pulled[3]
-            elif stage == 1:
-                own[:] = h / 3.0 * costate + 0.5 * h * pulled[2]
-            else:
-                own[:] = h / 6.0 * costate + 0.5 * h * pulled[1]
-            given[:size] = stages[row, stage]
-            for b in range(count):
-                weights[used[b]] = own[b]
+            for a in range(count):
+                if stage == 3:
+                    own[a] = h / 6.0 * costate[a]
+                elif stage == 2:
+                    own[a] = h / 3.0 * costate[a] + h * pulled[3, a]
+                elif stage == 1:
+                    own[a] = h / 3.0 * costate[a] + 0.5 * h * pulled[2, a]
+                else:
+                    own[a] = h / 6.0 * costate[a] + 0.5 * h * pulled[1, a]
+                weights[used[a]] = own[a]
+            for a in range(size):
+                given[a] = stages[row, stage, a]
             reverse(0.0, weights, sizes, given, adjoint)
             for a in range(count):
                 first, second = places[a]
                 pulled[stage, a] = adjoint[first] + (adjoint[second] if second >= 0 else 0.0)
             for c in range(moved.size):
                 gradient[piece] += adjoint[fields + c] * moved[c]
-        costate += pulled[0] + pulled[1] + pulled[2] + pulled[3] + covectors[row]
+        for a in range(count):
+            total = pulled[0, a] + pulled[1, a] + pulled[2, a] + pulled[3, a]
+            costate[a] += total + covectors[row, a]

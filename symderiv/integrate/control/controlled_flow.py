@@ -12,18 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from symderiv.compiled_code.compiled import as_argument
-from symderiv.compiled_code.for_numba import for_numba
+from symderiv.compiled_code.linked import Linked
+from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import reverse_function
 from symderiv.integrate.steppers.walk import DONE
+
+_LOOPS = "symderiv.integrate.control.control_loops"
+forward = Linked(_LOOPS, "forward", shipped=True)
+backward = Linked(_LOOPS, "backward", shipped=True)
 
 __all__ = ["ControlSteps", "ControlledFlow", "Path"]
 
@@ -77,13 +81,12 @@ class ControlledFlow:
         """Return the run with a control, from the begin of the flow or elsewhere."""
         start = self.flow.begin if begin is None else begin
         stages = np.empty((steps.lengths.size + 1, 4, start.size))
+        stages[0, 0] = start
         table = np.stack([self.base, self.change])
-        given = np.ascontiguousarray(values, dtype=np.float64)
-        rhs = as_argument(for_numba(self._rhs))
-        from symderiv.integrate.control.control_loops import forward  # compiles
-
-        forward(rhs, start, self.flow.sizes, table, given, *steps, stages)
-        return Path(given, steps, stages)
+        path = Path(np.array(values, dtype=np.float64), steps, stages)
+        room = np.empty(self.base.size), np.empty((4, start.size))
+        _loop(forward, self._rhs, _parts(path), (self.flow.sizes.copy(), table), *room)
+        return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
         """Return the rates of the order parameters that move."""
@@ -103,15 +106,19 @@ class ControlledFlow:
         """
         gradient = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
-        from symderiv.integrate.control.control_loops import backward
-
-        backward(
+        size, count = path.stages.shape[2], self.moving.size
+        fields = int(np.max(self._pulls)) + 1
+        lengths = size + self.base.size, fields + self._moved.size
+        room = *map(np.empty, lengths), np.zeros(size), np.empty((6, count))
+        _loop(
+            backward,
             self._reverse,
-            (path.values, *path.steps, path.stages),
-            (self.flow.sizes, table, self._moved),
+            _parts(path),
+            (self.flow.sizes.copy(), table, self._moved),
             (self._pulls, self.moving),
-            np.ascontiguousarray(covectors),
+            np.array(covectors),
             gradient,
+            room,
         )
         return gradient
 
@@ -226,6 +233,21 @@ class ControlledFlow:
 
     @cached_property
     def _reverse(self) -> Callable[..., None]:
-        reverse = reverse_function(self.flow, (*self._fields, *self.changing))
-        compiled: Callable[..., None] = as_argument(for_numba(reverse))
-        return compiled
+        return reverse_function(self.flow, (*self._fields, *self.changing))
+
+
+def _parts(path: Path) -> tuple[np.ndarray, ...]:
+    return path.values, *path.steps, path.stages
+
+
+def _loop(loop: Linked, function: Callable[..., None], *others: Any) -> None:
+    """Call a loop with a function: without numba, unless it compiled the function."""
+    if isinstance(function, MachineCode) and loop.without_compiler() is not None:
+        loop(function, *others)
+        return
+    from symderiv.compiled_code.compiled import as_argument
+    from symderiv.compiled_code.for_numba import for_numba
+    from symderiv.integrate.control import control_loops
+
+    name = "forward" if loop is forward else "backward"
+    getattr(control_loops, name)(as_argument(for_numba(function)), *others)

@@ -23,6 +23,7 @@ from symderiv.experiment.steps import step_normals
 from symderiv.experiment.steps.step_loop import learn
 from symderiv.experiment.steps.step_normals import fill_normals
 from symderiv.foundation.seals import sealed
+from symderiv.integrate.control.controlled_flow import backward, forward
 from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import run_code, stepper_sources
@@ -189,7 +190,7 @@ def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("function", [all_roots, enclose, learn, fill_normals])
+@pytest.mark.parametrize("function", [all_roots, enclose, learn, fill_normals, forward, backward])
 def test_code_of_other_loops_came_with_the_package_of_these_sources(function):
     came = shipped_code.shipped(function.shipped_path(), function.digest())
     assert came is not None, "make stepper-code writes it anew"
