@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import sympy as sp
 
 from symderiv_codegen.errors import ProgramError
+from symderiv_codegen.ir.walk import inexact_numbers
 
 # Names that generated modules use themselves.
 RESERVED = frozenset(
@@ -53,8 +54,8 @@ def check_distinct(names: Iterable[str], where: str) -> None:
 def check_exact(expression: sp.Basic, where: str) -> None:
     if not isinstance(expression, sp.Basic):
         raise ProgramError(f"{where}: {expression!r} is not a SymPy expression")
-    inexact = sorted(str(number) for number in expression.atoms(sp.Float))
-    if inexact:
+    if inexact := inexact_numbers(expression):
         raise ProgramError(
-            f"{where}: floating-point number {inexact[0]}; write an exact one, e.g. Rational(1, 2)"
+            f"{where}: floating-point number {min(inexact)}; write an exact one, e.g. "
+            "Rational(1, 2)"
         )

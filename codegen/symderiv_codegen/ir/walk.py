@@ -142,6 +142,19 @@ def _free_names(expression: sp.Basic) -> Names:
     return frozenset().union(*(free_names(child) for child in children))
 
 
+def inexact_numbers(expression: sp.Basic) -> Names:
+    """Return the floating-point numbers of an expression, as text."""
+    if isinstance(expression, sp.Float):
+        return frozenset((str(expression),))
+    return _inexact_numbers(expression) if expression.args else frozenset()
+
+
+@_once_for_each
+def _inexact_numbers(expression: sp.Basic) -> Names:
+    """Return the same for what has parts."""
+    return frozenset().union(*(inexact_numbers(each) for each in expression.args))
+
+
 def array_name(element: sp.Indexed) -> str:
     """Return the name of the array an element belongs to."""
     return str(element.base.name)

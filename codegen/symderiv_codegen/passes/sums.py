@@ -44,6 +44,7 @@ class SumRewriter:
             for name, function in functions.items()
             if function.symmetries
         }
+        self._ordered: dict[sp.Basic, sp.Basic] = {}
 
     def rewrite(self, expression: sp.Expr) -> sp.Expr:
         """Return the same expression with plain indices, single-index sums, and the rules
@@ -115,6 +116,12 @@ class SumRewriter:
         return True
 
     def _canonical(self, node: sp.Basic) -> sp.Basic:
+        """Return a node with symmetric indices and arguments in order; cases share most parts."""
+        if node not in self._ordered:
+            self._ordered[node] = self._put_in_order(node)
+        return self._ordered[node]
+
+    def _put_in_order(self, node: sp.Basic) -> sp.Basic:
         if isinstance(node, sp.Indexed):
             pair = self._symmetric.get(array_name(node))
             if pair is None:
