@@ -1027,7 +1027,8 @@ class Problem(Shown):
                 up to it are found, in every space of symmetric states that four numbers describe.
                 It works for plain descent on isotropic inputs with fixed output weights.
             follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
-                followed between them, also around folds, with the branches that leave them.
+                followed between them, also around folds, with the branches that leave them. With a
+                second key their bifurcations are followed in both: ``curves`` of the result.
 
         Raises:
             InputError: an argument is not acceptable, or rates depend on more than the state.

@@ -120,9 +120,12 @@ def fixed_points(
     study: StudyFile,
     set_: Set = None,
     continue_: Annotated[
-        str | None,
+        list[str] | None,
         option(
-            "--continue", "Follow the points while a key varies between two ends.", "KEY=LOW:HIGH"
+            "--continue",
+            "Follow the points while a key varies between two ends; with a second key, given the "
+            "same way, follow their bifurcations in both.",
+            "KEY=LOW:HIGH",
         ),
     ] = None,
     *,
@@ -137,7 +140,7 @@ def fixed_points(
     def points(problem: Problem) -> Any:
         from symderiv.api.results.runs.mapped import ends_of
 
-        follow = ends_of([continue_]) if continue_ else None
+        follow = ends_of(continue_) if continue_ else None
         return problem.fixed_points(**asked, follow=follow)
 
     drawn.answer_of("Looking for fixed points", study, set_, points)

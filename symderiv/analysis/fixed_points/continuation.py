@@ -24,7 +24,7 @@ from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "followed"]
+__all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "OneParameter", "followed", "located"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _FIRST, _LEAST, _MOST = 5e-3, 1e-6, 4e-2
 _NEWTON, _STILL, _LARGE = 10, 1e-10, 1e3
 _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
-_AWAY = 2e-2
+_AWAY, _APART, _ROUND = 2e-2, 1e-4, 20
 _SAME = 1e-4
 _OUTSIDE = -1e-3
 
@@ -65,8 +65,8 @@ class FixedPointBranch:
         values: Coordinates, shape (p, n).
         index: Numbers of unstable directions, shape (p,).
         bifurcations: The bifurcations on the branch.
-        ends: Why it ends at its first and at its last point: "range", "runs away", "stalls" or
-            "bifurcation"; "no vectors" where no vectors have such overlaps any more.
+        ends: Why it ends at its first and at its last point: "range", "runs away", "stalls",
+            "closed" or "bifurcation"; "no vectors" where no vectors have such overlaps any more.
     """
 
     parameter: Floats
@@ -77,7 +77,7 @@ class FixedPointBranch:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class OneParameter:
     """The rates by coordinates and parameter, per unit of the learning rate there."""
 
     flow: UnitFlow
@@ -153,7 +153,7 @@ class LargestRate:
         begin: float,
         ends: tuple[float, float],
     ) -> None:
-        self._problem = _Problem(flow, at, *ends)
+        self._problem = OneParameter(flow, at, *ends)
         self._begin = (begin - ends[0]) / (ends[1] - ends[0])
         self._known = {self._begin: start}
 
@@ -214,7 +214,7 @@ def followed(
         begin: A value of the parameter within its ends.
         ends: Least and largest value.
     """
-    problem = _Problem(flow, at, *ends)
+    problem = OneParameter(flow, at, *ends)
     level = (begin - ends[0]) / (ends[1] - ends[0])
     waiting: list[tuple[Floats, Floats | None]] = [
         (np.append(values, level), None) for values in starts
@@ -228,7 +228,9 @@ def followed(
         known = [each for branch in branches for each in branch.bifurcations]
         one = _walked(problem, start, tangent, known)
         known += one.bifurcations
-        if direction is None:
+        if one.end == "closed":
+            other = _Curve([start], one.index[:1], known, end="closed")
+        elif direction is None:
             other = _walked(problem, start, -tangent, known)
         else:
             # where it left another
@@ -239,7 +241,7 @@ def followed(
     return branches
 
 
-def _joined(problem: _Problem, one: _Curve, other: _Curve) -> FixedPointBranch:
+def _joined(problem: OneParameter, one: _Curve, other: _Curve) -> FixedPointBranch:
     points = np.array([*other.points[:0:-1], *one.points])
     index = np.array([*other.index[:0:-1], *one.index])
     parameter = problem.low + (problem.high - problem.low) * points[:, -1]
@@ -248,11 +250,11 @@ def _joined(problem: _Problem, one: _Curve, other: _Curve) -> FixedPointBranch:
 
 
 def _walked(
-    problem: _Problem, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
+    problem: OneParameter, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
 ) -> _Curve:
     """Return what is reached by steps from a fixed point in one direction."""
     curve = _Curve([start], [problem.unstable(start)], known)
-    u, step = start, _FIRST
+    u, step, begun = start, _FIRST, tangent
     while len(curve.points) < _STEPS:
         reached = problem.corrected(u + step * tangent, tangent, tangent @ u + step)
         bent = None if reached is None else problem.tangent(problem.slopes(reached), tangent)
@@ -270,6 +272,10 @@ def _walked(
             return curve
         _add(problem, curve, reached, tangent)
         u, tangent = reached, bent
+        round_ = len(curve.points) > _ROUND and np.linalg.norm(u - start) < step
+        if round_ and tangent @ begun > 0.9:
+            curve.end = "closed"
+            return curve
         if problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
             curve.end = "no vectors"
             return curve
@@ -282,17 +288,42 @@ def _walked(
 
 
 def _add(
-    problem: _Problem,
+    problem: OneParameter,
     curve: _Curve,
     u: Floats,
     tangent: Floats,
 ) -> None:
     """Add a point, and the bifurcation before it if the index changed."""
     index = problem.unstable(u)
-    if index != curve.index[-1]:
-        _cross(problem, curve, (curve.points[-1], u), tangent)
+    for ends in _separated(problem, (curve.points[-1], u), (curve.index[-1], index), tangent):
+        _cross(problem, curve, ends, tangent)
+        curve.index[-1] = problem.unstable(ends[1])
     curve.points.append(u)
     curve.index.append(index)
+
+
+def _separated(
+    problem: OneParameter, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
+) -> list[tuple[Floats, Floats]]:
+    """Return pieces between two points of a curve, each with one bifurcation in it.
+
+    Pieces in which several directions become stable or unstable are halved until they do so apart
+    from each other or are as short as a thousandth.
+    """
+    if index[0] == index[1]:
+        return []
+    low, high = ends
+    guess = (low + high) / 2
+    middle = None
+    if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
+        middle = problem.corrected(guess, tangent, float(tangent @ guess))
+    if middle is None:
+        return [ends]
+    between = problem.unstable(middle)
+    return [
+        *_separated(problem, (low, middle), (index[0], between), tangent),
+        *_separated(problem, (middle, high), (between, index[1]), tangent),
+    ]
 
 
 def _last(size: int) -> Floats:
@@ -301,9 +332,11 @@ def _last(size: int) -> Floats:
     return unit
 
 
-def _cross(problem: _Problem, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats) -> None:
+def _cross(
+    problem: OneParameter, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats
+) -> None:
     """Add the bifurcation between two points of a curve, and where branches leave it."""
-    u = _located(problem, curve.index[-1], ends, tangent)
+    u = located(problem, curve.index[-1], ends, tangent)
     curve.points.append(u)
     curve.index.append(curve.index[-1])
     value = problem.value(u)
@@ -315,8 +348,8 @@ def _cross(problem: _Problem, curve: _Curve, ends: tuple[Floats, Floats], tangen
     curve.bifurcations.append(_told_apart(problem, curve, u))
 
 
-def _located(
-    problem: _Problem, before: int, ends: tuple[Floats, Floats], tangent: Floats
+def located(
+    problem: OneParameter, before: int, ends: tuple[Floats, Floats], tangent: Floats
 ) -> Floats:
     """Return where between two points a rate crosses zero.
 
@@ -337,7 +370,9 @@ def _located(
     points = [low, between(1 / 3), between(2 / 3), high]
     known = [each for each in points if each is not None]
     growth = [problem.nearest(each) for each in known]
-    if not (np.all(np.diff(growth) > 0) or np.all(np.diff(growth) < 0)):
+    # an end may be the place itself
+    across = growth[0] * growth[-1] < 1e-6 * max(map(abs, growth)) ** 2
+    if not across or not (np.all(np.diff(growth) > 0) or np.all(np.diff(growth) < 0)):
         return (low + high) / 2
     weights = [
         np.prod([-g / (own - g) for other, g in enumerate(growth) if other != n])
@@ -346,7 +381,7 @@ def _located(
     return np.asarray(sum(weight * each for weight, each in zip(weights, known, strict=True)))
 
 
-def _told_apart(problem: _Problem, curve: _Curve, u: Floats) -> Bifurcation:
+def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:
     """Return which kind a bifurcation is; branches that leave it wait in ``curve.starts``."""
     value = problem.value(u)
     slopes = problem.slopes(u)
@@ -364,7 +399,8 @@ def _told_apart(problem: _Problem, curve: _Curve, u: Floats) -> Bifurcation:
     sides = []
     for direction in _directions(right[kernel]):
         leaving = [each for sign in (1.0, -1.0) for each in _left(problem, u, sign * direction)]
-        curve.starts += [(start, start - u) for start in leaving]
+        inside = (start for start in leaving if 0.0 <= start[-1] <= 1.0)
+        curve.starts += [(start, start - u) for start in inside]
         sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
     both = any(1.0 in side and -1.0 in side for side in sides)
     one = any(side for side in sides)
@@ -381,7 +417,7 @@ def _directions(kernel: Floats) -> Iterator[Floats]:
             yield weights @ kernel / np.linalg.norm(weights)
 
 
-def _left(problem: _Problem, u: Floats, direction: Floats) -> Iterator[Floats]:
+def _left(problem: OneParameter, u: Floats, direction: Floats) -> Iterator[Floats]:
     """Yield the fixed point a little way along a direction, if it is on another branch."""
     across = np.append(direction, 0.0)
     for away in (_AWAY, _AWAY / 8):
@@ -398,7 +434,7 @@ def _left(problem: _Problem, u: Floats, direction: Floats) -> Iterator[Floats]:
             return
 
 
-def _contains(problem: _Problem, branch: FixedPointBranch, u: Floats) -> bool:
+def _contains(problem: OneParameter, branch: FixedPointBranch, u: Floats) -> bool:
     """Return whether a branch goes through a fixed point or one of its images."""
     value = problem.value(u)
     parameter = branch.parameter

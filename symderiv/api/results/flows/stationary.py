@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from symderiv.analysis.fixed_points.bifurcation_curves import (
+    BifurcationCurve,
+    Plane,
+    bifurcation_curves,
+)
 from symderiv.analysis.fixed_points.connections import connections
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
 from symderiv.analysis.fixed_points.search import Found, found_points
@@ -83,6 +88,9 @@ class FixedPoints(Answer):
             curve first) and ``ends``, why it ends.
         bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
             ``parameter``, ``generalization_error``, ``frequency`` and the ``branch``, from 1.
+        curves: where two keys were followed, the curves of these bifurcations in both, dictionaries
+            ``kind``, ``parameter`` and ``second`` (both keys along the curve),
+            ``generalization_error``, ``frequency``, ``physical``, ``Q``, ``R`` and ``ends``.
     """
 
     _title = "Fixed points"
@@ -155,10 +163,23 @@ class FixedPoints(Answer):
             for each in self._record["bifurcations"]
         ]
         key = self._record["followed"]
-        return [
+        tables = [
             Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
             Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
         ]
+        if self._record["second"]:
+            rows = [
+                [
+                    each["kind"],
+                    _from_to(each["parameter"]),
+                    _from_to(each["second"]),
+                    " and ".join(each["ends"]),
+                ]
+                for each in self._record["curves"]
+            ]
+            heads = ("kind", key, self._record["second"], "ends")
+            tables.append(Tabular(heads, rows, "Curves of bifurcations", "lrrl"))
+        return tables
 
     def _led_to(self, number: int) -> str:
         ends = {
@@ -169,19 +190,27 @@ class FixedPoints(Answer):
         return ", ".join(sorted(ends))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points by index and error, with arrows to where unstable directions lead, or
-        the branches if a key was followed.
+        """Draw the points by index and error, with arrows to where unstable directions lead; the
+        branches if a key was followed; the curves of bifurcations if two were.
 
         Args:
             ax: Matplotlib axes to draw into; None makes new ones.
         """
         plots, record = drawing("analysis_plots.fixed_point_plots"), self._record
+        if record["curves"]:
+            keys = record["followed"], record["second"]
+            plane: Axes = plots.curve_axes(record["curves"], keys, ax)
+            return plane
         axes: Axes = (
             plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
             if record["branches"]
             else plots.saddle_axes(record["points"], record["connections"], ax)
         )
         return axes
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return f"{values[0]:.6g} to {values[-1]:.6g}"
 
 
 _CAUTION = "points are those that were found; that there are no others is not proved"
@@ -304,14 +333,14 @@ def fixed_points_of(
         raise InputError(
             f"{complete} is not a largest Q_ii between 0 and {_LARGEST_BOX}", argument="complete"
         )
-    along = _ends_of(study, follow) if follow else None
+    along = _ends_of(study, follow)
     stated = StationaryFlow.of(study, initial)
     flow = stated.flow
     numbered, spaces = points_of(stated, starts, complete)
     points, order = [each for each, _ in numbered], [n for _, n in numbered]
     proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
-    curves = {} if along is None else _followed(stated, real, *along)
+    curves = _followed(stated, real, along) if along else {}
     edges = connections(flow, stated.jacobian, real) if not unconnected else []
     return FixedPoints(
         {
@@ -334,8 +363,10 @@ def fixed_points_of(
             "complete": any(each["whole"] and not each["left"] for each in proved),
             "proved_spaces": proved,
             "followed": None,
+            "second": None,
             "branches": [],
             "bifurcations": [],
+            "curves": [],
             **curves,
             "warnings": _cautions(proved),
         }
@@ -422,39 +453,53 @@ def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[
     return list(distinct.values())
 
 
-def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> tuple[str, float, float]:
-    """Return the key that is followed, in full, and its ends.
+class _Along(NamedTuple):
+    """A key that is followed, its value in the study and its ends."""
+
+    key: str
+    begin: float
+    low: float
+    high: float
+
+
+def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along]:
+    """Return the keys that are followed, in full, with their ends.
 
     Raises:
-        InputError: it is not one number of the study between two ends.
+        InputError: they are not one or two numbers of the study, each between two ends.
     """
-    if len(follow) != 1:
-        raise InputError("must be one key with its ends", argument="follow")
-    ((name, ends),) = follow.items()
-    if len(ends) != 2 or not ends[0] < ends[1]:
-        raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
-    key = study_key(name)
-    begin = value_of(study, key)
-    if not ends[0] <= begin <= ends[1]:
-        raise InputError(
-            f"{name}: its ends must enclose {begin:g}, the value of the study", argument="follow"
-        )
-    return key, float(ends[0]), float(ends[1])
+    if len(follow) > 2:
+        raise InputError(f"has {len(follow)} keys; give one key or two", argument="follow")
+    along = []
+    for name, ends in follow.items():
+        if len(ends) != 2 or not ends[0] < ends[1]:
+            raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
+        key = study_key(name)
+        begin = value_of(study, key)
+        if not ends[0] <= begin <= ends[1]:
+            raise InputError(
+                f"{name}: its ends must enclose {begin:g}, the value of the study",
+                argument="follow",
+            )
+        # rates per unit of a learning rate have no value where it is zero
+        low = max(ends[0], _LEAST_RATE * ends[1]) if key == _RATE else ends[0]
+        along.append(_Along(key, begin, float(low), float(ends[1])))
+    return along
 
 
 def _followed(
-    stated: StationaryFlow, points: Sequence[Found], key: str, least: float, largest: float
+    stated: StationaryFlow, points: Sequence[Found], along: Sequence[_Along]
 ) -> dict[str, Any]:
-    """Return the branches through points in one key, and their bifurcations."""
-    at = constants_along(stated, key, least, largest)
-    begin = value_of(stated.study, key)
-    # rates per unit of a learning rate have no value where it is zero
-    low = max(least, _LEAST_RATE * largest) if key == _RATE else least
-    branches = followed(stated.flow, at, [each.values for each in points], begin, (low, largest))
+    """Return the branches through points in one key, and their bifurcations; with a second key
+    their curves in both.
+    """
+    key, begin, low, high = along[0]
+    at = constants_along(stated, key, low, high)
+    branches = followed(stated.flow, at, [each.values for each in points], begin, (low, high))
     sides = [
         (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
     ]
-    return {
+    record = {
         "followed": key,
         "branches": [_branch_record(stated, at, branch) for branch in branches],
         "bifurcations": [
@@ -467,6 +512,45 @@ def _followed(
             }
             for each, number in sides
         ],
+    }
+    return record | (_curves(stated, branches, along) if len(along) == 2 else {})
+
+
+def _curves(
+    stated: StationaryFlow, branches: Sequence[FixedPointBranch], along: Sequence[_Along]
+) -> dict[str, Any]:
+    """Return the curves of bifurcations in two keys."""
+
+    @lru_cache(maxsize=512)
+    def constants(which: int, fixed: float) -> Callable[[float], tuple[np.ndarray, float]]:
+        moving, still = along[which], along[1 - which]
+        there = replace(stated, study=stated.study.changed({still.key: fixed}))
+        return constants_along(there, moving.key, moving.low, moving.high)
+
+    first, second = ((each.low, each.high) for each in along)
+    plane = Plane(stated.flow, constants, (first, second))
+    curves = bifurcation_curves(plane, branches, along[1].begin)
+    return {"second": along[1].key, "curves": [_curve_record(stated, plane, c) for c in curves]}
+
+
+def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve) -> dict[str, Any]:
+    parameter, second = curve.parameters.T
+    given = [plane.along(0, q)(p) for p, q in curve.parameters]
+    return {
+        "kind": curve.kind,
+        "parameter": parameter.tolist(),
+        "second": second.tolist(),
+        "generalization_error": [
+            stated.error_at(values, constants)
+            for values, (constants, _) in zip(curve.values, given, strict=True)
+        ],
+        "frequency": [f * unit for f, (_, unit) in zip(curve.frequency, given, strict=True)],
+        "physical": [
+            stated.flow.physical(values, constants)
+            for values, (constants, _) in zip(curve.values, given, strict=True)
+        ],
+        **_overlaps(stated, curve.values),
+        "ends": list(curve.ends),
     }
 
 
@@ -488,8 +572,7 @@ def _branch_record(
     at: Callable[[float], tuple[np.ndarray, float]],
     branch: FixedPointBranch,
 ) -> dict[str, Any]:
-    state, flow = stated.own.state, stated.flow
-    views = flow.packing(0).views(np.array([flow.state(values) for values in branch.values]))
+    flow = stated.flow
     return {
         "parameter": branch.parameter.tolist(),
         "generalization_error": [
@@ -501,10 +584,19 @@ def _branch_record(
             flow.physical(values, at(value)[0])
             for values, value in zip(branch.values, branch.parameter, strict=True)
         ],
-        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
-        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        **_overlaps(stated, branch.values),
         "ends": list(branch.ends),
     }
+
+
+def _overlaps(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
+    """Return Q and R at coordinates, or along many of them."""
+    state, flow = stated.own.state, stated.flow
+    views = flow.packing(0).views(np.array([flow.state(each) for each in np.atleast_2d(values)]))
+    Q = views["student_overlap"] @ (state.weight * state.eigenvalue)
+    R = views["cross_overlap"] @ state.weight
+    only = values.ndim == 1
+    return {"Q": (Q[0] if only else Q).tolist(), "R": (R[0] if only else R).tolist()}
 
 
 def constants_along(
@@ -610,13 +702,10 @@ def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
 
 def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     flow = stated.flow
-    state = stated.own.state
-    views = flow.packing(0).views(flow.state(point.values))
     slopes = stated.jacobian(point.values)
     step = np.linalg.lstsq(slopes, flow.slope(point.values), rcond=1e-12)[0]
     return {
-        "Q": (views["student_overlap"] @ (state.weight * state.eigenvalue)).tolist(),
-        "R": (views["cross_overlap"] @ state.weight).tolist(),
+        **_overlaps(stated, point.values),
         "generalization_error": stated.error_at(point.values),
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
         "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),

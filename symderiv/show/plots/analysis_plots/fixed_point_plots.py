@@ -14,7 +14,7 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes", "saddle_axes"]
+__all__ = ["branch_axes", "curve_axes", "saddle_axes"]
 
 
 def saddle_axes(
@@ -121,4 +121,30 @@ def branch_axes(
     axis.set_ylabel("generalisation error")
     if bifurcations:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    return axis
+
+
+def curve_axes(
+    curves: Sequence[Mapping[str, Any]], keys: tuple[str, str], ax: Axes | None = None
+) -> Axes:
+    """Return curves of bifurcations in two keys: dotted where no vectors have such overlaps.
+
+    Args:
+        curves: curves with their kind.
+        keys: the keys, to the right and upwards.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    kinds = [kind for kind in _MARKS if any(each["kind"] == kind for each in curves)]
+    for number, kind in enumerate(kinds):
+        label: str | None = kind
+        for each in curves:
+            if each["kind"] == kind:
+                line = "-" if all(each["physical"]) else ":"
+                tone = colour(number, len(kinds))
+                axis.plot(each["parameter"], each["second"], line, color=tone, label=label)
+                label = None
+    words = [key.partition(".")[2].replace("_", " ") for key in keys]
+    axis.set(xlabel=words[0], ylabel=words[1])
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     return axis
