@@ -113,6 +113,7 @@ def test_equal_students_specialise_on_a_curve_of_pitchforks() -> None:
     assert "Curves of bifurcations" in titles
 
 
+@pytest.mark.turns(3)
 def test_crossings_at_different_places_of_one_step_are_told_apart() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean",
