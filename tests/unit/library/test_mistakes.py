@@ -127,6 +127,13 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
         "did you mean generalization_error?",
     ),
     ("eta to follow", lambda: problem().fixed_points(follow={"eta": (0, 1)}), "learning_rate"),
+    (
+        "one key to follow twice",
+        lambda: problem().fixed_points(
+            follow={"learning_rate": (0, 5), "training.learning_rate": (0, 4)}
+        ),
+        "followed twice",
+    ),
     ("a paper that is not there", lambda: S.verify("saad-sola"), "saad-solla-1995"),
 ]
 

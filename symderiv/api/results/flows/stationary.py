@@ -483,6 +483,8 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along
             )
         # rates per unit of a learning rate have no value where it is zero
         low = max(ends[0], _LEAST_RATE * ends[1]) if key == _RATE else ends[0]
+        if any(each.key == key for each in along):
+            raise InputError(f"{key} is followed twice; give another key", argument="follow")
         along.append(_Along(key, begin, float(low), float(ends[1])))
     return along
 
