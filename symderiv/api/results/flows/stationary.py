@@ -470,7 +470,7 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along
     """
     if len(follow) > 2:
         raise InputError(f"has {len(follow)} keys; give one key or two", argument="follow")
-    along = []
+    along: list[_Along] = []
     for name, ends in follow.items():
         if len(ends) != 2 or not ends[0] < ends[1]:
             raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
