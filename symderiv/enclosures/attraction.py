@@ -18,7 +18,7 @@ from flint import arb, arb_mat
 from symderiv.enclosures.proved_step import StateSet, VectorField
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["Attraction", "attraction"]
+__all__ = ["Attraction", "attraction", "stationary"]
 
 _ITERATIONS = 40
 # Vectors that are nearly parallel give no coordinates.
@@ -59,7 +59,7 @@ def _attraction(rates: Operations, region: StateSet) -> Attraction | None:
     constants, values = rates.compiled()
     given = constants()
     field = VectorField(lambda state: values(state, given), len(rates.outputs))
-    centre = _stationary(field, [x.mid() for x in region.hull])
+    centre = stationary(field, [x.mid() for x in region.hull])
     if centre is None:
         return None
     axes = _eigenvectors(field.slopes(centre))
@@ -79,8 +79,8 @@ def _attraction(rates: Operations, region: StateSet) -> Attraction | None:
     return Attraction(point, rate.lower(), radius)
 
 
-def _stationary(field: VectorField, state: list[arb]) -> list[arb] | None:
-    """Return a state that hardly moves, by Newton's method."""
+def stationary(field: VectorField, state: list[arb]) -> list[arb] | None:
+    """Return a state that hardly moves, by Newton's method, which begins at another one."""
     last = None
     for _ in range(_ITERATIONS):
         step = field.slopes(state).solve(arb_mat(field.size, 1, field.rates(state))).entries()

@@ -177,9 +177,12 @@ def stepped(field: VectorField, begin: StateSet, longest: arb, tolerance: arb) -
     time = longest
     for _ in range(_HALVINGS):
         time, outer, rough = _rough_box(field, begin.hull, time)
-        over = field.taylor(rough, partial(_small, time, tolerance))
+        try:
+            over = field.taylor(rough, partial(_small, time, tolerance))
+        except ValueError:  # a power series whose first coefficient may be zero has no inverse
+            over = []
         order = len(over) - 1
-        if order < _MOST_TERMS and all(x.is_finite() for x in over[-1]):
+        if 0 < order < _MOST_TERMS and all(x.is_finite() for x in over[-1]):
             columns = field.taylor(begin.centre, partial(_at_order, order - 1))
             return _finished(field, begin, time, (outer, rough), columns, over[-1])
         # in a smaller box the coefficients are smaller, too

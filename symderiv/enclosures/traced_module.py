@@ -59,6 +59,12 @@ def traced(
         names.update({key: _GUARDED[key] for key in before})
         places = [number(each) for each in outputs]
         returned = function(recorder, *map(number, arguments), *places)
+    except (TypeError, AttributeError) as error:
+        raise NotYetError(
+            f"has no enclosure: a mean is not made of sums, products and functions ({error}); take "
+            "an activation with closed means (erf, relu, linear, …)",
+            argument="certify",
+        ) from error
     finally:
         names.update(before)
     return recorder.recording([*_flat(places), *([] if returned is None else [returned])])

@@ -26,7 +26,7 @@ from symderiv.integrate.flows.flat_run import (
     integrate_flat,
 )
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
-from symderiv.integrate.flows.run_errors import OWN, TIMES, WORSE_START
+from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.study_flow import looser_tolerance
 from symderiv.storage.run_files import labels_of
 from symderiv.system.named_states import Layout
@@ -317,7 +317,7 @@ def _errors(runs: _Runs, batch: _Batch, wanted: Wanted, found: LaneResults) -> n
         ours, theirs = found.states[place, :common], worse.states[place, :common]
         scale = np.max(np.abs(ours), axis=1, keepdims=True)
         apart = float(np.max(np.abs(ours - theirs) / np.where(scale > 0, scale, 1.0)))
-        errors[place] = apart + OWN * relative
+        errors[place] = EXPLICIT * apart + OWN * relative
     return errors
 
 

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
+from stated_errors.costs import counted
 from stated_errors.drawing import Drawn, draw
 from stated_errors.long_double import LONG, NoReferenceError, long_results
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble import integrate_chunk
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of, solve
+from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
 #: Of a step of the reference, and of the run that says what the reference knows.
 _TOLERANCE, _CHECKED = 3e-17, 1e-15
 #: What doubles can tell of a difference, beside the largest entry.
 _ROUNDED = 1e-15
+#: By how much another start differs, to see what a difference grows to, and the tolerance of it.
+_MOVED, _MOVED_CHECKED = 1e-7, 1e-11
+#: A study whose start's differences grow so many times has a plateau.
+PLATEAU = 10.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,9 @@ class Verdict:
         true: Its largest error relative to the scales, as ``tolerance_reached`` means it.
         known: How far that is uncertain.
         how: The run's method of measurement.
-        seconds: Of the run and of the reference.
+        growth: How many times a small change of the start grows, relative to the scales.
+        cost: Right-hand sides that stating the error took, for each of the run itself.
+        ran, referred: CPU seconds of the run and of the references.
     """
 
     number: int
@@ -50,23 +60,26 @@ class Verdict:
     true: float
     known: float
     how: str
-    seconds: tuple[float, float]
+    growth: float
+    cost: float
+    ran: float
+    referred: float
 
     @property
     def outcome(self) -> str:
-        """One of "holds", "not reached", "below", "unknown"."""
-        if not self.kept or self.cause not in ("done", "nothing"):
-            return "not reached"
+        """One of "holds", "below", "unknown", and "more than asked", which holds and says so."""
         if math.isnan(self.true):
             return "unknown"
         if self.true - self.known > self.stated or math.isnan(self.stated):
             return "below"
+        if not self.kept or self.cause != "done":
+            return "more than asked"
         return "holds" if self.true + self.known <= max(self.stated, self.asked) else "unknown"
 
     @property
-    def stated_below(self) -> bool:
-        """Whether the number is too small, whatever else was said."""
-        return self.true - self.known > self.stated
+    def ratio(self) -> float:
+        """The stated error over the true one, or over what is known of it."""
+        return self.stated / max(self.true, self.known)
 
 
 def flow_at(drawn: Drawn) -> Flow:
@@ -80,31 +93,53 @@ def tried(drawn: Drawn) -> Verdict:
     begun = time.process_time()
     study, method = drawn.study, drawn.method
     asked = study.time.relative_tolerance
+    flow = flow_at(drawn)
     if method == "ensemble":
-        found = integrate_chunk([study], starts=[drawn.start], threads=1, check="auto")
+        with counted(type(flow)) as counts:
+            found = integrate_chunk([study], starts=[drawn.start], threads=1, check="auto")
         reached = int(np.count_nonzero(np.isfinite(found.generalization_error[0])))
         curves = tuple(each[0, :reached] for each in (found.Q, found.R, found.v))
         stated, kept = float(found.tolerance_reached[0]), float(found.tolerance_reached[0]) <= asked
         cause, made, how = str(found.status[0]), "lanes", "ensemble"
     else:
-        run = solve(study, start=drawn.start)
+        with counted(type(flow)) as counts:
+            run = solve(study, start=drawn.start)
         curves, reached = (run.Q, run.R, run.v), run.alpha.size
         stated, kept, cause = run.tolerance_reached, run.tolerance_kept, run.cause
         made, how = run.method, run.tolerance_method[:10]
     ran = time.process_time() - begun
     begun = time.process_time()
-    true = known = math.nan
+    true = known = growth = math.nan
     try:
-        flow = flow_at(drawn)
-        exact, other = (_curves(long_results(flow, t), flow) for t in (_TOLERANCE, _CHECKED))
+        rows = long_results(flow, _TOLERANCE)
+        exact, other = (_curves(each, flow) for each in (rows, long_results(flow, _CHECKED)))
         true = _apart(curves, tuple(each[:reached] for each in exact), flow.state.T)
         known = _apart(other, exact, flow.state.T) + _ROUNDED
+        growth = _growth(flow, rows)
     except NoReferenceError:
         pass
-    spent = time.process_time() - begun
+    referred, cost = time.process_time() - begun, counts.cost(curves[0])
     return Verdict(
-        drawn.number, method, made, asked, stated, kept, cause, true, known, how, (ran, spent)
+        drawn.number,
+        method,
+        made,
+        asked,
+        stated,
+        kept,
+        cause,
+        true,
+        known,
+        how,
+        *(float(f"{each:.3g}") for each in (growth, cost, ran, referred)),
     )
+
+
+def _growth(flow: Flow, rows: np.ndarray) -> float:
+    """How many times a small change of the start and of the weights has grown at the most."""
+    doubles = rows.astype(float)
+    run = FlatResult(doubles, len(rows), 0.0, doubles[-1], DONE, 0, 0, 0, 0.0)
+    moved = long_results(shaken(flow, run, _MOVED, 0), _MOVED_CHECKED)
+    return _apart(_curves(moved, flow), _curves(rows, flow), flow.state.T) / _MOVED
 
 
 def _curves(rows: np.ndarray, flow: Flow) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,20 +166,32 @@ def campaign(numbers: Iterable[int], seed: int, results: Path | None) -> Iterato
     """The verdicts of studies; those that a file of results has are taken from it."""
     known: dict[int, Verdict] = {}
     if results is not None and results.exists():
-        for line in results.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            if entry.pop("seed") == seed:
-                entry["seconds"] = tuple(entry["seconds"])
-                known[entry["number"]] = Verdict(**entry)
+        with results.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if int(row.pop("seed")) == seed:
+                    known[int(row["number"])] = _read(row)
     for number in numbers:
         if number not in known:
-            drawn = draw(number, seed)
             try:
-                known[number] = tried(drawn)
+                known[number] = tried(draw(number, seed))
             except SymderivError as error:
                 raise RuntimeError(f"study {number} of seed {seed}: {error}") from error
             if results is not None:
-                results.parent.mkdir(parents=True, exist_ok=True)
-                with results.open("a", encoding="utf-8") as file:
-                    print(json.dumps({"seed": seed, **asdict(known[number])}), file=file)
+                _keep(results, seed, known[number])
         yield known[number]
+
+
+def _read(row: dict[str, str]) -> Verdict:
+    kinds = {"int": int, "float": float, "str": str, "bool": "True".__eq__}
+    return Verdict(**{each.name: kinds[each.type](row[each.name]) for each in fields(Verdict)})
+
+
+def _keep(results: Path, seed: int, found: Verdict) -> None:
+    """Append a row; numbers with three digits would not say which of two is larger."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    begins = not results.exists()
+    with results.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if begins:
+            writer.writerow(["seed", *(each.name for each in fields(Verdict))])
+        writer.writerow([seed, *asdict(found).values()])

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -27,19 +27,19 @@ from symderiv.integrate.steppers.walk import DONE
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.programs.exported import exported_program
-from symderiv.problem.flat_layout import pack_state, split_flat
 
-Rates = Callable[[np.ndarray], np.ndarray]
 LONG = np.longdouble
 
 _COLUMNS = 8
-_MOST_STEPS = 5_000
+_MOST_STEPS = 40_000
 
 # Gragg's midpoint rule over one step, beside the exported equations.
 _MIDPOINT = """
+typedef void (*rates)(double, const double *, const int *, const double *, double *);
+
 void midpoint(
-    const double *y, const double *slope, double size, int n, int count, const int *sizes,
-    const double *parameters, double *room, double *found
+    rates own, const double *y, const double *slope, double size, int n, int count,
+    const int *sizes, const double *parameters, double *room, double *found
 )
 {
     double *before = room, *here = room + count, *rate = room + 2 * count, h = size / n;
@@ -48,16 +48,78 @@ void midpoint(
         here[c] = y[c] + h * slope[c];
     }
     for (int step = 1; step < n; ++step) {
-        flat_right_hand_side(0.0, here, sizes, parameters, rate);
+        own(0.0, here, sizes, parameters, rate);
         for (int c = 0; c < count; ++c) {
             const double next = before[c] + 2.0 * h * rate[c];
             before[c] = here[c];
             here[c] = next;
         }
     }
-    flat_right_hand_side(0.0, here, sizes, parameters, rate);
+    own(0.0, here, sizes, parameters, rate);
     for (int c = 0; c < count; ++c) {
         found[c] = 0.5 * (before[c] + here[c] + h * rate[c]);
+    }
+}
+"""
+
+
+# Inputs of several components: the mean of what each does by itself, from its own fields.
+# Sizes: K, M, L and the number of components; parameters as :func:`_averaged` packs them.
+_AVERAGED = """
+static double fields(int L, const double *y, const double *scale, int i)
+{
+    double sum = 0.0;
+    for (int k = 0; k < L; ++k) sum += scale[k] * y[i * L + k];
+    return sum;
+}
+
+void averaged(
+    double alpha, const double *y, const int *sizes, const double *parameters, double *slope
+)
+{
+    const int K = sizes[0], M = sizes[1], L = sizes[2], C = sizes[3];
+    const double eta = parameters[0], eta_v = parameters[1], decay = parameters[2];
+    const double decay_v = parameters[3], label_noise = parameters[4], full = parameters[5];
+    const double *p = parameters + 6, *weight = p + C, *mean = weight + L, *rho = mean + L;
+    const double *beta = rho + C * L, *w = beta + M * M * L;
+    const double *Q = y, *r = y + K * K * L, *v = r + K * M * L;
+    double *dQ = slope, *dr = slope + K * K * L, *dv = dr + K * M * L;
+    double A[K * K], B[K * M], G[K * K], change[K], q[K * K], s[K * M], t[M * M], scale[L];
+    for (int n = 0; n < K * K * L; ++n) dQ[n] = -2.0 * decay * Q[n];
+    for (int n = 0; n < K * M * L; ++n) dr[n] = -decay * r[n];
+    for (int n = 0; n < K; ++n) dv[n] = -decay_v * v[n];
+    for (int c = 0; c < C; ++c) {
+        const double *own = rho + c * L;
+        for (int k = 0; k < L; ++k) scale[k] = weight[k] * own[k];
+        for (int i = 0; i < K * K; ++i) q[i] = fields(L, Q, scale, i);
+        for (int i = 0; i < M * M; ++i) t[i] = fields(L, beta, scale, i);
+        for (int k = 0; k < L; ++k) scale[k] = mean[k] > 0.0 ? scale[k] / mean[k] : scale[k];
+        for (int i = 0; i < K * M; ++i) s[i] = fields(L, r, scale, i);
+        gradients(K, M, q, s, t, v, w, A, B, change);
+        for (int n = 0; n < K; ++n) dv[n] -= eta_v * p[c] * change[n];
+        if (full != 0.0) noise(K, M, q, s, t, v, w, label_noise, G);
+        for (int k = 0; k < L; ++k) {
+            const double rate = p[c] * own[k] * eta, seen = mean[k] > 0.0 ? mean[k] : 1.0;
+            for (int i = 0; i < K; ++i) {
+                for (int j = 0; j < K; ++j) {
+                    double force = 0.0;
+                    for (int n = 0; n < K; ++n) force += A[i * K + n] * Q[(n * K + j) * L + k];
+                    for (int m = 0; m < M; ++m)
+                        force += B[i * M + m] * r[(j * M + m) * L + k] / seen;
+                    dQ[(i * K + j) * L + k] -= rate * force;
+                    dQ[(j * K + i) * L + k] -= rate * force;
+                    if (full != 0.0) dQ[(i * K + j) * L + k] += eta * rate * G[i * K + j];
+                }
+                for (int m = 0; m < M; ++m) {
+                    double force = 0.0;
+                    for (int n = 0; n < K; ++n)
+                        force += A[i * K + n] * r[(n * M + m) * L + k] / seen;
+                    for (int n = 0; n < M; ++n)
+                        force += B[i * M + n] * beta[(n * M + m) * L + k];
+                    dr[(i * M + m) * L + k] -= rate * force * mean[k];
+                }
+            }
+        }
     }
 }
 """
@@ -71,7 +133,7 @@ class NoReferenceError(Exception):
 def library(student: str, teacher: str, rule: LearningRule = PLAIN) -> ctypes.CDLL:
     """The exported equations, compiled with long doubles."""
     text = print_c(exported_program(learning_problem(student, teacher, rule), "exported"))
-    text += _MIDPOINT
+    text += _MIDPOINT + (_AVERAGED if rule == PLAIN else "")
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     number = r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])"
     text = re.sub(number, r"\1L", text)
@@ -96,6 +158,7 @@ class Compiled:
     found: ctypes.CDLL
     sizes: np.ndarray
     parameters: np.ndarray
+    name: str = "flat_right_hand_side"
 
     @classmethod
     def of(cls, found: ctypes.CDLL, sizes: np.ndarray, parameters: np.ndarray) -> Compiled:
@@ -105,13 +168,14 @@ class Compiled:
     def __call__(self, y: np.ndarray) -> np.ndarray:
         slope = np.empty_like(y)
         rest = _at(y), _at(self.sizes), _at(self.parameters), _at(slope)
-        self.found.flat_right_hand_side(ctypes.c_longdouble(0.0), *rest)
+        self.found[self.name](ctypes.c_longdouble(0.0), *rest)
         return slope
 
     def midpoint(self, y: np.ndarray, slope: np.ndarray, size: np.longdouble, n: int) -> np.ndarray:
-        """See :func:`_midpoint`."""
+        """A step by Gragg's rule in n parts, smoothed."""
         found, room, length = np.empty_like(y), np.empty(3 * y.size, LONG), np.array([size], LONG)
         self.found.midpoint(
+            self.found[self.name],
             _at(y),
             _at(slope),
             ctypes.c_longdouble.from_buffer(length),
@@ -122,50 +186,24 @@ class Compiled:
         return found
 
 
-def averaged_rates(flow: ComponentsFlow) -> Rates:
-    """The same of inputs of several components: the mean of what each does by itself."""
+def _averaged(flow: ComponentsFlow) -> Compiled:
+    """The rates of inputs of several components."""
     state, training = flow.state, flow.study.training
-    K, M, L = state.K, state.M, state.L
+    numbers = (
+        [training.learning_rate, flow.study.second_layer_learning_rate],
+        [training.weight_decay, flow.study.second_layer_weight_decay],
+        [training.label_noise, float(training.order == "full")],
+        flow.probabilities,
+        state.weight,
+    )
+    mean = flow.mean.astype(LONG)[:, 0, 0]
+    beta = state.teacher_overlap.astype(LONG) / np.where(mean > 0, mean, 1)[:, None, None] ** 2
+    packed = (mean, flow.eigenvalues.ravel(), np.moveaxis(beta, 0, -1).ravel())
+    parts = (*numbers, *packed, flow.teacher_weights)
+    sizes = np.array([state.K, state.M, state.L, len(flow.probabilities)], np.intc)
     found = library(flow.kernel.student_activation, flow.kernel.teacher_activation)
-    rho = flow.eigenvalues.astype(LONG)
-    probability, mean = flow.probabilities.astype(LONG), flow.mean.astype(LONG)[:, 0, 0]
-    weight, w = state.weight.astype(LONG), flow.teacher_weights.astype(LONG)
-    seen = np.where(mean > 0, mean, 1)
-    beta = state.teacher_overlap.astype(LONG) / seen[:, None, None] ** 2
-    eta, eta_v = LONG(training.learning_rate), LONG(flow.study.second_layer_learning_rate)
-    decay, decay_v = LONG(training.weight_decay), LONG(flow.study.second_layer_weight_decay)
-    noise = ctypes.c_longdouble(training.label_noise)
-    A, B, dv = np.empty((K, K), LONG), np.empty((K, M), LONG), np.empty(K, LONG)
-    G, full = np.zeros((K, K), LONG), training.order == "full"
-
-    def rates(y: np.ndarray) -> np.ndarray:
-        Q, r, v = split_flat(y, K, M, L)
-        s, v = r / seen[:, None, None], np.ascontiguousarray(v)
-        dQ, ds, change = -2 * decay * Q, -decay * s, -decay_v * v
-        for p, own in zip(probability, rho, strict=True):
-            each = weight * own
-            of = [(each[:, None, None] * part).sum(axis=0) for part in (Q, s, beta)]
-            kept = [np.ascontiguousarray(part) for part in of]
-            pointers = [_at(part) for part in (*kept, v, w)]
-            found.gradients(K, M, *pointers, _at(A), _at(B), _at(dv))
-            for k in range(L):
-                force = -eta * p * own[k] * (A.dot(Q[k]) + B.dot(s[k].T))
-                dQ[k] += force + force.T
-                ds[k] -= eta * p * own[k] * (A.dot(s[k]) + B.dot(beta[k]))
-            change = change - eta_v * p * dv
-            if full:
-                found.noise(K, M, *pointers, noise, _at(G))
-                dQ += eta**2 * p * own[:, None, None] * G
-        return _packed(dQ, ds * mean[:, None, None], change)
-
-    return rates
-
-
-def _packed(Q: np.ndarray, r: np.ndarray, v: np.ndarray) -> np.ndarray:
-    parts = (np.moveaxis(Q, 0, -1).ravel(), np.moveaxis(r, 0, -1).ravel(), v)
-    found: np.ndarray = np.concatenate(parts)
-    assert found.size == pack_state(Q.astype(float), r.astype(float), v.astype(float)).size
-    return found
+    together = np.concatenate([np.asarray(each, LONG) for each in parts])
+    return Compiled(found, sizes, together, "averaged")
 
 
 def long_results(flow: Flow, tolerance: float) -> np.ndarray:
@@ -176,7 +214,7 @@ def long_results(flow: Flow, tolerance: float) -> np.ndarray:
     """
     alpha = flow.study.alpha
     if isinstance(flow, ComponentsFlow):
-        return extrapolated(averaged_rates(flow), flow.begin.astype(LONG), alpha, tolerance)
+        return extrapolated(_averaged(flow), flow.begin.astype(LONG), alpha, tolerance)
     rule = getattr(flow, "rule", None)
     found = library(
         flow.kernel.student_activation,
@@ -207,9 +245,10 @@ def _in_phases(flow: PhasedFlow, found: ctypes.CDLL, tolerance: float) -> np.nda
 
 
 def extrapolated(
-    rates: Rates, y: np.ndarray, times: Sequence[float] | np.ndarray, tolerance: float
+    rates: Compiled, y: np.ndarray, times: Sequence[float] | np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """The solution at ascending times from 0; ``tolerance`` is of each step, relative to max |y|.
+    """The solution at ascending times from 0; ``tolerance`` is of each step, relative to max |y|
+    of what moves.
 
     Raises:
         NoReferenceError: Steps become tiny, too many, or not a number.
@@ -236,28 +275,16 @@ def extrapolated(
     return np.array(rows)
 
 
-def _step(rates: Rates, y: np.ndarray, size: np.longdouble) -> tuple[np.ndarray, float]:
+def _step(rates: Compiled, y: np.ndarray, size: np.longdouble) -> tuple[np.ndarray, float]:
     slope = rates(y)
     table: list[np.ndarray] = []
     for j in range(_COLUMNS):
         n = 2 * (j + 1)
-        one = rates.midpoint if isinstance(rates, Compiled) else partial(_midpoint, rates)
-        row = [one(y, slope, size, n)]
+        row = [rates.midpoint(y, slope, size, n)]
         for m in range(1, j + 1):
             ratio = LONG(n) / LONG(2 * (j + 1 - m))
             row.append(row[m - 1] + (row[m - 1] - table[m - 1]) / (ratio * ratio - 1))
         table = row
     apart = np.abs(table[-1] - table[-2])
-    return table[-1], float(np.max(apart) / max(float(np.max(np.abs(y))), 1e-300))
-
-
-def _midpoint(
-    rates: Rates, y: np.ndarray, slope: np.ndarray, size: np.longdouble, n: int
-) -> np.ndarray:
-    """A step by Gragg's rule in n parts, smoothed."""
-    h = size / n
-    before, here = y, y + h * slope
-    for _ in range(n - 1):
-        before, here = here, before + 2 * h * rates(here)
-    found: np.ndarray = (before + here + h * rates(here)) / 2
-    return found
+    moving = np.abs(y[slope != 0])
+    return table[-1], float(np.max(apart) / max(float(np.max(moving, initial=0.0)), 1e-300))

@@ -16,12 +16,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from flint import acb, acb_mat, arb, arb_mat, arb_series
+from flint import acb, arb, arb_mat, arb_series
 from symderiv_codegen import PrinterError
 
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
+from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
 
@@ -50,10 +51,7 @@ class Proof:
     @property
     def index(self) -> int | None:
         """Number of unstable directions; None where the sign of a rate is not proved."""
-        parts = [each.real for each in self.eigenvalues]
-        if not all(part > 0 or part < 0 for part in parts):
-            return None
-        return sum(bool(part > 0) for part in parts)
+        return index_of(self.eigenvalues)
 
 
 @lru_cache(maxsize=8)
@@ -111,7 +109,7 @@ class ExactFlow:
                 raise NotYetError(f"there is no enclosure of these equations: {cause}") from None
             Q, R, error = self.observables(balls, box)
             size = len(box)
-            return Proof(box, _eigenvalues(arb_mat(size, size, slopes)), Q, R, error)
+            return Proof(box, enclosed_eigenvalues(arb_mat(size, size, slopes)), Q, R, error)
 
     def polished(self, values: np.ndarray, inverse: np.ndarray, digits: int) -> list[Any]:
         """Return a fixed point with so many digits, by Newton's method with one fixed inverse of
@@ -197,32 +195,3 @@ def _nested(flat: Sequence[Any], places: np.ndarray) -> Any:
     if places.ndim == 0:
         return flat[int(places)]
     return [_nested(flat, part) for part in places]
-
-
-def _eigenvalues(matrix: arb_mat) -> list[acb]:
-    """Return balls that hold the eigenvalues, as often as they occur; largest real part first."""
-    try:
-        eigenvalues: list[acb] = acb_mat(matrix).eig(multiple=True)
-    except (ValueError, ArithmeticError):
-        eigenvalues = _discs(matrix)
-    return sorted(eigenvalues, key=lambda each: -float(each.real.mid()))
-
-
-def _discs(matrix: arb_mat) -> list[acb]:
-    """Return Gershgorin's discs of a matrix in the basis of its eigenvectors in doubles.
-
-    Discs that overlap hold together as many eigenvalues as there are of them.
-    """
-    size = matrix.nrows()
-    middle = np.array([float(x.mid()) for x in matrix.entries()]).reshape(size, size)
-    vectors = np.linalg.eig(middle)[1].astype(complex)
-    basis = acb_mat(size, size, [acb(x.real, x.imag) for x in vectors.ravel()])
-    try:
-        similar = basis.solve(acb_mat(matrix) * basis)
-    except ZeroDivisionError:
-        return [acb("nan")] * size
-    discs = []
-    for n in range(size):
-        radius = sum((abs(similar[n, m]) for m in range(size) if m != n), arb(0)).upper()
-        discs.append(similar[n, n] + acb(arb(0, radius), arb(0, radius)))
-    return discs

@@ -53,8 +53,8 @@ _CENTRAL_TWICE = {0: -49 / 18} | {
 _FORWARD_TWICE = dict(
     enumerate((469 / 90, -223 / 10, 879 / 20, -949 / 18, 41, -201 / 10, 1019 / 180, -7 / 10))
 )
-# how many times between two of a run are looked at for events
-_BETWEEN = 16
+# how many times between two of a run are looked at for events, and at least of a whole run
+_BETWEEN, _LOOKED_AT = 16, 200
 _ENTRY = re.compile(r"\b([QRv])\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
 _CONDITION = re.compile(r"^([^<>=]+)(<|>)=?([^<>=]+)$")
 
@@ -177,7 +177,8 @@ def number_of(study: Study, name: str) -> float:
 def _denser(alpha: np.ndarray) -> np.ndarray:
     """Return the times of a run with more of them in between, from 0 on."""
     ends = alpha if alpha[0] == 0.0 else np.concatenate([[0.0], alpha])
-    parts = np.linspace(0.0, 1.0, _BETWEEN, endpoint=False)
+    count = max(_BETWEEN, -(-_LOOKED_AT // (ends.size - 1)))
+    parts = np.linspace(0.0, 1.0, count, endpoint=False)
     inside: np.ndarray = (ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel()
     return np.append(inside, ends[-1])
 

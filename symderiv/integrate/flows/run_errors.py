@@ -28,9 +28,10 @@ from symderiv.problem.study import Study
 if TYPE_CHECKING:
     from symderiv.integrate.flows.study_flow import Flow
 
-# The difference to a worse run is taken as it is: where errors go with tolerances it is many times
-# the error, and that is left for where they do not. Errors of implicit steps follow them least.
-_IMPLICIT = 3.0
+# How often the difference to a worse run counts. Where errors go with tolerances it is many times
+# the error, and that is left for where they do not: a run of few steps may happen to be better than
+# its tolerance. Errors of implicit steps follow tolerances least.
+EXPLICIT, _IMPLICIT = 1.5, 3.0
 # Solving for implicit steps leaves more of rounding than explicit ones do.
 _IMPLICIT_ROUNDING = 30.0
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
@@ -39,7 +40,7 @@ OWN = 0.1
 # What rounding counts as, in a start: some units of the last place, for all steps together. One
 # start at random says little of the worst one, so that alone it counts more.
 _ROUNDING = 1e-14
-_ALONE = 10.0
+_ALONE = 3.0
 _PROBES = 3
 # Differences above this are no longer in proportion to what they began as.
 _LINEAR = 0.03
@@ -66,7 +67,7 @@ class MeasuredRun:
 
 #: How much larger the tolerance of the run is that a run is compared with.
 TIMES = 10.0
-_IMPLICIT_TIMES, _PROBE_TIMES = 100.0, 1000.0
+_PROBE_TIMES = 1000.0
 
 #: By how much the start of a run must differ that is to be worse by rounding, too.
 WORSE_START = _ALONE * _ROUNDING
@@ -74,7 +75,7 @@ WORSE_START = _ALONE * _ROUNDING
 
 def _counted(result: FlatResult) -> float:
     """Return how often the difference to a run of larger tolerance counts."""
-    return _IMPLICIT if IMPLICIT in result.method else 1.0
+    return _IMPLICIT if IMPLICIT in result.method else EXPLICIT
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ class Worse:
     @classmethod
     def of(cls, problem: Flow, result: FlatResult, tolerance: float) -> Worse:
         """Worse than a run of a tolerance."""
-        times = _IMPLICIT_TIMES if IMPLICIT in result.method else TIMES
-        larger = problem.looser(tolerance, times)
+        larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = shaken(problem, result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0

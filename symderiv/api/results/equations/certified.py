@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equations.balls_shown import ball_arrays
+from symderiv.api.results.equations.departures import departure_of, told
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
@@ -71,6 +72,13 @@ class Enclosure(Answer):
         limit: the state that the exact solution tends to, if it is proved that it tends to one:
             ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
             of α. None if that is not proved, as on a plateau.
+        departure: where the events ``"plateau-begin"`` and ``"plateau-end"`` were asked for and
+            are proved: ``entered`` and ``left``, each two decimals between which the time lies,
+            ``length``, a ball, and ``passes``, the fixed point near the slowest state between
+            them: ``middles`` and ``radii`` by name, ``index``, its proved number of unstable
+            directions, ``eigenvalues`` (doubles), the time ``alpha`` and ``distance``, a bound on
+            the distance of every coordinate of the run from it at that time. ``passes`` is None
+            if no such point is proved.
         steps, bits: how many steps were proved, and with how many bits.
     """
 
@@ -161,6 +169,7 @@ class Enclosure(Answer):
         rows: list[tuple[str, object]] = [
             ("largest radius", f"{record['radius']:.1e}"),
             ("error of the run in doubles", f"at most {record['difference']:.1e}"),
+            *(told(record["departure"]) if record["departure"] else ()),
             ("tends to", _tends(record["limit"])),
             ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
         ]
@@ -219,7 +228,11 @@ def enclosed_trajectory(
             "take fewer eigenvalues",
             argument="certify",
         )
-    gaps = [(each, traced.gap(_gap(each.condition, traced))) for each in run.events]
+    # of an end of a plateau that the run in doubles does not show there is no condition
+    gaps = [
+        (each, traced.gap(_gap(each.condition, traced)) if each.condition else None)
+        for each in run.events
+    ]
     times = [float(time) for time in run.alpha]
     if times[-1] <= 0.0:
         raise InputError("has no time after 0", argument="alpha")
@@ -331,7 +344,7 @@ def _record(
     found: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> dict[str, Any]:
-    from symderiv.enclosures.crossings import first_crossing
+    from symderiv.enclosures.crossings import Crossing, first_crossing
     from symderiv.precision.balls.working import working_bits
 
     tape, names = traced.observables
@@ -339,25 +352,38 @@ def _record(
     with working_bits(found.bits):
         regions = [found.region(n) for n in places]
         columns = _observed(tape, regions)
-        crossings = [first_crossing(found, traced.rates, gap) for _, gap in gaps]
+        crossings = [
+            Crossing("undecided") if gap is None else first_crossing(found, traced.rates, gap)
+            for _, gap in gaps
+        ]
+        events = [
+            {
+                "event": event.name,
+                "verdict": crossing.verdict,
+                "begin": _end(crossing, -1),
+                "end": _end(crossing, 1),
+            }
+            for (event, _), crossing in zip(gaps, crossings, strict=True)
+        ]
+
+        def seen(region: StateSet) -> dict[str, Any]:
+            (values,) = _observed(tape, [region])
+            return {
+                "middles": {name: _decimal(x) for name, x in zip(names, values, strict=True)},
+                "radii": {name: _radius(x) for name, x in zip(names, values, strict=True)},
+            }
+
         return {
             "alpha": [float(time) for time in run.alpha],
             "names": names,
             "middles": {name: [_decimal(c[n]) for c in columns] for n, name in enumerate(names)},
             "radii": {name: [_radius(c[n]) for c in columns] for n, name in enumerate(names)},
-            "events": [
-                {
-                    "event": event.name,
-                    "verdict": crossing.verdict,
-                    "begin": _end(crossing, -1),
-                    "end": _end(crossing, 1),
-                }
-                for (event, _), crossing in zip(gaps, crossings, strict=True)
-            ],
+            "events": events,
             "radius": max(float(region.radius) for region in regions),
             "difference": _difference(run, names, columns),
             "relative_difference": _relative_difference(run, names, columns),
-            "limit": _limit(traced, found, tape, names),
+            "departure": departure_of(found, traced.rates, events, seen),
+            "limit": _limit(traced, found, seen),
             "steps": len(found.steps),
             "bits": found.bits,
             "warnings": [],
@@ -373,7 +399,7 @@ def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
 
 
 def _limit(
-    traced: TracedFlow, found: EnclosedRun, tape: Any, names: Sequence[str]
+    traced: TracedFlow, found: EnclosedRun, seen: Callable[[StateSet], dict[str, Any]]
 ) -> dict[str, Any] | None:
     """Return what the run tends to, or None where that is not proved."""
     from symderiv.enclosures.attraction import attraction
@@ -381,12 +407,7 @@ def _limit(
     reached = attraction(traced.rates, found.steps[-1].end)
     if reached is None:
         return None
-    (values,) = _observed(tape, [reached.point])
-    return {
-        "middles": {name: _decimal(x) for name, x in zip(names, values, strict=True)},
-        "radii": {name: _radius(x) for name, x in zip(names, values, strict=True)},
-        "rate": float(np.nextafter(float(reached.rate), 0.0)),
-    }
+    return {**seen(reached.point), "rate": float(np.nextafter(float(reached.rate), 0.0))}
 
 
 def _decimal(ball: arb, spare: int = 3) -> str:
