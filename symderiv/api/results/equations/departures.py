@@ -1,4 +1,4 @@
-"""When a proved run is on its plateau, and which unstable fixed point it passes there."""
+"""The times of the ends of a proved run's plateau, and the unstable fixed point it passes there."""
 
 from __future__ import annotations
 
