@@ -21,11 +21,12 @@ import numpy as np
 import sympy as sp
 
 from symderiv.formula.as_function import as_function
+from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import variable_of
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.numerics.nodes import gauss_panels
 
-__all__ = ["Pieces", "field_mean", "pair_means", "pieces_of"]
+__all__ = ["Pieces", "field_mean", "fine_enough", "on_arrays", "pair_means", "pieces_of"]
 
 #: Means with derivatives of a function of at most this order are taken.
 _ORDER = 4
@@ -36,6 +37,8 @@ _WIDTH = 2.5
 _BESIDE = np.array([1.5, 3.0, 5.0, 9.0])
 # The least variance of one field for a given other, as a share of its own.
 _LEAST = 1e-14
+# Finenesses that are tried, and the change of a sum at which nodes are fine enough.
+_FINENESS, _CONVERGED = (1, 2, 4, 8, 16, 32), 2e-12
 # Nodes that all values of the other field share, at most.
 _SHARED = 2500
 
@@ -48,11 +51,13 @@ class Pieces:
         between: The function and its derivatives of order 1 to 4 between kinks, of arrays.
         kinks: Where it is not analytic, ascending, shape (k,).
         jumps: Jumps of its derivatives of order 0 to 3 there, shape (k, 4).
+        fineness: How many times narrower panels must be than for poles at ±i π/2.
     """
 
     between: tuple[Callable[[np.ndarray], np.ndarray], ...]
     kinks: np.ndarray
     jumps: np.ndarray
+    fineness: int = 1
 
 
 @lru_cache(maxsize=64)
@@ -60,15 +65,47 @@ def pieces_of(g: sp.Expr) -> Pieces:
     """Return a function in pieces.
 
     Raises:
-        NotYetError: Its kinks are not at roots of polynomials.
+        NotYetError: Its kinks are not at roots of polynomials, or it changes too fast.
         DivergentError: It is not finite everywhere.
     """
     stated = NumericActivation(g.xreplace({variable_of(g): X}), str(g))
     orders = [stated.derivative(n, between_kinks=True) for n in range(_ORDER + 1)]
     jumps = np.array([stated.jumps_of(n) for n in range(_ORDER)], dtype=float)
     jumps = jumps.reshape(_ORDER, len(stated.kinks)).T
-    return Pieces(
-        tuple(_whole(as_function([X], each)) for each in orders), np.array(stated.kinks), jumps
+    between = tuple(on_arrays(as_function([X], each)) for each in orders)
+    kinks = np.array(stated.kinks)
+
+    def sums(fineness: int) -> list[np.ndarray]:
+        found = []
+        for scale in (1.0, 1.37):
+            nodes, steps = _panels(kinks, scale * fineness)
+            found += [each(nodes) * (steps * _normal(nodes)) for each in between]
+        return found
+
+    return Pieces(between, kinks, jumps, fine_enough(sums, str(g)))
+
+
+def fine_enough(sums: Callable[[int], list[np.ndarray]], name: str) -> int:
+    """Return how many times finer than usual nodes must be for a function to be summed.
+
+    Args:
+        sums: The terms of sums that must not change, for a fineness.
+        name: The function in words.
+
+    Raises:
+        NotYetError: Sums still change where nodes are 64 times finer.
+    """
+    finer = sums(1)
+    for fineness in _FINENESS:
+        these, finer = finer, sums(2 * fineness)
+        changes = [abs(a.sum() - b.sum()) for a, b in zip(these, finer, strict=True)]
+        sizes = [max(1.0, float(np.abs(each).sum())) for each in finer]
+        if all(change <= _CONVERGED * size for change, size in zip(changes, sizes, strict=True)):
+            return fineness
+    raise NotYetError(
+        f"{name} changes too fast for the sums of its means; take one that changes within fields "
+        "of 0.02 and more",
+        argument="activation",
     )
 
 
@@ -76,7 +113,7 @@ def field_mean(g: Pieces, order: int, variance: float) -> float:
     """Return the mean of a derivative of a function of one field."""
     s = math.sqrt(variance)
     t = g.kinks / s
-    nodes, steps = _panels(t, s)
+    nodes, steps = _panels(t, s * g.fineness)
     spikes = sum(
         float(g.jumps[:, n] @ _spike(t, order - 1 - n)) / s ** (order - n) for n in range(order)
     )
@@ -89,7 +126,8 @@ def pair_means(
     """Return E[g^{(l)}(u) h^{(m)}(v)] for each (l, m) with l + m at most 4."""
     given = _Given(h, a, c, b)
     root = math.sqrt(a)
-    nodes, steps = _panels(g.kinks / root, root, given.edges(root))
+    fineness = max(g.fineness, h.fineness)
+    nodes, steps = _panels(g.kinks / root, root * fineness, given.edges(root))
     weights = steps * _normal(nodes)
     highest = max(m for _, m in orders)
     smooth = given.means(root * nodes, highest)
@@ -151,13 +189,14 @@ class _Given:
         """Return the parts of these means between kinks."""
         s, functions = self.s, self.h.between[: highest + 1]
         root = math.sqrt(self.b)
-        if 2.0 * _REACH * root * _POINTS < _SHARED * _WIDTH * s:
+        fineness = self.h.fineness
+        if 2.0 * _REACH * _POINTS * root * max(fineness, 1.0 / s) < _SHARED * _WIDTH:
             # all u share the values of the function, and each has its own law
-            z, steps = _panels(self.h.kinks / root, max(root, root / s))
+            z, steps = _panels(self.h.kinks / root, root * max(fineness, 1.0 / s))
             law = _normal((root * z - middle[:, None]) / s) * (steps * root / s)
             values = np.array([each(root * z) for each in functions])
             return np.asarray(values @ law.T)
-        z, steps = _panels(t, s)
+        z, steps = _panels(t, s * fineness)
         v, weights = middle[:, None] + s * z, steps * _normal(z)
         return np.array([np.einsum("un,un->u", each(v), weights) for each in functions])
 
@@ -195,5 +234,6 @@ def _panels(
     return gauss_panels(edges, _POINTS)
 
 
-def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+def on_arrays(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function whose values have the shape of its argument, also if it is constant."""
     return lambda values: np.broadcast_to(function(values), values.shape)

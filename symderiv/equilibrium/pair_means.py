@@ -15,7 +15,14 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
-from symderiv.equilibrium.kinked_means import Pieces, field_mean, pair_means, pieces_of
+from symderiv.equilibrium.kinked_means import (
+    Pieces,
+    field_mean,
+    fine_enough,
+    on_arrays,
+    pair_means,
+    pieces_of,
+)
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.gaussian.distributions import variable_of
@@ -95,10 +102,10 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     except (InputError, NotYetError, NotImplementedError, ValueError):
         if _is_rough(g):
             return _by_pieces(g)
-        derivatives = _derivatives(g)
+        derivatives, fineness = _derivatives(g), _fineness(g)
 
         def summed(a: np.ndarray) -> np.ndarray:
-            nodes, weights = _lattice(a)
+            nodes, weights = _lattice(a, fineness)
             root = np.sqrt(np.asarray(a, dtype=float))[..., None]
             g0, g1, g2, g3, g4 = (each(root * nodes) for each in derivatives)
             # (g²)'' and (g²)''''
@@ -131,16 +138,25 @@ def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
     """Return an analytic function and its first four derivatives."""
     x = variable_of(g)
     derivatives = [sp.diff(g, x, n) for n in range(5)]
-    return [_whole(as_function([x], each)) for each in derivatives]
+    return [on_arrays(as_function([x], each)) for each in derivatives]
 
 
-def _lattice(variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@lru_cache(maxsize=64)
+def _fineness(g: sp.Expr) -> int:
+    """Return how much finer the lattice must be than for poles at ±i π/2."""
+    derivatives = _derivatives(g)
+
+    def sums(fineness: int) -> list[np.ndarray]:
+        nodes, weights = normal_steps(_REACH, _STEP / fineness)
+        shifted = [each(nodes + shift) for each in derivatives for shift in (0.0, 0.37)]
+        return [values * weights for values in (*shifted, shifted[4] ** 2)]
+
+    return fine_enough(sums, str(g))
+
+
+def _lattice(variance: np.ndarray, fineness: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes and weights: poles are nearer in standard deviations the larger these are."""
-    return normal_steps(_REACH, _STEP / max(1.0, float(np.max(variance)) ** 0.5))
-
-
-def _whole(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda values: np.broadcast_to(function(values), values.shape)
+    return normal_steps(_REACH, _STEP / fineness / max(1.0, float(np.max(variance)) ** 0.5))
 
 
 def _is_rough(g: sp.Expr) -> bool:
@@ -169,10 +185,11 @@ def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndar
     if _is_rough(g) or _is_rough(h):
         return _pieced(pieces_of(g), pieces_of(h))
     left, right = _derivatives(g), _derivatives(h)
+    fineness = max(_fineness(g), _fineness(h))
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
         a, c, b = (np.asarray(each, dtype=float) for each in np.broadcast_arrays(a, c, b))
-        nodes, weights = _lattice(np.maximum(a, b))
+        nodes, weights = _lattice(np.maximum(a, b), fineness)
         root = np.sqrt(a)[..., None, None]
         rest = np.sqrt(np.maximum(b - c**2 / a, 0.0))[..., None, None]
         u = root * nodes[:, None]

@@ -24,6 +24,8 @@ FUNCTIONS = {
     "relu": lambda x: np.maximum(x, 0.0),
     "tanh": np.tanh,
     "x**3/6 + x": lambda x: x**3 / 6 + x,
+    "softsign": lambda x: x / (1.0 + np.abs(x)),
+    "elu": lambda x: np.where(x > 0.0, x, np.expm1(np.minimum(x, 0.0))),
 }
 
 
@@ -48,7 +50,15 @@ def by_angles(g: Any, h: Any, a: float, c: float, b: float) -> float:
     return float(total)
 
 
-@pytest.mark.parametrize(("g", "h"), [("erf", "relu"), ("relu", "relu"), ("tanh", "x**3/6 + x")])
+@pytest.mark.parametrize(
+    ("g", "h"),
+    [
+        ("erf", "relu"),
+        ("relu", "relu"),
+        ("tanh", "x**3/6 + x"),
+        ("softsign", "elu"),
+    ],
+)
 def test_errors_are_those_of_quadrature_with_their_derivatives(g: str, h: str) -> None:
     random = np.random.default_rng(3)
     student, teacher = (sd.activation(each).expression for each in (g, h))
@@ -95,19 +105,29 @@ FIRST = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 ORDERS = [*FIRST, (2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2)]
 
 
-@pytest.mark.parametrize(("g", "h"), [("softsign", "elu"), ("elu", "tanh"), ("selu", "step")])
-def test_means_of_functions_with_kinks_are_those_of_the_calculus(g: str, h: str) -> None:
+@pytest.mark.parametrize(
+    ("g", "h"),
+    [
+        ("softsign", "elu"),
+        ("elu", "tanh"),
+        ("selu", "step"),
+        # these change within a fifth of a field
+        ("tanh(5*x)", "1/(1 + 25*x**2)"),
+        ("abs(x)/(1 + 25*x**2)", "tanh(5*x - 1)"),
+    ],
+)
+def test_means_without_closed_form_have_the_digits_of_the_calculus(g: str, h: str) -> None:
     mean = pair_mean(*(sd.activation(each).expression for each in (g, h)))
     assert not mean.closed
     state = np.array([0.8, -0.5, 1.3])
     a, c, b = state
     exact = sd.i2(g, h, covariance=[[str(a), str(c)], [str(c), str(b)]]).value
     value, slope, bend = mean(*state)
-    assert float(value) == pytest.approx(float(exact), abs=1e-14)
+    assert float(value) == pytest.approx(float(exact), abs=1e-13)
     for n, step in enumerate(1e-5 * np.eye(3)):
         ahead, back = mean(*(state + step)), mean(*(state - step))
-        assert slope[n] == pytest.approx((ahead[0] - back[0]) / 2e-5, abs=1e-9)
-        np.testing.assert_allclose(bend[n], (ahead[1] - back[1]) / 2e-5, atol=1e-9)
+        assert slope[n] == pytest.approx((ahead[0] - back[0]) / 2e-5, abs=1e-8)
+        np.testing.assert_allclose(bend[n], (ahead[1] - back[1]) / 2e-5, rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize(("g", "h"), [("relu", "relu"), ("step", "relu"), ("abs", "erf")])
@@ -119,7 +139,7 @@ def test_sums_between_kinks_are_the_closed_means(g: str, h: str, correlation: fl
     orders = [(2 * i + j, 2 * k + j) for i, j, k in ORDERS]
     a, b = 0.7, 1.9
     c = correlation * np.sqrt(a * b)
-    found = pair_means(*map(pieces_of, functions), a, c, b, orders)
+    found = pair_means(pieces_of(functions[0]), pieces_of(functions[1]), a, c, b, orders)
     expected = closed.values(np.array(a), np.array(c), np.array(b))
     halves = [2.0 ** (i + k) for i, _, k in ORDERS]
     np.testing.assert_allclose(found / halves, expected, rtol=2e-11, atol=1e-13)
@@ -247,6 +267,7 @@ def test_equilibria_are_shown_drawn_and_kept() -> None:
         ({"train_second_layer": True}, {"alpha": [1]}, NotYetError, "train_second_layer"),
         ({"inputs": sd.Spectrum([1.0, 2.0])}, {"alpha": [1]}, NotYetError, "spectrum inputs"),
         ({"activation": "abs(sin(x))"}, {"alpha": [1]}, NotYetError, "roots of a polynomial"),
+        ({"activation": "tanh(50*x)"}, {"alpha": [1]}, NotYetError, "activation: tanh"),
         ({"loss": "logistic", "target": "sign"}, {"alpha": [1]}, NotYetError, "not known yet"),
         ({"students": 7}, {"alpha": [1]}, NotYetError, "students: the free energy"),
     ],
