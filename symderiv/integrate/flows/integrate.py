@@ -86,12 +86,11 @@ def solve_flow(
     # the one that was run, with its compiled code
     problem = next(flow for flow in flows if flow.state is state)
     best = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM)
+    compared = None
     if check == "auto":
-        best, coarse = estimated(problem, best, tolerance, progress)
-        runs += () if coarse is None else (coarse,)
-    unknown = best.method == LOCAL_SUM or best.reached > asked
-    if check == "always" or (check == "auto" and unknown):
-        best = repeated(problem, best, tolerance, max_steps, progress, runs)
+        best, compared = estimated(problem, best, tolerance, progress, runs)
+    if check != "never" and (best.method == LOCAL_SUM or best.reached > asked):
+        best = repeated(problem, best, compared, tolerance, max_steps, progress, runs)
     problem.keep_code()
     reached = check == "never" or best.reached <= asked
     return replace(

@@ -1,9 +1,10 @@
 """Estimates of the error of a run, from runs that are worse, or better, in all that limits it.
 
 Two things limit a run: the tolerance of its steps and rounding. A run is compared with one that is
-worse in both (:func:`estimated`); or with one of smaller tolerance, and rounding is measured by
-itself, from runs whose starts differ by some of it (:func:`repeated`). Both are estimates. What is
-proved, by a run in balls, is a bound (:mod:`symderiv.enclosures`).
+worse in both (:func:`estimated`). Where the difference is above what was asked for, the run is made
+again with a smaller tolerance. Both runs that exist already then say how good it is: the former one
+is worse in its steps alone, and the worse one has what rounding grows to (:func:`repeated`). All
+are estimates. What is proved, by a run in balls, is a bound (:mod:`symderiv.enclosures`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,12 +39,18 @@ _IMPLICIT_ROUNDING = 30.0
 # this part of the tolerance of a step.
 OWN = 0.1
 # What rounding counts as, in a start: some units of the last place, for all steps together. One
-# start at random says little of the worst one, so that alone it counts more.
+# start at random says little of the worst one, so that it differs by more.
 _ROUNDING = 1e-14
 _ALONE = 3.0
-_PROBES = 3
-# Differences above this are no longer in proportion to what they began as.
-_LINEAR = 0.03
+# Half of the difference to a worse run is above what rounding has become in this one, because its
+# start differs by three times as much.
+_ROUNDED = 0.5
+# A worse run that differs so many times more than its steps explain differs by rounding.
+_BY_ROUNDING = 200.0
+# A smaller tolerance that is no smaller than this part would give much the same run.
+_MUCH = 3.0
+# How often a run is made again.
+_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,6 @@ class MeasuredRun:
 
 #: How much larger the tolerance of the run is that a run is compared with.
 TIMES = 10.0
-_PROBE_TIMES = 1000.0
 
 #: By how much the start of a run must differ that is to be worse by rounding, too.
 WORSE_START = _ALONE * _ROUNDING
@@ -106,18 +112,30 @@ class Worse:
         own = OWN * tolerance if larger > tolerance else 0.0
         return cls(flow, larger, _counted(result), own)
 
-    def error(self, result: FlatResult, coarse: FlatResult) -> float:
-        """Return the error of the run, from the worse one; not a number where that says nothing."""
+    def apart(self, result: FlatResult, coarse: FlatResult) -> float:
+        """Return how far the worse run is from a run; not a number where that says nothing."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
-        return self.part * difference(coarse, result, self.flow.state) + self.own
+        return difference(coarse, result, self.flow.state)
+
+    def error(self, result: FlatResult, coarse: FlatResult) -> float:
+        """Return the error of the run, from the worse one; not a number where that says nothing."""
+        return self.part * self.apart(result, coarse) + self.own
+
+
+#: A worse run, and how it is worse.
+Compared = tuple[Worse, FlatResult]
 
 
 def estimated(
-    problem: Flow, best: MeasuredRun, tolerance: float, progress: Progress | None
-) -> tuple[MeasuredRun, FlatResult | None]:
+    problem: Flow,
+    best: MeasuredRun,
+    tolerance: float,
+    progress: Progress | None,
+    runs: list[FlatResult],
+) -> tuple[MeasuredRun, Compared | None]:
     """Return how large errors have become, from the difference to a run that is worse, and that
-    run.
+    run, which is added to all that were made.
     """
     result = best.result
     if result.cause == "interrupted":
@@ -125,125 +143,142 @@ def estimated(
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
     coarse = worse.flow.run(worse.tolerance, most, progress)
+    runs.append(coarse)
     reached = worse.error(result, coarse)
     if math.isnan(reached):
-        return best, coarse
+        return best, None
     changes = worse.part * relative_changes(worse.flow.errors(coarse), best.errors)
-    return replace(best, reached=reached, method=ESTIMATED, changes=changes), coarse
+    # where steps cannot be smaller all of it is there to stay
+    rounding = reached if _smaller(problem, result, tolerance) is None else 0.0
+    measured = replace(best, reached=reached, method=ESTIMATED, rounding=rounding, changes=changes)
+    return measured, (worse, coarse)
 
 
 def repeated(
     problem: Flow,
     best: MeasuredRun,
+    compared: Compared | None,
     tolerance: float,
     max_steps: int,
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> MeasuredRun:
-    """Return the same integration with smaller tolerances, until the difference is below the one
-    asked.
+    """Return the same integration with smaller tolerances, until its error is below the one asked.
 
     The better run is the result: where errors go with the tolerance its own is a tenth of the
-    difference found. What rounding has become is measured from starts that differ by some of it,
-    and added.
+    difference found. What rounding has become in it is in the difference to the worse run that
+    there is already. A worse run of its own is made where that one is too bad in its steps.
 
     Args:
         problem: what is integrated.
         best: with the run of ``tolerance``.
+        compared: the worse run that it was compared with, if that said anything.
         tolerance: the tolerance of its steps.
         max_steps: the largest number of steps of a run.
         progress: as everywhere.
         runs: all that were made; more are added.
     """
-    asked = problem.study.time.relative_tolerance
-    repeats = 0
-    if not problem.least_tolerance(best.result) < tolerance:
-        best = _beside_larger(problem, best, tolerance, max_steps, progress, runs)
-    while repeats < 3 and best.result.cause != "interrupted":
-        result = best.result
-        smaller = max(tolerance / 10.0, problem.least_tolerance(result))
-        if not smaller < tolerance:
-            break
-        repeats, tolerance = repeats + 1, smaller
+    first: _Pair | None = None
+    for _ in range(_REPEATS):
+        former, result = best, best.result
+        smaller = _smaller(problem, result, tolerance)
+        if smaller is None and best.method == LOCAL_SUM:
+            return estimated(problem, best, tolerance, progress, runs)[0]
+        if smaller is None or result.cause == "interrupted":
+            return best
         # A method of order 8 needs a third more steps. Many times more means that rounding
         # in the right-hand side is above the tolerance, and nothing would be gained.
         most = min(max_steps, 10 * (result.steps + result.rejected) + 1000)
-        better = problem.run(tolerance, most, progress)
+        better = problem.run(smaller, most, progress)
         runs.append(better)
         if not _comparable(problem, result, better):
-            break
-        errors = problem.errors(better)
-        reached = _counted(better) * difference(result, better, problem.state) + tolerance
-        changes = relative_changes(best.errors, errors)
-        best = MeasuredRun(better, errors, reached, REPEATED, changes=changes)
-        if reached <= asked:
-            break
-    if best.method == LOCAL_SUM or best.result.cause == "interrupted":
-        return best
-    return _with_rounding(problem, best, tolerance, progress, runs)
+            return best
+        pair = _Pair(problem, former, better, problem.errors(better), tolerance, smaller)
+        tolerance = smaller
+        if compared is None or pair.too_bad(*compared):
+            _, compared = estimated(problem, pair.unknown, tolerance, progress, runs)
+        if compared is None:
+            return pair.unknown
+        best, settled = pair.judged(*compared)
+        if settled:
+            return best
+        first = first or pair
+        if pair.follows_no_tolerance(first):
+            return replace(best, rounding=best.reached)
+    return best
 
 
-def _beside_larger(
-    problem: Flow,
-    best: MeasuredRun,
-    tolerance: float,
-    max_steps: int,
-    progress: Progress | None,
-    runs: list[FlatResult],
-) -> MeasuredRun:
-    """Return the same run, compared with one of larger tolerance: no smaller one makes a
-    difference.
+def _smaller(problem: Flow, result: FlatResult, tolerance: float) -> float | None:
+    """Return the tolerance to make a run again with; None where it would be much the same."""
+    smaller = max(tolerance / TIMES, problem.least_tolerance(result))
+    return smaller if smaller <= tolerance / _MUCH else None
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A run that was made again with a smaller tolerance.
+
+    Attributes:
+        problem: What is integrated.
+        former, better, errors: The run, the better one, and the generalisation error along it.
+        larger, tolerance: Of their steps.
     """
-    larger = problem.looser(tolerance, TIMES)
-    if not larger > tolerance:
-        return replace(best, reached=0.0, method=REPEATED)
-    other = problem.run(larger, max_steps, progress)
-    runs.append(other)
-    if not _comparable(problem, best.result, other):
-        return best
-    reached = _counted(other) * difference(other, best.result, problem.state) + tolerance
-    changes = relative_changes(problem.errors(other), best.errors)
-    return replace(best, reached=reached, method=REPEATED, changes=changes)
 
+    problem: Flow
+    former: MeasuredRun
+    better: FlatResult
+    errors: np.ndarray
+    larger: float
+    tolerance: float
 
-def _with_rounding(
-    problem: Flow,
-    best: MeasuredRun,
-    tolerance: float,
-    progress: Progress | None,
-    runs: list[FlatResult],
-) -> MeasuredRun:
-    """Return the same run, with what rounding has become added to its error."""
-    larger = problem.looser(tolerance, _PROBE_TIMES)
-    apart, changes = math.inf, np.empty(0)
-    for size, with_tolerance in ((_ROUNDING * larger / tolerance, larger), (_ROUNDING, tolerance)):
-        most = 2 * (best.result.steps + best.result.rejected) + 1000
-        probes = []
-        for seed in range(1, _PROBES + 1):
-            moved = shaken(problem, best.result, size, seed)
-            run = moved.run(with_tolerance, most, progress)
-            runs.append(run)
-            if run.cause == "interrupted":
-                return best
-            probes.append((run, moved.errors(run)))
-        pairs = list(combinations(probes, 2))
-        apart = max(difference(one[0], other[0], problem.state) for one, other in pairs)
-        count = min(errors.size for _, errors in probes)
-        changes = np.max(
-            [relative_changes(a[1][:count], b[1][:count]) for a, b in pairs], axis=0, initial=0.0
+    @property
+    def unknown(self) -> MeasuredRun:
+        """The better run, of which no error is known."""
+        return MeasuredRun(self.better, self.errors, self.better.error_sum, LOCAL_SUM)
+
+    @cached_property
+    def steps(self) -> float:
+        """The difference of the two, which is what the former one owes to its steps."""
+        return difference(self.former.result, self.better, self.problem.state)
+
+    @property
+    def of_steps(self) -> float:
+        """What the better run owes to its steps, at most."""
+        return _counted(self.better) * self.steps + self.tolerance
+
+    def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
+        """Return whether a worse run is further away than its steps explain."""
+        explained = self.steps * worse.tolerance / self.larger
+        return worse.apart(self.better, coarse) > _BY_ROUNDING * explained
+
+    def follows_no_tolerance(self, first: _Pair) -> bool:
+        """Return whether differences go down less than the root of the tolerance."""
+        return self.steps > first.steps * math.sqrt(self.larger / first.larger)
+
+    def too_bad(self, worse: Worse, coarse: FlatResult) -> bool:
+        """Return whether steps of a worse run hide that rounding is small enough."""
+        away, asked = worse.apart(self.better, coarse), self.problem.study.time.relative_tolerance
+        if math.isnan(away):
+            return True
+        within = self.of_steps + _ROUNDED * away <= asked
+        return self.of_steps <= asked and not within and not self.by_rounding(worse, coarse)
+
+    def judged(self, worse: Worse, coarse: FlatResult) -> tuple[MeasuredRun, bool]:
+        """Return the better run with its error, and whether no smaller tolerance would help."""
+        asked = self.problem.study.time.relative_tolerance
+        rounding = _ROUNDED * worse.apart(self.better, coarse)
+        by_steps = _counted(self.better) * relative_changes(self.former.errors, self.errors)
+        by_start = _ROUNDED * relative_changes(worse.flow.errors(coarse), self.errors)
+        count, reached = min(by_steps.size, by_start.size), self.of_steps + rounding
+        stays = self.of_steps <= asked < reached or self.by_rounding(worse, coarse)
+        best = replace(
+            self.unknown,
+            reached=reached,
+            method=REPEATED,
+            rounding=rounding if stays else 0.0,
+            changes=by_steps[:count] + by_start[:count],
         )
-        if apart < _LINEAR or size == _ROUNDING:
-            apart, changes = apart * _ROUNDING / size, changes * _ROUNDING / size
-            break
-    if IMPLICIT in best.result.method:
-        apart, changes = _IMPLICIT_ROUNDING * apart, _IMPLICIT_ROUNDING * changes
-    count = min(changes.size, best.changes.size)
-    return replace(
-        best,
-        reached=best.reached + apart,
-        rounding=apart,
-        changes=best.changes[:count] + changes[:count],
-    )
+        return best, stays or reached <= asked
 
 
 def _comparable(problem: Flow, result: FlatResult, other: FlatResult) -> bool:

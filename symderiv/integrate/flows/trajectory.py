@@ -24,8 +24,8 @@ from symderiv.storage.learning_curves import Curves, lengths
 from symderiv.storage.run_files import BY, Contents, write
 
 REPEATED = (
-    "difference to the same integration with a ten times larger tolerance, and differences of runs "
-    "whose starts differ by rounding"
+    "difference to the same integration with a ten times larger tolerance, and half of that to a "
+    "worse one whose start differs by more than rounding"
 )
 """How a tolerance was measured that ``tolerance_reached`` states."""
 

@@ -204,8 +204,8 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     result = solve(parse_study(text), check="always")
     assert 0.0 < result.wall_seconds <= time.perf_counter() - started
     assert result.warnings[-1] == "out of range"
-    # then come runs from starts that differ by rounding, which a larger tolerance can tell
-    for limits, tolerance in zip(asked, (1e-8, 1e-9, 1e-6, 1e-6, 1e-6), strict=True):
+    # the run, the better one, and one that is worse than that
+    for limits, tolerance in zip(asked, (1e-8, 1e-9, 1e-8), strict=True):
         assert limits.relative == pytest.approx(tolerance)
         assert limits.absolute == pytest.approx(1e-3 * tolerance)
         # some way above what rounding and the tolerance put outside
