@@ -221,7 +221,8 @@ class _Pair:
     Attributes:
         problem: What is integrated.
         former, better, errors: The run, the better one, and the generalisation error along it.
-        larger, tolerance: Of their steps.
+        larger: The tolerance of the steps of the former run.
+        tolerance: The tolerance of the steps of the better run.
     """
 
     problem: Flow
@@ -243,7 +244,7 @@ class _Pair:
 
     @property
     def of_steps(self) -> float:
-        """What the better run owes to its steps, at most."""
+        """The error that the better run owes to its steps, at most."""
         return _counted(self.better) * self.steps + self.tolerance
 
     def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
