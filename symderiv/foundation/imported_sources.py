@@ -1,20 +1,22 @@
 """Finds the sources that a module depends on: what it imports from symderiv, and so on.
 
 Found in the texts, so that nothing is imported for it. An import inside of a function counts, one
-that is made by name (``importlib``) does not. The room ``foundation`` is left out: what is derived
-does not depend on how it is written, sealed or shown.
+that is made by name (``importlib``) or for types alone does not. The rooms ``foundation`` and
+``compiled_code`` are left out: what is derived does not depend on how it is written, sealed, shown
+or compiled.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = ["imported_sources"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_FOUNDATION = Path(__file__).resolve().parent
+_LEFT_OUT = _PACKAGE / "foundation", _PACKAGE / "compiled_code"
+_FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*", re.MULTILINE)
 _IMPORT = re.compile(
     r"^[ \t]*from[ \t]+(symderiv(?:\.\w+)*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
     r"|^[ \t]*import[ \t]+(symderiv(?:\.\w+)*)",
@@ -36,19 +38,25 @@ def imported_sources(*modules: str) -> tuple[Path, ...]:
     waiting = [file for module in modules for file in _files(module)]
     while waiting:
         file = waiting.pop()
-        if file not in found and not file.is_relative_to(_FOUNDATION):
+        if file not in found and not any(map(file.is_relative_to, _LEFT_OUT)):
             found.add(file)
             waiting += [each for name in _imports(file) for each in _files(name)]
     return tuple(sorted(found))
 
 
-def _imports(file: Path) -> Iterator[str]:
-    """Yield the names of modules, and of what may be modules, that a file imports."""
-    for source, names, module in _IMPORT.findall(file.read_text(encoding="utf-8")):
-        yield module or source
+@functools.cache
+def _imports(file: Path) -> tuple[str, ...]:
+    """Return the names of modules, and of what may be modules, that a file imports."""
+    found: list[str] = []
+    text = file.read_text("utf-8")
+    if file.name != "__init__.py":  # packages import by name what they state for types
+        text = _FOR_TYPES.sub("", text)
+    for source, names, module in _IMPORT.findall(text):
+        found.append(module or source)
         for name in re.findall(r"\w+", re.sub(r"#[^\n]*|\bas\s+\w+", "", names)):
             if _file(f"{source}.{name}") is not None:
-                yield f"{source}.{name}"
+                found.append(f"{source}.{name}")
+    return tuple(found)
 
 
 def _files(module: str) -> list[Path]:
@@ -60,6 +68,7 @@ def _files(module: str) -> list[Path]:
     return [file for file in packages if file is not None]
 
 
+@functools.cache
 def _file(module: str) -> Path | None:
     """Return where a module stands; None if there is no such module."""
     place = _PACKAGE.joinpath(*module.split(".")[1:])

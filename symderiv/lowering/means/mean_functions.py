@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import sympy as sp
 from symderiv_codegen import Function, TableSum
@@ -46,9 +47,11 @@ from symderiv.lowering.means.patterns import (
     by_field,
     coincidences,
 )
-from symderiv.lowering.means.quadrature_means import Quadrature
 from symderiv.lowering.means.regularity import agrees, has_edge
 from symderiv.lowering.means.shared_means import shared_mean
+
+if TYPE_CHECKING:
+    from symderiv.lowering.means.quadrature_means import Quadrature
 
 CLOSED_SIGN_FACTORS = 3
 """Centred means with at most this many sign factors are closed; more need an integral."""
