@@ -74,7 +74,7 @@ def test_balls_contain_the_moment_form(rates: tuple[float, ...]) -> None:
         label_noise=noise,
         inputs=sd.Spectrum([2.0, 0.5], weights=[0.25, 0.75], dimension=400),
     )
-    times = [0.125, 0.25]
+    times = [0.0625, 0.125]
     run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-22)
     assert run.enclosure.radius <= 1e-22
     assert run.enclosure.difference < 1e-8
@@ -154,10 +154,10 @@ def test_balls_contain_the_solution_of_a_relu_unit() -> None:
         return [2 * eta * (xy - Q / 2) + eta**2 * (Q / 2 - 2 * xy + yy), eta * (yy - R / 2)]
 
     problem = sd.Problem("relu", students=1, teachers=1, learning_rate=0.75)
-    run = problem.solve(alpha=[0.25], initial=ONE, certify=True, radius=1e-20)
+    run = problem.solve(alpha=[0.125], initial=ONE, certify=True, radius=1e-20)
     with mpmath.workdps(30):
         eta, T = mpmath.mpf(0.75), mpmath.mpf(1.25)
-        exact = mpmath.odefun(rates, 0, [mpmath.mpf("0.0625"), mpmath.mpf("0.125")])(0.25)
+        exact = mpmath.odefun(rates, 0, [mpmath.mpf("0.0625"), mpmath.mpf("0.125")])(0.125)
         assert inside(run, "Q[1,1]", 0, exact[0], 1e-24)
         assert inside(run, "R[1,1]", 0, exact[1], 1e-24)
 

@@ -65,7 +65,8 @@ def equations_of(study):
     state = initial(study).state
     sizes = np.array([state.K, state.M, state.L])
     parameters = flat_parameters(study, state)
-    equations = StiffEquations(kernel.module.flat_right_hand_side, sizes, parameters)
+    rates = kernel.right_hand_side_for(state.K, state.M)
+    equations = StiffEquations(rates, sizes, parameters)
     return equations, equations.pack(state.flat())
 
 
