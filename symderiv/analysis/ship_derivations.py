@@ -20,6 +20,7 @@ ANALYSES: tuple[Call, ...] = (
     (derived, (_ERF,)),
     (noisy_flow, (_ERF,)),
     (derived, (_RELU,)),
+    (noisy_flow, (_RELU,)),
     (quiet_flow, (_RELU,)),
     (linear_system, ()),
     (moment_system, ()),

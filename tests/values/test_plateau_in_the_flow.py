@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from flint import arb
 from scipy.integrate import solve_ivp
 from support.plateau_teachers import teacher_of_modes
 
@@ -242,3 +243,21 @@ def test_a_learning_rate_without_plateau_is_refused_with_the_bound() -> None:
     bound = float(str(caught.value).partition("up to ")[2].split()[0])
     below = full_plateau(flow, teacher, sp.Rational(str(round(0.995 * bound, 4))), BITS)
     assert float(below.Q) > 10
+
+
+def test_rectifiers_have_a_plateau_at_small_rates_and_scale_with_the_teachers() -> None:
+    """Rectifiers see no scale: Q, C and R of T = 11/10 are 11/10 of those of T = 1."""
+    from symderiv.analysis.plateau.plateau_report import noisy_flow
+    from symderiv.formula import activation
+
+    found = []
+    for T1 in (sp.Integer(1), rational("11/10")):
+        teacher = teacher_of_moments(2, T1, sp.Integer(0), T1, sp.Integer(0))
+        found.append(full_plateau(noisy_flow(activation("relu")), teacher, rational("1/100"), BITS))
+    for name in ("Q", "C", "R"):
+        one, other = (getattr(each, name) for each in found)
+        assert (1.1 * one).overlaps(other + arb(0, 1e-15))
+        assert other.rel_accuracy_bits() > 80
+    assert float(found[0].unstable_eigenvalue) == pytest.approx(
+        float(found[1].unstable_eigenvalue), rel=1e-14
+    )

@@ -55,7 +55,9 @@ from symderiv.precision.balls.working import working_bits
 _UNKNOWNS = (Q, C, R)
 _ETA = sp.Symbol("eta", positive=True)
 _NU = sp.Symbol("nu", positive=True)
-_LARGE, _STEP = 1e5, 4e-3
+_LARGE = 1e5
+# Small rates bring the state close to the end of its domain, and steps of differences with it.
+_STEPS = (4e-3, 6e-5, 1e-6)
 _LASTING = 2000.0
 """Duration of the integration in units of ηα."""
 
@@ -273,11 +275,17 @@ class _Numeric:
             first, second, third = self.residual(state, eta)
             return np.array([first / cross, second / rest, third / spread])
 
+        def slopes(y: Floats) -> Floats:
+            found = (differences(scaled, y, step) for step in _STEPS)
+            return next(
+                (each for each in found if np.all(np.isfinite(each))), np.full((3, 3), np.nan)
+            )
+
         begin = np.array([max(start[0] - start[1], 1e-9 * start[0]), start[0], start[2]])
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            logs = root_near(scaled, lambda y: differences(scaled, y, _STEP), np.log(begin))
+            logs = root_near(scaled, slopes, np.log(begin))
             if logs is None or not np.abs(scaled(logs)).max() < 1e-9:
                 return None
         if abs(logs[1] - np.log(begin[1])) > 1.0:

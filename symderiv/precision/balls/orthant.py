@@ -36,7 +36,8 @@ The error is at most (64/15) M ρ^-2n / (1 - ρ^-2).
 **Degenerate correlations.** The integral is taken for an exactly known positive definite matrix
 close by. By Price's theorem and |arcsin| ≤ π/2 the mean changes along the straight line between
 the two matrices by at most the sum of the changes of (2/π) arcsin r_ij, and arcsin changes fastest
-at ±1: |arcsin a - arcsin b| ≤ arccos(1 - |a - b|).
+at ±1: |arcsin a - arcsin b| ≤ arccos(1 - |a - b|). Away from ±1, if |a| and |b| are at most m < 1,
+it is at most |a - b|/√(1 - m²), which keeps all digits of the correlations.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
     Args:
         r: The correlations r12, r13, r14, r23, r24, r34 as balls, proved to contain those of a
-            positive semidefinite matrix; the radius suffers from balls wider than 2**(-2 bits).
+            positive semidefinite matrix; the radius suffers from balls wider than
+            2**-bits, where fields align from those wider than 2**(-2 bits).
         bits: Working precision.
 
     Raises:
@@ -128,8 +130,11 @@ def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
     change = arb(0)
     for (i, j), middle, value in zip(_PAIRS, middles, r, strict=True):
         matrix[i][j] = matrix[j][i] = middle * (1 - shift)
-        moved = (value - arb(matrix[i][j])).abs_upper()
-        change += (1 - moved).max(arb(-1)).acos()
+        there = arb(matrix[i][j])
+        moved = (value - there).abs_upper()
+        most = (1 - moved).max(arb(-1)).acos()
+        steepest = 1 - value.abs_upper().max(there.abs_upper()) ** 2
+        change += most.min(moved / steepest.sqrt()) if steepest > 0 else most
     return matrix, around_zero(2 / arb.pi() * change)
 
 

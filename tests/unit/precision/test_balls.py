@@ -199,3 +199,13 @@ def test_owens_function_keeps_its_relative_accuracy_far_out() -> None:
     found = ball(OwenT(40, R(1, 2)), 100)
     assert found.rel_accuracy_bits() > 80
     assert 0 < found < arb("1e-340")
+
+
+def test_the_mean_of_four_signs_keeps_the_digits_of_correlations_that_are_balls() -> None:
+    with working_bits(300):
+        middles = [arb(1) / n for n in (3, 5, 7, 4, 6, 9)]
+        radius = arb(2) ** -90
+        found = sign_mean4([each + arb(0, radius) for each in middles], 80)
+        for shift in (-radius / 2, radius / 2):
+            assert found.contains(sign_mean4([each + shift for each in middles], 140))
+    assert found.rad() < 2.0**-75
