@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.forked import forked
 from support.rotating import DAY
 
+from faults.__main__ import main
 from faults.changed_bytes import formats, try_damages
 from faults.damaged_stores import damaged_stores
 
@@ -37,25 +37,8 @@ def test_a_damaged_store_is_refused_and_mended(tmp_path: Path) -> None:
 
 
 def test_other_faults_are_met() -> None:
-    words = [
-        "--only",
-        "disk",
-        "folder",
-        "rivals",
-        "--others",
-        "4",
-        "--disk",
-        "2",
-        "--seed",
-        str(DAY),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "faults", *words, "--seed", str(DAY)],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    kinds = ("--only", "disk", "folder", "rivals")
+    done = forked(main, *kinds, "--others", "4", "--disk", "2", "--seed", str(DAY))
     print(f"seed {DAY}\n{done.stdout}{done.stderr}")
     assert done.returncode == 0
     for met in ("full disk ", "read-only folder ", "two processes"):

@@ -42,8 +42,9 @@ def late_matrices(committee: Committee) -> Mapping[str, Any]:
     a is per unit of η; g contains η, so that the flow is η a (G⊗A1 + H⊗U + g F⊗U).
     """
     from symderiv.analysis.late.perfect_learning import perfect_learning
+    from symderiv.formula import activation
 
-    theory = perfect_learning(committee.activation)
+    theory = perfect_learning(activation(committee.activation).text)
 
     def numbers(matrix: Any) -> Any:
         found = mpmath.matrix(4, 4)
@@ -70,8 +71,9 @@ def late_matrices(committee: Committee) -> Mapping[str, Any]:
 def stiffness(committee: Committee) -> tuple[Any, Any]:
     """Return eigenvalues of A at perfect learning: on equal units, on units that differ; mpmath."""
     from symderiv.analysis.late.perfect_learning import perfect_learning
+    from symderiv.formula import activation
 
-    theory = perfect_learning(committee.activation)
+    theory = perfect_learning(activation(committee.activation).text)
     uniform, differing = (
         theory.at(entry, committee.units, committee.T(1), committee.D(1), DIGITS)
         for entry in theory.stiffness

@@ -178,8 +178,9 @@ def response(committee: Committee) -> Any:
     2).
     """
     from symderiv.analysis.late.perfect_learning import perfect_learning
+    from symderiv.formula import activation
 
-    theory = perfect_learning(committee.activation)
+    theory = perfect_learning(activation(committee.activation).text)
     table = theory.coefficients(committee.units, 1, 0).response
     return [[mpmath.mpf(x) for x in row] for row in table]
 

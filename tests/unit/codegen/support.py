@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,23 +33,6 @@ def as_multiprecision(text: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     exec(compile(text, "generated", "exec"), namespace)
     return namespace
-
-
-def as_fast_module(text: str, directory: Path, name: str) -> ModuleType:
-    """The same of a fast module, beside what it needs."""
-    package = directory / "fast"
-    package.mkdir(exist_ok=True)
-    runtime = Path(importlib.import_module("symderiv_kernels.fast.runtime").__file__ or "")
-    (package / runtime.name).write_text(runtime.read_text(encoding="utf-8"), encoding="utf-8")
-    (package / f"{name}.py").write_text(text, encoding="utf-8")
-    for loaded in [each for each in sys.modules if each.split(".")[0] == "fast"]:
-        del sys.modules[loaded]
-    sys.path.insert(0, str(directory))
-    try:
-        importlib.invalidate_caches()
-        return importlib.import_module(f"fast.{name}")
-    finally:
-        sys.path.remove(str(directory))
 
 
 def one_function(

@@ -6,15 +6,18 @@ import gc
 import logging
 import os
 import pickle
+import resource
+import shutil
 import signal
-import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
 import numba
 import pytest
-from support.commands import python
+from support.commands import Done, python
+from support.forked import forked
 
 from symderiv.compiled_code import code_cache
 from symderiv.compiled_code.code_cache import kept_code
@@ -53,6 +56,12 @@ from symderiv.storage.kernels import load_kernel
 kernel = load_kernel("x**2 - 7")
 print(kernel.path, kernel.student_activation, kernel.student_activation_derivative(0.0))
 """
+
+
+def _stand_in(cache: Path, pause: float = 0.0, before: str = "") -> Done:
+    """Load a module that is made in a moment, in a process of its own."""
+    code = STAND_IN.format(pause=pause, before=before)
+    return forked(lambda: exec(code, {}), XDG_CACHE_HOME=str(cache))
 
 
 def test_functions_of_one_name_differ_in_all_processes() -> None:
@@ -167,32 +176,25 @@ def test_an_entry_that_leads_to_another_function_is_not_used(small):
 
 def test_a_kill_between_index_and_data_does_not_bring_back_old_code(small):
     small.write_text(SOURCE.format(factor=5.0))
-    code = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-        "from symderiv.compiled_code import code_cache\n"
-        "code_cache._CheckedFiles._save_data = lambda *_: os.kill(os.getpid(), 9)\n"
-        "from unit.dynamics import test_code_cache\n"
-        f"test_code_cache.load(Path({str(small)!r}))\n"
-    )
-    assert python(code).returncode == -signal.SIGKILL
+
+    def killed() -> None:
+        code_cache._CheckedFiles._save_data = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+        load(small)
+
+    assert forked(killed).returncode == -signal.SIGKILL
     assert load(small).twice(1.0) == 5.0
 
 
 def test_a_full_disk_costs_the_kept_code_but_not_the_run(tmp_path):
     path = tmp_path / "small.py"
     path.write_text(SOURCE.format(factor=2.0))
-    code = (
-        "import resource, sys\n"
-        "from pathlib import Path\n"
-        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
-        "from unit.dynamics import test_code_cache\n"
+
+    def with_little_room() -> None:
         # indices fit, compiled code does not
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
-        f"print(test_code_cache.load(Path({str(path)!r})).twice(1.0))\n"
-    )
-    done = python(code)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+        print(load(path).twice(1.0))
+
+    done = forked(with_little_room)
     assert (done.returncode, done.stdout) == (0, "2.0\n"), done.stderr
     (line,) = done.stderr.splitlines()
     assert "File too large" in line
@@ -235,17 +237,11 @@ def test_the_temporary_folder_ends_with_the_process():
 
 
 def test_processes_that_derive_the_same_module_at_once_all_succeed(tmp_path):
-    code = STAND_IN.format(pause=0.3, before="")
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
-        )
-        for _ in range(3)
-    ]
-    answers = {process.communicate()[0] for process in running}
-    assert [process.returncode for process in running] == [0, 0, 0]
-    (answer,) = answers
+    with ThreadPoolExecutor(3) as threads:
+        running = [threads.submit(_stand_in, tmp_path, pause=0.3) for _ in range(3)]
+    ended = [each.result() for each in running]
+    assert [each.returncode for each in ended] == [0, 0, 0]
+    (answer,) = {each.stdout for each in ended}
     path = Path(answer.split()[0])
     assert path.parent == tmp_path / "symderiv" / "kernels"
     assert kernels._read_sealed(path) is not None
@@ -255,21 +251,22 @@ def test_processes_that_derive_the_same_module_at_once_all_succeed(tmp_path):
 
 def test_a_kill_while_a_module_is_written_is_survived(tmp_path):
     kill = "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)"
-    environment = {"XDG_CACHE_HOME": str(tmp_path)}
-    killed = python(STAND_IN.format(pause=0, before=kill), **environment)
-    assert killed.returncode == -signal.SIGKILL
-    done = python(STAND_IN.format(pause=0, before=""), **environment)
+    assert _stand_in(tmp_path, before=kill).returncode == -signal.SIGKILL
+    done = _stand_in(tmp_path)
     assert done.returncode == 0, done.stderr
     assert kernels._read_sealed(Path(done.stdout.split()[0])) is not None
 
 
 def test_without_a_folder_for_it_a_module_is_derived_for_the_moment(tmp_path):
     (tmp_path / "file").write_text("")
-    done = python(STAND_IN.format(pause=0, before=""), XDG_CACHE_HOME=str(tmp_path / "file"))
+    done = _stand_in(tmp_path / "file")
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "the derived solver cannot be kept there (Not a directory)" in line
-    assert not Path(done.stdout.split()[0]).exists()
+    folder = Path(done.stdout.split()[0]).parent
+    # an end of the process without more ado leaves it
+    assert folder.name.startswith("symderiv-")
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "appended", "not text"])

@@ -42,7 +42,7 @@ def jacobian(stated: sd.Problem, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
     return np.array([(rates(at + h) - rates(at - h)) / 2e-5 for h in steps]).T
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.3, "1/M", "1/sqrt(M)"])
+@pytest.mark.parametrize("weight", [1.0, 0.3, "1/sqrt(M)"])
 def test_the_plateau_is_a_fixed_point_of_the_flow_and_is_left_at_its_rate(weight: Any) -> None:
     stated = problem(weight)
     plateau = stated.plateau()
@@ -57,6 +57,11 @@ def test_the_plateau_is_a_fixed_point_of_the_flow_and_is_left_at_its_rate(weight
     still = stated.rates(Q=Q + 1e-4 * np.eye(2), R=R, T=np.eye(2))
     grown = np.mean((pushed.dR - still.dR) / apart)
     assert grown == pytest.approx(plateau.unstable_eigenvalue, rel=2e-3)
+
+
+def test_weights_of_one_over_the_number_of_units_are_numbers() -> None:
+    rates = [problem(weight).rates().dR for weight in ("1/M", 0.5)]
+    np.testing.assert_array_equal(*rates)
 
 
 def test_a_run_with_unit_weights_waits_at_the_height_of_its_plateau() -> None:
