@@ -41,7 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.
-LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/")
+LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/", "tests/wrong_models/")
+#: Folders whose files all take a moment; ended with them, no worker waits long for another.
+SHORT = tuple(
+    f"tests/{folder}/"
+    for folder in (
+        *("external", "golden", "property", "unit/analysis", "unit/data", "unit/formula"),
+        *("unit/localisation", "unit/one_step", "unit/statement"),
+    )
+)
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
@@ -71,4 +79,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         later = {id(item) for item in of_other_days(items, DAY)}
         config.hook.pytest_deselected(items=[item for item in items if id(item) in later])
         items[:] = [item for item in items if id(item) not in later]
-    items.sort(key=lambda item: (not item.nodeid.startswith(LONG), item.nodeid.partition("::")[0]))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[int, str]:
+    name = item.nodeid
+    return name.startswith(SHORT) - name.startswith(LONG), name.partition("::")[0]

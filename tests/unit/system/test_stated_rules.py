@@ -53,7 +53,7 @@ def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "given",
     [
-        {**SOBOLEV, "keep": 0.7, "student_biases": 0.2, "train_biases": True, "teachers": 2},
+        {**SOBOLEV, "keep": 0.7, "student_biases": 0.2, "train_biases": True},
         {**AVERAGED, "momentum_rate": 2.0, "label_noise": 0.3, "train_second_layer": True},
         {**SOBOLEV, **AVERAGED, "normalise": "sphere", "update_noise": 0.2},
         {**AVERAGED, "batch_ratio": 1.0, "students": 3, "teachers": 2},
