@@ -27,6 +27,9 @@ class Known:
     def least_gram(self, values: np.ndarray, constants: np.ndarray) -> float:
         return 1.0
 
+    def images(self, values: np.ndarray) -> np.ndarray:
+        return values[None]
+
     def same(self, first: np.ndarray, second: np.ndarray, tolerance: float = 1e-6) -> bool:
         return bool(np.max(np.abs(first - second)) < tolerance)
 

@@ -34,7 +34,7 @@ _NEWTON, _STILL, _LARGE = 10, 1e-10, 1e3
 _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
 _AWAY, _APART, _ROUND = 2e-2, 1e-4, 20
-_SAME = 1e-4
+_SAME, _BESIDE, _VERTEX = 1e-4, 0.1, 5e-3
 _OUTSIDE = -1e-3
 
 
@@ -66,7 +66,8 @@ class FixedPointBranch:
         index: Numbers of unstable directions, shape (p,).
         bifurcations: The bifurcations on the branch.
         ends: Why it ends at its first and at its last point: "range", "runs away", "stalls",
-            "closed" or "bifurcation"; "no vectors" where no vectors have such overlaps any more.
+            "closed", or "bifurcation", also where an image of the curve would follow; "no vectors"
+            where no vectors have such overlaps any more.
     """
 
     parameter: Floats
@@ -194,7 +195,7 @@ class _Curve:
     index: list[int]
     known: Sequence[Bifurcation]
     bifurcations: list[Bifurcation] = field(default_factory=list)
-    starts: list[tuple[Floats, Floats]] = field(default_factory=list)
+    starts: list[tuple[Floats, Floats | None]] = field(default_factory=list)
     end: str = "stalls"
 
 
@@ -270,6 +271,14 @@ def _walked(
             if inside is not None:
                 _add(problem, curve, inside, tangent)
             return curve
+        vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
+        if vertex is not None:
+            # what follows is an image of what came before; the branch that it leaves lists it
+            curve.starts += _through(problem, vertex)
+            curve.points.append(vertex)
+            curve.index.append(curve.index[-1])
+            curve.end = "bifurcation"
+            return curve
         _add(problem, curve, reached, tangent)
         u, tangent = reached, bent
         round_ = len(curve.points) > _ROUND and np.linalg.norm(u - start) < step
@@ -285,6 +294,42 @@ def _walked(
             curve.end = "runs away"
             return curve
     return curve
+
+
+def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | None:
+    """Return the point between two at which a branch is turned into itself by a symmetry.
+
+    There the symmetry keeps the point and turns the direction around, so that what distinguishes a
+    point from its image vanishes and comes back with the other sign.
+    """
+    own, other = (each[:-1] - problem.flow.images(each[:-1]) for each in (before, after))
+    sizes, other_sizes = (np.linalg.norm(each, axis=1) for each in (own, other))
+    along = np.sum(own * other, axis=1)
+    turned = (sizes > _APART) & (other_sizes > _APART) & (along < -0.99 * sizes * other_sizes)
+    for n in np.flatnonzero(turned):
+        share = sizes[n] / (sizes[n] + other_sizes[n])
+        guess = before + share * (after - before)
+        across = np.append(own[n] / sizes[n], 0.0)
+        kept = []
+        for away in (_VERTEX, 2 * _VERTEX):
+            near = problem.corrected(guess + away * across, across, away)
+            if near is not None:
+                image = problem.flow.images(near[:-1])[n]
+                kept.append(np.append((near[:-1] + image) / 2, near[-1]))
+        # what the symmetry keeps is even in the distance
+        if len(kept) == 2:
+            return np.asarray((4 * kept[0] - kept[1]) / 3)
+    return None
+
+
+def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, None]]:
+    """Yield a fixed point beside a vertex on the branch that its symmetries keep."""
+    for away in (_AWAY, -_AWAY):
+        level = vertex[-1] + away
+        beside = problem.corrected(np.append(vertex[:-1], level), _last(vertex.size), level)
+        if 0.0 <= level <= 1.0 and beside is not None:
+            yield beside, None
+            return
 
 
 def _add(
@@ -442,7 +487,17 @@ def _contains(problem: OneParameter, branch: FixedPointBranch, u: Floats) -> boo
         width = parameter[n + 1] - parameter[n]
         share = (value - parameter[n]) / width if width else 0.0
         guess = (1 - share) * branch.values[n] + share * branch.values[n + 1]
-        on_branch = problem.corrected(np.append(guess, u[-1]), _last(u.size), float(u[-1]))
-        if on_branch is not None and problem.flow.same(u[:-1], on_branch[:-1], _SAME):
+        if not problem.flow.same(u[:-1], guess, _BESIDE):
+            continue
+        images = problem.flow.images(u[:-1])
+        image = np.append(images[np.argmin(np.max(np.abs(images - guess), axis=1))], u[-1])
+        across = np.append(
+            branch.values[n + 1] - branch.values[n], width / (problem.high - problem.low)
+        )
+        across /= max(float(np.linalg.norm(across)), 1e-300)
+        # across the branch and not at one value of the parameter, which fails where it turns
+        on_branch = problem.corrected(np.append(guess, u[-1]), across, float(across @ image))
+        size = 1 + np.max(np.abs(image))
+        if on_branch is not None and np.max(np.abs(on_branch - image)) < _SAME * size:
             return True
     return False

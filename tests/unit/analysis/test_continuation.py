@@ -63,6 +63,40 @@ def test_a_pitchfork_has_both_its_branches_on_one_side_and_they_are_one() -> Non
     assert np.allclose(other.values[:, -1] ** 2, other.parameter - 0.1, atol=1e-6)
 
 
+def test_arms_of_a_pitchfork_are_followed_once_also_from_one_of_them() -> None:
+    """A walk along v² = p - 0.1 comes from one arm to the other one, its image, at the vertex."""
+    found = branches_of(lambda v, p: (p - 0.1) * v - v**3, [0.5], 0.35)
+    arms, trivial = found
+    assert sorted(arms.ends) == ["bifurcation", "range"]
+    assert np.all(arms.values[:, -1] > -1e-6) or np.all(arms.values[:, -1] < 1e-6)
+    assert np.min(arms.parameter) == pytest.approx(0.1, abs=1e-6)
+    assert np.allclose(trivial.values[:, -1], 0.0)
+    kinds = [(each.kind, each.parameter) for branch in found for each in branch.bifurcations]
+    assert kinds == [("pitchfork", pytest.approx(0.1, abs=1e-6))]
+
+
+@pytest.mark.parametrize(
+    "start", [(0.0, 0.0), (0.8**0.5, 0.0), ((11 / 15) ** 0.5, (2 / 15) ** 0.5)]
+)
+def test_bifurcations_are_counted_once_for_all_their_images(start: tuple[float, float]) -> None:
+    """Of (0, 0) at p = 0 and 0.3, of (±√0.6, 0) at p = 0.6: three with their images four.
+
+    The numbers follow dv₁/dt = v₁ (p - v₁² - v₂²/2), dv₂/dt = v₂ (p - 0.3 - v₂² - v₁²/2). All four
+    are found from any state at p = 0.8, also from those that come to a bifurcation from their arm.
+    """
+
+    def coupled(v: np.ndarray, p: float) -> np.ndarray:
+        return np.asarray(v * (np.array([p, p - 0.3]) - v**2 - v[::-1] ** 2 / 2))
+
+    found = branches_of(coupled, list(start), 0.8)
+    bifurcations = [each for branch in found for each in branch.bifurcations]
+    assert {each.kind for each in bifurcations} == {"pitchfork"}
+    parameters = sorted(each.parameter for each in bifurcations)
+    assert parameters == pytest.approx([0.0, 0.3, 0.6], abs=1e-6)
+    moved = [np.sum(np.abs(each.values[-2:]) > 1e-3) for each in bifurcations]
+    assert sum(2**n for n in moved) == 4
+
+
 def test_a_transcritical_point_exchanges_stability() -> None:
     found = branches_of(lambda v, p: (p + 0.3) * v - v**2, [0.0], -0.8)
     assert [each.kind for each in found[0].bifurcations] == ["transcritical"]

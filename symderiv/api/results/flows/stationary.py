@@ -638,6 +638,8 @@ def constants_along(
             argument="follow",
         )
 
+    # differences ask for all coordinates at one value
+    @lru_cache(maxsize=8)
     def at(value: float) -> tuple[np.ndarray, float]:
         whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
         return whole[:-1].copy(), float(whole[-1])
