@@ -30,11 +30,20 @@ class Row:
 
 @dataclass(frozen=True)
 class TableTerm:
-    """The sum of ``value`` over all combinations of rows, outermost first."""
+    """The sum of ``value`` over all combinations of rows, outermost first.
+
+    Args:
+        rows: What is summed over.
+        definitions: Named parts of the value, in order.
+        value: The summand.
+        exchangeable: Pairs of arguments. Where the two of every pair are equal, the value stays the
+            same when the first two rows are exchanged; none if that is never known.
+    """
 
     rows: tuple[Row, ...]
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
     value: sp.Expr
+    exchangeable: tuple[tuple[sp.Symbol, sp.Symbol], ...] = ()
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:

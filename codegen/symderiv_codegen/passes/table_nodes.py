@@ -1,14 +1,18 @@
-"""Sums over tables as loops."""
+"""Sums over tables as loops.
+
+Where the first two rows may be exchanged, a pair of them need not be computed twice: the second
+loop then begins where the first one is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.loops import Increase, Loop, Node, Set, Start
+from symderiv_codegen.ir.loops import Conditional, Increase, Loop, Node, Set, Start
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.walk import range_symbol
 from symderiv_codegen.passes.table_loops import Level, TableNest
@@ -23,12 +27,14 @@ class TableCode:
     total: sp.Symbol
 
 
-def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
+def table_nodes(nests: Sequence[TableNest], names: NamePool, halved: bool = False) -> TableCode:
     """Return the nests of one function, one after the other; ``total`` is their sum.
 
     Args:
         nests: As :func:`symderiv_codegen.passes.table_loops.table_nests` gives them.
         names: The register in which their names are.
+        halved: Compute what exchanged rows share once. The innermost two loops stay whole, since
+            what they compute is computed together.
     """
     total = sp.Symbol(names.take("total"), real=True)
     longest = max((len(nest.term.rows) for nest in nests), default=0)
@@ -38,20 +44,26 @@ def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
     arrays: list[Array] = []
     nodes: list[Node] = [Start(total)]
     for nest in nests:
-        body = _NestNodes(nest, indices, names)
+        body = _NestNodes(nest, indices, names, halved)
         arrays += body.arrays
-        nodes += body.level(0, total)
+        nodes += [*body.front(), *body.level(0, total)]
     return TableCode(tuple(nodes), tuple(arrays), total)
 
 
 class _NestNodes:
     """The loops of one nest."""
 
-    def __init__(self, nest: TableNest, indices: tuple[sp.Symbol, ...], names: NamePool) -> None:
+    def __init__(
+        self, nest: TableNest, indices: tuple[sp.Symbol, ...], names: NamePool, halved: bool
+    ) -> None:
         self._nest = nest
         self._rows = nest.term.rows
         self._indices = indices
         self._names = names
+        # One where the first two rows may be exchanged, and zero elsewhere.
+        self._same: sp.Symbol | None = None
+        if halved and nest.term.exchangeable and len(self._rows) > 3:
+            self._same = sp.Symbol(names.take("same"), integer=True)
         # Symbol -> the later loop for whose rows it stands.
         self._later = {symbol: later for level in nest.levels for symbol, later, _ in level.rows}
         self._kept = {symbol for level in nest.levels for symbol in _kept(nest, level)}
@@ -59,6 +71,16 @@ class _NestNodes:
             Array(symbol.name, (self._rows[later - 1].size,))
             for symbol, later in self._later.items()
             if symbol in self._kept
+        ]
+
+    def front(self) -> list[Node]:
+        """Return what is decided before the loops."""
+        if self._same is None:
+            return []
+        equal = sp.And(*(sp.Eq(*pair) for pair in self._nest.term.exchangeable))
+        return [
+            Start(self._same),
+            Conditional(((equal, (Increase(self._same, sp.Integer(1)),)),)),
         ]
 
     def level(self, number: int, target: sp.Symbol) -> list[Node]:
@@ -78,7 +100,14 @@ class _NestNodes:
         inner = sp.Symbol(self._names.take(f"sum_{number + 1}"), real=True)
         reads = self._reads(number + 1, _used_inside(self._nest, number + 1))
         body = (*reads, *self.level(number + 1, inner))
-        nodes += [Start(inner), self._over(number + 1, body)]
+        loop = self._over(number + 1, body)
+        if self._same is not None and number == 1:
+            loop = replace(loop, start=self._index(1) * self._same)
+        nodes += [Start(inner), loop]
+        if self._same is not None and number == 2:
+            # what lies apart from the diagonal stands for two
+            equal = sp.KroneckerDelta(self._index(1), self._index(2))
+            factor *= 1 + self._same * (1 - equal)
         return [*nodes, Increase(target, factor * inner)]
 
     def _filled(self, level: Level, later: int) -> Loop:

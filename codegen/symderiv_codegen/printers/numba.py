@@ -109,6 +109,8 @@ class NumbaModule(ModulePrinter):
 
     name = "numba"
     rounds = True
+    # Whether sums over tables leave out what exchanged rows share.
+    halves_tables = False
 
     @property
     def library(self) -> Library:
@@ -159,7 +161,7 @@ class NumbaModule(ModulePrinter):
         nests = table_nests(function, names)
         self.operations[function.name] = sum(nest.operations for nest in nests)
         printer = self.expressions(function.guarded)
-        code = table_nodes(nests, names)
+        code = table_nodes(nests, names, self.halves_tables)
         nodes, arrays = code.nodes, list(code.arrays)
         if not function.guarded:
             nodes, values = evaluated_together(nodes, names, self.library.together)

@@ -150,4 +150,22 @@ def _term(
     scaled |= {bias: scales[n] * bias for n, bias in enumerate(biases)}
     definitions = tuple((s, e.xreplace(scaled)) for s, e in mean.definitions)
     value = weight * stable(mean.value).xreplace(scaled)
-    return TableTerm(tuple(rows), definitions, value)
+    return TableTerm(tuple(rows), definitions, value, _exchangeable(pattern, chosen, given))
+
+
+def _exchangeable(
+    pattern: Pattern,
+    chosen: tuple[int, ...],
+    given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
+) -> tuple[tuple[sp.Symbol, sp.Symbol], ...]:
+    """Return the moments that are equal where the first two chosen slots may be exchanged."""
+    if len(chosen) < 2 or pattern.fields[chosen[0]] != pattern.fields[chosen[1]]:
+        return ()
+    covariance, biases = given
+    first, second = chosen[:2]
+    others = [n for n in range(covariance.rows) if n not in (first, second)]
+    pairs = [(covariance[first, first], covariance[second, second])]
+    pairs += [(covariance[first, n], covariance[second, n]) for n in others]
+    if biases:
+        pairs.append((biases[first], biases[second]))
+    return tuple(pairs)

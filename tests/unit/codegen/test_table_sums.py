@@ -19,6 +19,7 @@ from symderiv_codegen import (
     print_mpmath,
     print_numba,
 )
+from symderiv_codegen.printers.numba import NumbaModule
 
 c, d = sp.symbols("c d", positive=True)
 WEIGHT, SCALE = (0.25, 0.5, 1.5), (1.0, 2.0, 0.125)
@@ -64,6 +65,29 @@ def test_the_loops_give_the_sum() -> None:
         angle = math.atan(t / math.sqrt(s + a3**2 + a1 * a4))
         expected += w1 * w2 * w3 * w4 * a1 * angle / math.sqrt(s) * (1 + a2 * a3)
     assert module.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
+
+
+class HalvedModule(NumbaModule):
+    halves_tables = True
+
+
+def test_exchanged_rows_are_computed_once_where_arguments_are_equal() -> None:
+    (w1, a1), (w2, a2), (w3, a3), (w4, a4) = (entries(n) for n in (1, 2, 3, 4))
+    value = w1 * w2 * w3 * w4 * sp.atan(a3 * a4 / (a1 * c + a2 * d)) * (1 + a1 * a2)
+    rows = tuple(row(n) for n in (1, 2, 3, 4))
+    term = TableTerm(rows, (), value, exchangeable=((c, d),))
+    function = TableSum("total_of", (c, d), (term,), "A sum.")
+    text = HalvedModule(program(function)).module()
+    assert "range(k1 * same, TERMS)" in text
+    halved = plain_module(text)
+    for c0, d0 in ((0.7, 0.7), (0.7, 1.9), (1.9, 0.7)):
+        expected = 0.0
+        for (v1, b1), (v2, b2), (v3, b3), (v4, b4) in itertools.product(
+            zip(WEIGHT, SCALE, strict=True), repeat=4
+        ):
+            angle = math.atan(b3 * b4 / (b1 * c0 + b2 * d0))
+            expected += v1 * v2 * v3 * v4 * angle * (1 + b1 * b2)
+        assert halved.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
 
 
 def test_what_an_inner_loop_does_not_change_is_computed_outside() -> None:
