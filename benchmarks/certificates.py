@@ -1,4 +1,5 @@
-"""Coq checks exported enclosures of a right-hand side and of closed means, and refuses wrong ones.
+"""Coq checks exported enclosures of a right-hand side and of closed means, and fixed points, and
+refuses wrong ones.
 
 python -m benchmarks.certificates
 
@@ -33,6 +34,46 @@ def exported(activation: str) -> str:
         seed=1,
     )
     return problem.export("coq").to_source()
+
+
+def fixed_point(activation: str) -> str:
+    """Return the Coq file of the fixed point of one student between two teachers."""
+    problem = sd.Problem(
+        activation,
+        students=1,
+        teachers=2,
+        learning_rate=0.5,
+        label_noise=0.25,
+        student_weights=1.0,
+        teacher_weights=1.0,
+        inputs=sd.Isotropic(100),
+        seed=1,
+    )
+    return problem.export("coq", fixed_point=1).to_source()
+
+
+def wrong_fixed_points(source: str) -> dict[str, str]:
+    """Return files that claim something wrong of a fixed point."""
+    middle = re.search(r"Definition middle .* 0%nat => \(?(\d+) / (\d+)", source)
+    corrected = re.search(r"0%nat => y 0%nat - \((.*?) \* \(t", source)
+    operations = list(
+        re.finditer(r"(Definition t\d+ \(y .* := \(t\d+ y\) )\+( \(t\d+ y\)\.)", source)
+    )
+    assert middle is not None
+    assert corrected is not None
+    moved = str(int(middle[1]) + int(middle[2]) // 10**9)
+    entry = corrected[1]
+    turned = entry[3:-1] if entry.startswith("(- ") else f"(- {entry})"
+    sign = operations[len(operations) // 2]
+    return {
+        "a box moved by 1e-9": source.replace(
+            middle.group(0), middle.group(0).replace(middle[1], moved), 1
+        ),
+        "a sign of the matrix": source.replace(
+            corrected.group(0), corrected.group(0).replace(entry, turned), 1
+        ),
+        "a sign of the equations": source.replace(sign[0], f"{sign[1]}-{sign[2]}", 1),
+    }
 
 
 def wrong(source: str) -> dict[str, str]:
@@ -91,7 +132,12 @@ def main() -> int:
             f"{'proved' if proved else 'NOT PROVED'}",
             flush=True,
         )
-    for name, text in wrong(exported("erf")).items():
+    for activation in ("linear", "relu", "erf"):
+        proved = accepted(fixed_point(activation))
+        failed |= not proved
+        print(f"fixed point, {activation}: {'proved' if proved else 'NOT PROVED'}", flush=True)
+    planted = {**wrong(exported("erf")), **wrong_fixed_points(fixed_point("linear"))}
+    for name, text in planted.items():
         refused = not accepted(text)
         failed |= not refused
         print(f"{name}: {'refused' if refused else 'NOT REFUSED'}", flush=True)

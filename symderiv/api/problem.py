@@ -881,6 +881,7 @@ class Problem(Shown):
         output: str | PathLike[str] | None = None,
         *,
         tolerance: float | None = None,
+        fixed_point: int | None = None,
         force: bool = False,
         **fragment: Any,
     ) -> Export:
@@ -893,6 +894,9 @@ class Problem(Shown):
                 "coq" writes bounds of the rates and of the error at the start as theorems.
             output: the file to write; None writes nothing, the text is then ``to_source()``.
             tolerance: see :func:`symderiv.derive`.
+            fixed_point: for "coq", the number of a point in :meth:`fixed_points`, from 1: the file
+                proves that a box of rational numbers, 1e-12 to both sides, holds exactly one zero
+                of the rates.
             force: replace a file that symderiv did not write.
             fragment: for "latex", an ``align`` block: ``equations``, names of those that are wanted
                 (dQ, dR, error, A, …); ``labels``, a prefix; ``numbering``, "all", "rates" or
@@ -902,7 +906,14 @@ class Problem(Shown):
         Raises:
             InputError: the language is not known, or the file must not be replaced.
             NotYetError: the equations cannot be exported; with the name of the key.
+            ToleranceError: the fixed point could not be enclosed.
         """
+        if fixed_point is not None:
+            from symderiv.api.fixed_point_file import fixed_point_export
+
+            return fixed_point_export(
+                self._study, to, fixed_point, output, force=force, inputs=self.files
+            )
         from symderiv.api.results.equations.exports import export_of
 
         return export_of(

@@ -11,17 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from flint import arb, fmpq
 
 from symderiv.foundation.errors import NotYetError
-from symderiv.precision.balls.operations import Operations
+from symderiv.precision.balls.operations import Entry, Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["coq_text"]
+__all__ = [
+    "BITS",
+    "Ends",
+    "between",
+    "bounded",
+    "coq_text",
+    "decimal",
+    "ends_of",
+    "formula",
+    "fraction_text",
+    "span",
+]
 
-_BITS, _DIGITS, _SHOWN = 160, 36, 25
+#: Two rational numbers, the smaller one first.
+Ends = tuple[Fraction, Fraction]
+
+BITS, _DIGITS, _SHOWN = 160, 36, 25
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _FUNCTIONS = {"sqrt": "sqrt {}", "exp": "exp {}", "log": "ln {}", "atan": "atan {}"}
 _ARCS = {
@@ -52,8 +65,8 @@ def coq_text(
     Raises:
         NotYetError: There is an operation that coq-interval does not bound, such as erf.
     """
-    lines = [_HEAD.format(bits=_BITS)]
-    with working_bits(2 * _BITS):
+    lines = [_HEAD.format(bits=BITS)]
+    with working_bits(2 * BITS):
         for number, (operations, named) in enumerate(statements):
             lines += _statement(f"t{number}_", start, operations, named)
     return "\n".join(lines) + "\n"
@@ -63,39 +76,70 @@ def _statement(
     letter: str, start: Sequence[Fraction], operations: Operations, named: Mapping[str, int]
 ) -> list[str]:
     lines: list[str] = []
-    bounds: list[arb] = []
+    bounds: list[Ends] = []
+    state = [_exact(each) for each in start]
     for place, entry in enumerate(operations.entries):
-        text, value, parts = _operation(letter, entry, start, bounds)
-        ends = _ends(value, _DIGITS, _WIDER_ARC if entry[0] in _ARCS else _WIDER)
-        bounds.append(_ball(ends))
+        leaf = entry[0] in ("state", "number")
+        exact = ("number", start[entry[1]]) if entry[0] == "state" else entry
+        parts = [] if leaf else [f"{letter}{each}" for each in entry[1:]]
+        bounds.append(bounded(entry, state, bounds))
+        own = f"{letter}{place}"
         lines += [
-            f"Definition {letter}{place} : R := {text}.",
-            _lemma(f"{letter}{place}_bounds", f"{letter}{place}", ends, f"{letter}{place}", parts),
+            f"Definition {own} : R := {formula(exact, parts)}.",
+            _lemma(f"{own}_bounds", own, bounds[place], own, parts),
         ]
     for name, output in named.items():
         place = operations.outputs[output]
         whole = f"{letter}{place}"
-        lines.append(
-            _lemma(name, whole, _ends(bounds[place], _SHOWN, _WIDER), None, [whole], "Theorem")
-        )
+        shown = ends_of(span(bounds[place]), _SHOWN)
+        lines.append(_lemma(name, whole, shown, None, [whole], "Theorem"))
     return lines
 
 
-def _operation(
-    letter: str, entry: tuple[Any, ...], start: Sequence[Fraction], bounds: Sequence[arb]
-) -> tuple[str, arb, list[str]]:
-    """Return an operation as text, its value and the names of what it is made of."""
-    name, *arguments = entry
-    if name in ("state", "number"):
-        exact = start[arguments[0]] if name == "state" else arguments[0]
-        value = arb(fmpq(exact.numerator, exact.denominator))
-        return _fraction(exact), value, []
+def formula(entry: Entry, parts: Sequence[str]) -> str:
+    """Return an operation as text.
+
+    Args:
+        entry: No number of the state.
+        parts: What it is made of, as text.
+
+    Raises:
+        NotYetError: coq-interval does not bound it.
+    """
+    name = entry[0]
+    if name == "number":
+        return fraction_text(entry[1])
     if name == "pi":
-        return "PI", arb.pi(), []
-    parts = [f"{letter}{each}" for each in arguments]
-    given = [bounds[each] for each in arguments]
+        return "PI"
     if name == "neg":
-        return f"- {parts[0]}", -given[0], parts
+        return f"- {parts[0]}"
+    if name in _BINARY:
+        return f"{parts[0]} {_BINARY[name]} {parts[1]}"
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name].format(parts[0])
+    if name in _ARCS:
+        return _ARCS[name].format(parts[0])
+    raise NotYetError(f"has no Coq file: coq-interval does not bound {name}", argument="to")
+
+
+def bounded(entry: Entry, state: Sequence[arb], known: Sequence[Ends]) -> Ends:
+    """Return numbers between which an operation is, which Coq can prove.
+
+    Args:
+        entry: The operation.
+        state: Balls of the numbers of the state.
+        known: Bounds of former operations.
+    """
+    name, *arguments = entry
+    if name == "state":
+        return ends_of(state[arguments[0]])
+    if name == "number":
+        return ends_of(_exact(arguments[0]))
+    if name == "pi":
+        return ends_of(arb.pi())
+    given = [span(known[each]) for each in arguments]
+    if name == "neg":
+        return ends_of(-given[0])
     if name in _BINARY:
         values = {
             "add": arb.__add__,
@@ -103,21 +147,24 @@ def _operation(
             "mul": arb.__mul__,
             "div": arb.__truediv__,
         }
-        return f"{parts[0]} {_BINARY[name]} {parts[1]}", values[name](*given), parts
+        return ends_of(values[name](*given))
     if name in _FUNCTIONS:
-        return _FUNCTIONS[name].format(parts[0]), getattr(given[0], name)(), parts
+        return ends_of(getattr(given[0], name)())
     if name in _ARCS:
         x = given[0]
         angle = (x / (1 - x * x).sqrt()).atan()
-        value = angle if name == "asin" else arb.pi() / 2 - angle
-        return _ARCS[name].format(parts[0]), value, parts
+        return ends_of(angle if name == "asin" else arb.pi() / 2 - angle, wider=_WIDER_ARC)
     raise NotYetError(f"has no Coq file: coq-interval does not bound {name}", argument="to")
+
+
+def _exact(value: Fraction) -> arb:
+    return arb(fmpq(value.numerator, value.denominator))
 
 
 def _lemma(
     name: str,
     term: str,
-    ends: tuple[Fraction, Fraction],
+    ends: Ends,
     unfolded: str | None,
     parts: Sequence[str],
     kind: str = "Lemma",
@@ -126,19 +173,25 @@ def _lemma(
     steps = [f"generalize {each}_bounds." for each in used]
     steps += [f"unfold {unfolded}."] if unfolded else []
     steps += [f"generalize {' '.join(used)}."] if used else []
-    low, high = map(_fraction, ends)
-    stated = f"{kind} {name} : {low} <= {term} <= {high}."
+    stated = f"{kind} {name} : {between(ends, term)}."
     return f"{stated}\nProof. {' '.join([*steps, 'bounded.'])} Qed."
 
 
-def _fraction(value: Fraction) -> str:
+def between(ends: Ends, term: str) -> str:
+    """Return the claim that a term is between two numbers."""
+    low, high = map(fraction_text, ends)
+    return f"{low} <= {term} <= {high}"
+
+
+def fraction_text(value: Fraction) -> str:
+    """Return a rational number as text."""
     sign, size = ("- ", -value) if value < 0 else ("", value)
     whole = f"{size.numerator}"
     text = whole if size.denominator == 1 else f"({whole} / {size.denominator})"
     return f"({sign}{text})" if sign else text
 
 
-def _ends(value: arb, digits: int, wider: arb | int) -> tuple[Fraction, Fraction]:
+def ends_of(value: arb, digits: int = _DIGITS, wider: arb | int = _WIDER) -> Ends:
     """Return decimals on both sides of a ball, further from its middle than its ends.
 
     Raises:
@@ -150,6 +203,11 @@ def _ends(value: arb, digits: int, wider: arb | int) -> tuple[Fraction, Fraction
     return _rounded(value - wide, digits, -1), _rounded(value + wide, digits, 1)
 
 
+def decimal(value: arb, digits: int) -> Fraction:
+    """Return a decimal near the middle of a ball."""
+    return _rounded(value.mid(), digits, 1)
+
+
 def _rounded(value: arb, digits: int, side: int) -> Fraction:
     scaled = value * arb(10) ** digits
     whole = (scaled.lower().floor() if side < 0 else scaled.upper().ceil()).mid()
@@ -158,6 +216,7 @@ def _rounded(value: arb, digits: int, side: int) -> Fraction:
     return Fraction(mantissa << exponent, 10**digits)
 
 
-def _ball(ends: tuple[Fraction, Fraction]) -> arb:
-    low, high = (arb(fmpq(each.numerator, each.denominator)) for each in ends)
+def span(ends: Ends) -> arb:
+    """Return a ball that holds all between two numbers."""
+    low, high = map(_exact, ends)
     return low.union(high)

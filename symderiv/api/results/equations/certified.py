@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "radius_of"]
+__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "formulas_of", "radius_of"]
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -221,7 +221,7 @@ def enclosed_trajectory(
     from symderiv.enclosures.traced_flow import TracedFlow
 
     flow = flow_at(study, start_of(study, initial))
-    traced = TracedFlow.of(flow, _formulas(study, flow))
+    traced = TracedFlow.of(flow, formulas_of(study, flow))
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
         raise NotYetError(
             f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
@@ -273,7 +273,7 @@ def coq_source(study: Study) -> str:
 
     flow = flow_at(study, start_of(study, None))
     try:
-        traced = TracedFlow.of(flow, _formulas(study, flow))
+        traced = TracedFlow.of(flow, formulas_of(study, flow))
     except NotYetError as error:
         raise error.renamed("to") from None
     observed, names = traced.observables
@@ -301,7 +301,7 @@ def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
     return {**event, **ends, "alpha": time, "error_bound": error}
 
 
-def _formulas(study: Study, flow: Flow) -> dict[str, sp.Expr]:
+def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
     """Return output weights that are formulas in K and M."""
     from symderiv.formula import parse_formula
 

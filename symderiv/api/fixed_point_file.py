@@ -1,0 +1,89 @@
+"""One fixed point of a problem as a theorem that Coq proves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.results.equations.certified import formulas_of
+from symderiv.api.results.equations.exports import Export, written_source
+from symderiv.api.results.flows.stationary import StationaryFlow, points_of
+from symderiv.enclosures.coq_fixed_point import coq_fixed_point
+from symderiv.enclosures.proved_step import VectorField
+from symderiv.enclosures.traced_flow import TracedFlow
+from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.languages import LANGUAGES
+from symderiv.foundation.outputs import Output
+from symderiv.precision.balls.krawczyk import proved_root
+from symderiv.precision.balls.working import working_bits
+from symderiv.problem.study import Study
+
+__all__ = ["fixed_point_export"]
+
+_BITS, _STARTS = 320, 12
+
+
+def fixed_point_export(
+    study: Study,
+    to: str,
+    number: int,
+    output: str | PathLike[str] | None,
+    *,
+    force: bool,
+    inputs: Iterable[Path],
+) -> Export:
+    """Return a Coq file that proves that a box holds exactly one fixed point.
+
+    Args:
+        study: The problem.
+        to: The language, which must be Coq.
+        number: The place of the point in the catalogue of fixed points, from 1.
+        output: The file; None writes nothing.
+        force: Replace a file that symderiv did not write.
+        inputs: Files that are not replaced.
+
+    Raises:
+        InputError: There is no such point.
+        ToleranceError: The point is not isolated, or is on the edge of the domain of a function.
+        NotYetError: A mean has no closed form, or one that coq-interval does not bound.
+    """
+    if to != "coq":
+        raise InputError("is allowed for the language coq only; remove it", argument="fixed_point")
+    ending = LANGUAGES[to].ending
+    target = None if output is None else Output(output, ending, inputs=inputs, force=force)
+    with naming_arguments():
+        return written_source(to, _source(study, number), target)
+
+
+def _source(study: Study, number: int) -> str:
+    """Return the text of the file."""
+    stated = StationaryFlow.of(study, None)
+    found, _ = points_of(stated, _STARTS, None)
+    if not 1 <= number <= len(found):
+        raise InputError(
+            f"{number} is not between 1 and {len(found)}, the number of fixed points found",
+            argument="fixed_point",
+        )
+    values = found[number - 1][0].values
+    try:
+        traced = TracedFlow.of(stated.own, formulas_of(study, stated.own))
+        constants, rates = traced.rates.compiled()
+        with working_bits(_BITS):
+            given = constants()
+            field = VectorField(lambda state: rates(state, given), len(traced.rates.outputs))
+            point = proved_root(
+                field.rates,
+                lambda y: list(field.slopes(y).entries()),
+                traced.values(stated.flow.state(values)),
+                _BITS,
+            )
+        return coq_fixed_point(traced.rates, traced.names, point)
+    except NotYetError as error:
+        raise error.renamed("to") from None
+    except ToleranceError:
+        raise ToleranceError(
+            f"fixed point {number} could not be enclosed: it is not isolated, or it is on the edge "
+            "of the domain of a function, as Q = R = T is; take another one, or add label noise"
+        ) from None
