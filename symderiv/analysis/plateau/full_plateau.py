@@ -57,7 +57,7 @@ _ETA = sp.Symbol("eta", positive=True)
 _NU = sp.Symbol("nu", positive=True)
 _LARGE = 1e5
 # Small rates bring the state close to the end of its domain, and steps of differences with it.
-_STEPS = (4e-3, 6e-5, 1e-6)
+_STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
 _LASTING = 2000.0
 """Duration of the integration in units of ηα."""
 
