@@ -24,6 +24,7 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import closed_means, quadrature_error
 from symderiv.lowering.means.approximation import quadrature
 from symderiv.lowering.programs import exported, ship_rules
+from symderiv.storage.study_kernel import activation_tolerance
 
 calls: list[tuple[object, ...]] = []
 
@@ -237,11 +238,20 @@ def test_the_rules_that_come_with_the_package_are_those_that_are_searched_for(fo
     found = derivation_cache.shipped_results(
         quadrature_error.CHOSEN_RULES, derivation_cache.imports_digest(quadrature_error.__name__)
     )
-    assert len(found) == len(ship_rules.PAIRS), "make kernels writes them anew"
+    asked = len(ship_rules.PAIRS) + len(ship_rules.QUADRATURE)
+    of_runs = activation_tolerance(
+        sd.Problem(
+            "mish", students=1, teachers=1, inputs=sd.Isotropic(100)
+        )._study.time.relative_tolerance
+    )
+    assert of_runs == ship_rules.OF_RUNS
+    assert len(found) == asked, "make kernels writes them anew"
     rules = quadrature(learning_problem("softplus", "erf"), None, False)
     assert "search" not in vars(rules), "make kernels writes them anew"
     derived = inspect.unwrap(quadrature_error.chosen_rule)(rules._choice(False))
     assert derived == (rules.rule, rules.error, rules.pair_error)
+    run = quadrature(learning_problem("silu", "silu"), of_runs, True)
+    assert "search" not in vars(run), "make kernels writes them anew"
     kinked = quadrature(learning_problem("relu", "x*tanh(log(1+exp(x)))"), None, False)
     assert "search" not in vars(kinked), "make kernels writes them anew"
     assert not folder.exists()

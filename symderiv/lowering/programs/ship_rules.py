@@ -1,7 +1,8 @@
 """Writes the rules of quadrature that come with the package; ``make kernels`` does it.
 
-They are those of activations that have names, in all ordered pairs, with the errors that the search
-found. What a rule is taken for carries the text of its means, so another text is searched anew.
+They are those of activations that have names, in all ordered pairs, and of equal ones at the
+tolerance of runs, with the errors that the search found. What a rule is taken for carries the text
+of its means, so another text is searched anew.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ PAIRS = tuple(
     pair for pair in product((*QUADRATURE, *OTHERS), repeat=2) if set(pair) & set(QUADRATURE)
 )
 """Students and teachers, one of which has no closed means."""
+OF_RUNS = 1e-10
+"""The tolerance that runs with the default relative tolerance ask for."""
 
 
 def asked_for() -> list[Call]:
@@ -26,6 +29,8 @@ def asked_for() -> list[Call]:
     with noted_calls() as calls:
         for student, teacher in PAIRS:
             quadrature(learning_problem(student, teacher), None, False)
+        for name in QUADRATURE:
+            quadrature(learning_problem(name, name), OF_RUNS, True)
     return [call for call in calls if call[0] is quadrature_error.chosen_rule]
 
 
