@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -50,13 +51,17 @@ def _found() -> list[Findings]:
     return [findings(one) for one in cases]
 
 
+@cache
+def _figure() -> bytes:
+    return svg_bytes(plots.error_figure([one.case for one in _found()]))
+
+
 def _page(found: list[Findings], **changes: object) -> str:
-    cases = [one.case for one in found]
     values: dict[str, object] = {
         "title": "A study",
         "subtitle": "who learns what",
         "found": found,
-        "figures": {"error": svg_bytes(plots.error_figure(cases))},
+        "figures": {"error": _figure()},
         "derivation": DERIVATION,
         "study_text": '[network]\nactivation = "erf"',
         "files": ["run.nc"],
@@ -95,7 +100,9 @@ def test_the_report_shows_claims_numbers_comparison_and_study() -> None:
 def test_words_of_the_user_are_escaped() -> None:
     hostile = '<script>alert("x")</script>'
     one = findings(StudyCase(hostile, {"a.b": 1}, plateau_curve()))
-    page = _page([one], title=hostile, subtitle=hostile, study_text=hostile, files=[hostile])
+    words = {"title": hostile, "subtitle": hostile, "study_text": hostile, "files": [hostile]}
+    figures = {"error": svg_bytes(plots.error_figure([one.case]))}
+    page = _page([one], **words, figures=figures)
     assert not [tag for tag, _ in _Elements(page).found if tag == "script"]
 
 
