@@ -250,10 +250,10 @@ def test_rectifiers_have_a_plateau_at_small_rates_and_scale_with_the_teachers() 
     from symderiv.analysis.plateau.plateau_report import noisy_flow
     from symderiv.formula import activation
 
-    found = []
+    found, flow = [], noisy_flow(activation("relu"))
     for T1 in (sp.Integer(1), rational("11/10")):
         teacher = teacher_of_moments(2, T1, sp.Integer(0), T1, sp.Integer(0))
-        found.append(full_plateau(noisy_flow(activation("relu")), teacher, rational("1/100000"), BITS))
+        found.append(full_plateau(flow, teacher, rational("1/100000"), BITS))
     for name in ("Q", "C", "R"):
         one, other = (getattr(each, name) for each in found)
         assert (1.1 * one).overlaps(other + arb(0, 1e-15))
