@@ -27,8 +27,7 @@ def committee() -> sd.System:
     P = sd.System()
     x, eta = P.inputs("x"), P.parameter("eta", 0.7)
     w, B, v = P.vectors("w", 2), P.vectors("B", 1, fixed=True), P.scalars("v", 2)
-    # what lanes of linear units do is compiled in a moment
-    g = sd.activation("linear")
+    g = sd.activation("erf")
     loss = ((v * g(w @ x)).sum() - g(B @ x).sum()) ** 2 / 2
     P.descend(loss, {w: eta, v: 0.4})
     P.observe(error=loss)
