@@ -85,6 +85,11 @@ class ComponentsFlow(Flow):
         """All eigenvalues are kept."""
         return "off"
 
+    @property
+    def follows_tolerance(self) -> bool:
+        """Errors of rounding in averaged rates, which are many sums, do not go with tolerances."""
+        return False
+
     def least_tolerance(self, result: FlatResult | None = None) -> float:
         """Return the smallest tolerance that SciPy's steps follow."""
         return _LEAST

@@ -79,9 +79,9 @@ TIMES = 10.0
 WORSE_START = _ALONE * _ROUNDING
 
 
-def _counted(result: FlatResult) -> float:
+def _counted(problem: Flow, result: FlatResult) -> float:
     """Return how often the difference to a run of larger tolerance counts."""
-    return _IMPLICIT if IMPLICIT in result.method else EXPLICIT
+    return EXPLICIT if problem.follows_tolerance and IMPLICIT not in result.method else _IMPLICIT
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Worse:
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = shaken(problem, result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, _counted(result), own)
+        return cls(flow, larger, _counted(problem, result), own)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return how far the worse run is from a run; not a number where that says nothing."""
@@ -245,7 +245,7 @@ class _Pair:
     @property
     def of_steps(self) -> float:
         """The error that the better run owes to its steps, at most."""
-        return _counted(self.better) * self.steps + self.tolerance
+        return _counted(self.problem, self.better) * self.steps + self.tolerance
 
     def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
         """Return whether a worse run is further away than its steps explain."""
@@ -268,7 +268,9 @@ class _Pair:
         """Return the better run with its error, and whether no smaller tolerance would help."""
         asked = self.problem.study.time.relative_tolerance
         rounding = _ROUNDED * worse.apart(self.better, coarse)
-        by_steps = _counted(self.better) * relative_changes(self.former.errors, self.errors)
+        by_steps = _counted(self.problem, self.better) * relative_changes(
+            self.former.errors, self.errors
+        )
         by_start = _ROUNDED * relative_changes(worse.flow.errors(coarse), self.errors)
         count, reached = min(by_steps.size, by_start.size), self.of_steps + rounding
         stays = self.of_steps <= asked < reached or self.by_rounding(worse, coarse)

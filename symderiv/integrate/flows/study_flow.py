@@ -69,6 +69,11 @@ class Flow:
         """Mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
         return self.study.time.compression
 
+    @property
+    def follows_tolerance(self) -> bool:
+        """Whether errors of explicit steps go with tolerances."""
+        return True
+
     def looser(self, tolerance: float, times: float) -> float:
         """Return a tolerance so many times larger, of a run that is worse."""
         return looser_tolerance(tolerance, times)
