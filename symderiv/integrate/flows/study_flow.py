@@ -71,7 +71,7 @@ class Flow:
 
     @property
     def follows_tolerance(self) -> bool:
-        """Whether errors of explicit steps go with tolerances."""
+        """True if errors of explicit steps go with tolerances."""
         return True
 
     def looser(self, tolerance: float, times: float) -> float:
