@@ -18,7 +18,7 @@ from pathlib import Path
 
 import symderiv as sd
 
-_SECONDS = 600.0
+_SECONDS = 1800.0
 
 
 def exported(activation: str) -> str:
@@ -105,7 +105,7 @@ def accepted(source: str) -> bool:
             timeout=_SECONDS,
             check=False,
         )
-    if "Cannot find" in done.stderr:
+    if "Cannot find a physical path" in done.stderr:
         raise FileNotFoundError(done.stderr.strip().splitlines()[-1])
     return done.returncode == 0
 
