@@ -146,12 +146,9 @@ def test_an_error_in_a_run_is_not_swallowed():
         student_activation_derivative = staticmethod(broken)
         teacher_activation = staticmethod(broken)
 
-        @staticmethod
-        def flat_observables(*_):
-            raise ZeroDivisionError
-
     class Kernel:
         module = Module
+        generalization_error = staticmethod(broken)
 
     with pytest.raises(ZeroDivisionError):
         simulate(parse_study(STUDY), kernel=Kernel)
