@@ -255,7 +255,7 @@ def gram_simulation() -> list[Row]:
 
 #: What modules measure themselves: functions that give rows as tuples.
 ELSEWHERE = {
-    "stabilised": ("rows",),
+    "stiff_spectra": ("rows",),
     "outputs": ("rows",),
     "kernel_limits": ("lines",),
     "compression": ("lines",),

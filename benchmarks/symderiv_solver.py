@@ -33,7 +33,12 @@ class CompiledSolver:
         self.v = problem.v
 
     def solution(
-        self, state: Array, end: float, rtol: float, *, stabilise: bool = True
+        self,
+        state: Array,
+        end: float,
+        rtol: float,
+        *,
+        kinds: tuple[str, ...] = ("explicit", "stabilised", "implicit"),
     ) -> tuple[Array, int]:
         """Return the overlaps at the last of 200 logarithmic times, and the evaluations used."""
         K, M, L = map(int, self.sizes)
@@ -44,7 +49,7 @@ class CompiledSolver:
             np.geomspace(min(1e-2, end / 2), end, OUTPUTS),
         )
         problem = FlatProblem(erf.specialised(K, M), start, self.sizes, self.parameters, asked)
-        result = integrate_flat(problem, StepLimits(rtol, 1e-14, 1e-6), stabilise=stabilise)
+        result = integrate_flat(problem, StepLimits(rtol, 1e-14, 1e-6), kinds=kinds)
         if result.cause != "done":
             raise RuntimeError(f"integration ended early: {result.cause}")
         Q_k, r_k, _ = split_flat(result.results[-1], K, M, L)

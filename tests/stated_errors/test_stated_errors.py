@@ -36,7 +36,7 @@ def test_a_statement_that_is_too_small_is_noticed(monkeypatch):
     original = run_errors.difference
     monkeypatch.setattr(run_errors, "difference", lambda *runs: 1e-3 * original(*runs))
     monkeypatch.setattr(run_errors.Worse, "own", 0.0, raising=False)
-    assert tried(draw(8, 1)).outcome == "below"
+    assert tried(draw(14, 1)).outcome == "below"
 
 
 def test_methods_come_in_turns_and_studies_are_those_of_their_number():

@@ -18,13 +18,19 @@ from symderiv.integrate.steppers import (
     between_steps,
     cone,
     explicit_steps,
+    implicit_jacobian,
+    implicit_steps,
+    implicit_systems,
+    implicit_work,
     one_or_eight,
     stabilised,
     stepper,
 )
-from symderiv.integrate.steppers.walk import STABILISED
 
-_MODULES = between_steps, cone, explicit_steps, one_or_eight, stabilised, stepper
+_MODULES = (
+    *(between_steps, cone, explicit_steps, one_or_eight, stabilised, stepper),
+    *(implicit_jacobian, implicit_steps, implicit_systems, implicit_work),
+)
 
 
 def _view(vector: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -57,7 +63,7 @@ def plain_stepper(changed: pytest.MonkeyPatch, method: str) -> Callable[..., Non
             elif name in _INSTRUCTIONS:
                 changed.setattr(module, name, _INSTRUCTIONS[name])
     changed.setattr(stepper, "compiled", lambda *_, **__: lambda function: function)
-    made = stepper._kept_with(0, 1, method == STABILISED, stepper._CONTROLS[method])
+    made = stepper._kept_with(0, 1, method, stepper._CONTROLS[method])
 
     def advance(rhs: Any, runs: Any, memory: Any, *limits: int) -> None:
         # records of Python have their fields as attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +16,9 @@ from symderiv.integrate.steppers.switching import (
     TRIED,
     change,
     due,
+    implicit_pays,
     limited,
     pays,
-    stages_for,
     stays,
 )
 from symderiv.integrate.steppers.walk import (
@@ -26,7 +26,9 @@ from symderiv.integrate.steppers.walk import (
     CONE_LEFT,
     DONE,
     EXPLICIT,
+    IMPLICIT,
     INTERRUPTED,
+    KINDS,
     NEXT,
     NOT_A_NUMBER,
     RUNNING,
@@ -34,10 +36,10 @@ from symderiv.integrate.steppers.walk import (
     STAGES,
     STEP_LIMIT,
     STEP_UNDERFLOW,
-    STIFF,
     STOP,
     VALUES,
     VECTORS,
+    implicit_size,
     memory_of,
     runs_of,
 )
@@ -50,7 +52,6 @@ REASONS = {
     CONE_LEFT: "cone-left",
     STEP_LIMIT: "step-limit",
     INTERRUPTED: "interrupted",
-    STIFF: "stiff",
 }
 
 
@@ -117,11 +118,12 @@ class FlatResult:
 class SteppedRun:
     """A run of the stepper: all that the steps to come depend on, and the results so far."""
 
-    def __init__(self, problem: FlatProblem, limits: StepLimits) -> None:
+    def __init__(self, problem: FlatProblem, limits: StepLimits, kind: str = EXPLICIT) -> None:
         state, parameters, asked = problem.state, problem.parameters, problem.asked
         size = state.size
         self._problem, self._most = problem, limits.max_steps
-        tolerances = np.array([[limits.relative, limits.absolute, limits.cone]])
+        self._asked = limits.relative, limits.absolute, limits.cone
+        tolerances = np.array([self._asked])
         self._runs = runs_of(state[None], parameters[None], tolerances, asked, problem.sizes)
         fields = int(problem.sizes[0] + problem.sizes[1])
         self._memory = memory_of(1, size, parameters.size, fields)
@@ -134,8 +136,9 @@ class SteppedRun:
         values = size * VECTORS + VALUES
         self._limits = numbers[values - 3 : values]
         self._constants = numbers[values : values + parameters.size]
-        self._steppers: dict[str, Callable[..., Any] | None] = {}
-        self._rhs: Any = problem.rhs
+        self._steppers: dict[str, tuple[Callable[..., Any] | None, Any]] = {}
+        if kind == IMPLICIT:
+            self._begin_implicit()
 
     @property
     def code(self) -> int:
@@ -151,21 +154,22 @@ class SteppedRun:
 
     def advance(self, steps: int) -> None:
         """Make at most so many steps."""
-        way, method = self.walk, STABILISED if self.walk["stabilised"] else EXPLICIT
-        stepper = self._stepper(method)
+        way, method = self.walk, KINDS[int(self.walk["kind"])]
+        stepper, rhs = self._stepper(method)
         if stepper is None:
-            change(way)
+            change(way, EXPLICIT)
             return self.advance(steps)
         # the explicit steps that stabilised ones replace are held back by stability, and far more
         # accurate than asked: on a plateau, where errors grow, that accuracy would be missed
-        self._limits[:] = self._runs.tolerances[0]
-        self._limits[:2] *= STRICTER if method == STABILISED else 1.0
-        stepper(self._rhs, self._runs, self._memory, steps, self._most)
+        part = STRICTER.get(method, 1.0)
+        self._limits[:] = part * self._asked[0], part * self._asked[1], self._asked[2]
+        self._runs.tolerances[0] = self._limits
+        stepper(rhs, self._runs, self._memory, steps, self._most)
         return None
 
-    def _stepper(self, method: str) -> Callable[..., Any] | None:
+    def _stepper(self, method: str) -> tuple[Callable[..., Any] | None, Any]:
         if method not in self._steppers:
-            self._steppers[method], self._rhs = stepper_for(self._problem.rhs, method)
+            self._steppers[method] = stepper_for(self._problem.rhs, method)
         return self._steppers[method]
 
     def stop(self, code: int) -> None:
@@ -173,24 +177,43 @@ class SteppedRun:
         self._runs.queue[STOP] = code
         self.advance(1)
 
-    def decide(self) -> None:
-        """Change the kind of steps, where it is time for that."""
-        way = self.walk
-        if way["stabilised"]:
-            changes = not stays(way)
-        else:
-            changes = (
-                due(way, float(self._runs.asked[-1]))
-                # compiled code does that too, but first it must be there; what was tried before is
-                # known from the walk, so that a run that goes on decides as one undisturbed
-                and (way["rate"] > 0.0 or limited(way, self.y, self.slope, self._slope_at))
-                and self._stepper(STABILISED) is not None
-                and pays(way, self._tried())
-            )
-        if changes:
-            self.stop(CHANGED)
-            self._runs.queue[STOP], way["run"], way["code"] = RUNNING, 0, RUNNING
-            change(way)
+    def decide(self, kinds: Collection[str]) -> None:
+        """Change the kind of steps to one of ``kinds``, where it is time for that."""
+        way, asked = self.walk, self._runs.asked
+        if way["kind"] == KINDS.index(STABILISED):
+            if not stays(way):
+                self._changes(EXPLICIT)
+            return
+        # compiled code does that too, but first it must be there; what was tried before is known
+        # from the walk, so that a run that goes on decides as one undisturbed
+        if not due(way, float(asked[-1])) or not (
+            way["rate"] > 0.0 or limited(way, self.y, self.slope, self._slope_at)
+        ):
+            return
+        if IMPLICIT in kinds and implicit_pays(way, asked, self._problem.sizes, self._asked[0]):
+            self._changes(IMPLICIT)
+        elif (
+            STABILISED in kinds
+            and self._stepper(STABILISED)[0] is not None
+            and pays(way, self._tried())
+        ):
+            self._changes(STABILISED)
+
+    def _changes(self, kind: str) -> None:
+        """Go on with steps of another kind."""
+        self.stop(CHANGED)
+        self._runs.queue[STOP], self.walk["run"], self.walk["code"] = RUNNING, 0, RUNNING
+        change(self.walk, kind)
+        if kind == IMPLICIT:
+            self._begin_implicit()
+
+    def _begin_implicit(self) -> None:
+        """Make room for what implicit steps keep, and make such steps."""
+        room = np.zeros(implicit_size(self._problem.sizes, self.y.size))
+        self._memory, self.walk["kind"] = (
+            self._memory._replace(implicit=room),
+            KINDS.index(IMPLICIT),
+        )
 
     def _slope_at(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
         self._problem.rhs(alpha, y, self._problem.sizes, self._problem.parameters, slope)
@@ -199,23 +222,17 @@ class SteppedRun:
         """Return how long stabilised steps could be, from one that is tried."""
         way = self.walk
         step = float(way["step"])
-        way["step"], way["stabilised"], way["rate"] = TRIED * step, 1, 0.0
+        way["step"], way["kind"], way["rate"] = TRIED * step, KINDS.index(STABILISED), 0.0
         self.advance(-1)
         longest = float(way["step"])
-        way["step"], way["stabilised"] = step, 0
+        way["step"], way["kind"] = step, KINDS.index(EXPLICIT)
         return longest
-
-    @property
-    def usual_step(self) -> float:
-        """The step of the explicit method that would cost as much."""
-        step, rate = float(self.walk["step"]), float(self.walk["rate"])
-        return 12.0 * step / stages_for(step, rate) if self.walk["stabilised"] else step
 
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         memory, runs = self._memory, self._runs
         entry = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
         entry |= {"slope": self.slope, "direction": self._direction}
-        entry |= {"times": memory.times, "ends": memory.ends}
+        entry |= {"times": memory.times, "ends": memory.ends, "implicit": memory.implicit}
         # results that lag behind may still be added to these
         entry["filled"] = runs.results[0, : self.walk["results"]].copy()
         checkpoint.keep(key, entry, f"alpha = {float(self.walk['alpha']):.6g}")
@@ -223,7 +240,10 @@ class SteppedRun:
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
         if entry is None:
             return
+        if entry["implicit"].size > 0:
+            self._begin_implicit()
         memory, runs = self._memory, self._runs
+        memory.implicit[:] = entry["implicit"]
         memory.walks.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
         self.y[:], self.slope[:], self._direction[:] = (
             entry[name] for name in ("y", "slope", "direction")
@@ -234,7 +254,7 @@ class SteppedRun:
 
     def result(self) -> FlatResult:
         way = self.walk
-        since = float(way["since"])
+        since, kind = float(way["since"]), KINDS[int(way["kind"])]
         return FlatResult(
             results=self._runs.results[0, : way["results"]],
             reached=int(way["results"]),
@@ -245,9 +265,10 @@ class SteppedRun:
             rejected=int(way["rejected"]),
             rhs_evaluations=int(way["evaluations"]),
             error_sum=float(way["error_sum"]),
-            method=EXPLICIT
+            method=kind
             if since == 0.0
-            else f"{EXPLICIT} to alpha = {since:.4g}, then {STABILISED}",
+            else f"{EXPLICIT} to alpha = {since:.4g}, then "
+            + (IMPLICIT if kind == IMPLICIT else STABILISED),
         )
 
 
@@ -262,15 +283,11 @@ def _key(*inputs: np.ndarray) -> str:
 #: Called with the time reached and the number of steps so far.
 Progress = Callable[[float, int], None]
 
-#: Called every so many steps with the time, the step and the state; True ends with code STIFF.
-Watch = Callable[[float, float, np.ndarray], bool]
-
-#: The tolerance of a stabilised step, in that of the run.
-STRICTER = 0.003
+#: The tolerance of other than explicit steps, in that of the run.
+STRICTER = {STABILISED: 0.003, IMPLICIT: 0.02}
 
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
-_STEPS_BETWEEN_WATCHES = 1000
 
 
 def integrate_flat(
@@ -279,8 +296,7 @@ def integrate_flat(
     *,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
-    watch: Watch | None = None,
-    stabilise: bool = True,
+    kinds: Collection[str] = (EXPLICIT, STABILISED),
 ) -> FlatResult:
     """Integrate to the last asked time; never raises for a failed integration.
 
@@ -290,23 +306,24 @@ def integrate_flat(
         progress: called about ten times a second.
         checkpoint: where to go on from and to keep what is needed for it; an integration that it
             holds as finished is not made again.
-        watch: asked every 1000 steps whether to stop, with the cause "stiff".
-        stabilise: make stabilised steps where they are cheaper.
+        kinds: the kinds of steps that are allowed. The run begins with the first one and changes to
+            another where that is cheaper. Implicit steps need equations that are linear in each
+            mode, given v and the sums over modes.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
-    run = SteppedRun(problem, limits)
+    run = SteppedRun(problem, limits, next(iter(kinds)))
     key = ""
     if checkpoint is not None:
         tolerances = limits.relative, limits.absolute, limits.cone
-        given = np.array([*tolerances, limits.max_steps, watch is not None, stabilise])
+        given = np.array([*tolerances, limits.max_steps, *(kind in kinds for kind in KINDS)])
         arrays = problem.state, problem.sizes, problem.parameters, problem.asked
         key = _key(*arrays, given.astype(np.float64))
         run.restore(checkpoint.entry(key))
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
     try:
         with listening:
-            _advance(run, progress, checkpoint, key, watch, stabilise)
+            _advance(run, progress, checkpoint, key, kinds)
     except KeyboardInterrupt:
         run.stop(INTERRUPTED)
     if checkpoint is not None and run.code not in (RUNNING, INTERRUPTED):
@@ -319,8 +336,7 @@ def _advance(
     progress: Progress | None,
     checkpoint: Checkpoint | None,
     key: str,
-    watch: Watch | None,
-    stabilise: bool,
+    kinds: Collection[str],
 ) -> None:
     """Slices of steps up to the end."""
     way = run.walk
@@ -330,17 +346,11 @@ def _advance(
         if checkpoint is not None and _stopped(run, checkpoint, key):
             return run.stop(INTERRUPTED)
         started, taken, most = time.perf_counter(), run.taken, int(pace)
-        if stabilise:
+        if len(kinds) > 1 and way["kind"] != KINDS.index(IMPLICIT):
             # at counts of steps, not at times of the clock: runs are repeatable
             if taken >= way["decide"]:
-                run.decide()
-            most = min(most, int(way["decide"]) - taken)
-        if watch is not None:
-            to_watch = _STEPS_BETWEEN_WATCHES - taken % _STEPS_BETWEEN_WATCHES
-            is_due = taken > 0 and to_watch == _STEPS_BETWEEN_WATCHES
-            if is_due and watch(float(way["alpha"]), run.usual_step, run.y):
-                return run.stop(STIFF)
-            most = min(most, to_watch)
+                run.decide(kinds)
+            most = min(most, max(int(way["decide"]) - taken, 1))
         run.advance(most)
         factor = _SLICE_SECONDS / max(time.perf_counter() - started, 1e-6)
         if factor < 1.0 or most == int(pace):

@@ -19,9 +19,9 @@ import numpy as np
 
 from symderiv.integrate.flows.compression import relative_changes
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.flows.implicit_run import IMPLICIT
 from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
+from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 # How often the difference to a worse run counts. Where errors go with tolerances it is many times
 # the error, and that is left for where they do not: a run of few steps may happen to be better than
-# its tolerance. Errors of implicit steps follow tolerances least.
-EXPLICIT, _IMPLICIT = 1.5, 3.0
+# its tolerance. Rates of mixtures are sums with more rounding.
+EXPLICIT, _MIXTURES = 1.5, 3.0
 # Solving for implicit steps leaves more of rounding than explicit ones do.
-_IMPLICIT_ROUNDING = 30.0
+_IMPLICIT_ROUNDING = 1.5
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
 # this part of the tolerance of a step.
 OWN = 0.1
@@ -81,7 +81,7 @@ WORSE_START = _ALONE * _ROUNDING
 
 def _counted(problem: Flow, result: FlatResult) -> float:
     """Return how often the difference to a run of larger tolerance counts."""
-    return EXPLICIT if problem.follows_tolerance and IMPLICIT not in result.method else _IMPLICIT
+    return EXPLICIT if problem.follows_tolerance else _MIXTURES
 
 
 @dataclass(frozen=True)

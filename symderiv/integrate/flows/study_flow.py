@@ -13,9 +13,10 @@ from symderiv_kernels.layout import LAYOUT
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
-from symderiv.integrate.flows.implicit_run import IMPLICIT, LEAST_TOLERANCE, integrate
+from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
+from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study

@@ -2,7 +2,8 @@
 
 What differs from method to method is one call, which makes a step from a table (explicit ones of
 order 8(5,3), :mod:`~symderiv.integrate.steppers.explicit_steps`; stabilised ones of order 4,
-:mod:`~symderiv.integrate.steppers.stabilised`), and the numbers of its
+:mod:`~symderiv.integrate.steppers.stabilised`; implicit ones of order 9,
+:mod:`~symderiv.integrate.steppers.implicit_steps`), and the numbers of its
 :class:`~symderiv.integrate.steppers.walk.Control`. The choice of steps, results between them, the
 cone and the ways to end are the same, and so is the text for one run and eight: its values are
 doubles or lane values of ``symderiv_kernels.lanes.runtime``.
@@ -45,10 +46,11 @@ from symderiv.compiled_code.compiled import (
     compiled,
     hidden_part,
 )
-from symderiv.integrate.steppers import dop853_table, stabilised_table
+from symderiv.integrate.steppers import dop853_table, implicit_table, stabilised_table
 from symderiv.integrate.steppers.between_steps import Ends, fill_results
 from symderiv.integrate.steppers.cone import field_covariance, outside_cone
 from symderiv.integrate.steppers.explicit_steps import explicit_step
+from symderiv.integrate.steppers.implicit_steps import implicit_step, keep_length
 from symderiv.integrate.steppers.one_or_eight import (
     chosen,
     evaluate,
@@ -69,6 +71,7 @@ from symderiv.integrate.steppers.walk import (
     ENDED,
     ENDS,
     EXPLICIT,
+    IMPLICIT,
     NEXT,
     NOT_A_NUMBER,
     RUNNING,
@@ -85,7 +88,11 @@ from symderiv.integrate.steppers.walk import (
     Runs,
 )
 
-_CONTROLS = {EXPLICIT: dop853_table.CONTROL, STABILISED: stabilised_table.CONTROL}
+_CONTROLS = {
+    EXPLICIT: dop853_table.CONTROL,
+    STABILISED: stabilised_table.CONTROL,
+    IMPLICIT: implicit_table.CONTROL,
+}
 _REJECTIONS_IN_A_ROW = 60
 _LEAST_LOG = math.log(1e-4)
 _LARGEST = np.finfo(float).max
@@ -179,6 +186,7 @@ def _memory(memory):  # type: ignore[no-untyped-def]
         one_view(memory.ends, 0, (width, ENDS + 1, 2, size)),
         one_view(memory.between, 0, (5, ENDS)),
         one_view(memory.order, 0, (ENDS,)),
+        one_view(memory.implicit, 0, (memory.implicit.size,)),
     )
 
 
@@ -536,7 +544,7 @@ _RUNS = types.NamedTuple(
     (INTEGERS, MATRIX, MATRIX, MATRIX, VECTOR, CUBE, MATRIX, _WALKS, INTEGERS, INTEGERS), Runs
 )
 _MEMORY = types.NamedTuple(
-    (_WALKS, VECTOR, MATRIX, types.float64[:, :, :, ::1], MATRIX, INTEGERS), Memory
+    (_WALKS, VECTOR, MATRIX, types.float64[:, :, :, ::1], MATRIX, INTEGERS, VECTOR), Memory
 )
 
 
@@ -544,14 +552,13 @@ _MEMORY = types.NamedTuple(
 def stepper(width: int = 1, method: str = EXPLICIT) -> Callable[..., None]:
     """Return the compiled stepper for so many runs at a time, 1 or 8, and a method.
 
-    Stabilised steps are made of one run at a time.
+    Stabilised and implicit steps are made of one run at a time.
     """
-    return _kept_with(
-        int(stepper_digest()[:15], 16), width, method == STABILISED, _CONTROLS[method]
-    )
+    return _kept_with(int(stepper_digest()[:15], 16), width, method, _CONTROLS[method])
 
 
-def _kept_with(digest: int, width: int, stabilised: bool, control: Control) -> Callable[..., None]:
+def _kept_with(digest: int, width: int, method: str, control: Control) -> Callable[..., None]:
+    stabilised, implicit = method == STABILISED, method == IMPLICIT
     right_hand_side = RIGHT_HAND_SIDE if width == 1 else LANE_RIGHT_HAND_SIDE
 
     @compiled(
@@ -579,11 +586,15 @@ def _kept_with(digest: int, width: int, stabilised: bool, control: Control) -> C
                 return
             if stabilised and first.inside < 0 and first.code == RUNNING:
                 limit_step(rhs, runs.sizes, room, size, first)
+            if implicit and first.inside < 0 and first.code == RUNNING:
+                keep_length(runs, size, first, memory.implicit)
             ordinary, shorter, halving = _lengths(runs, memory, room, most)
             cost, sloped = 0, 0
             if ordinary | shorter != 0:
                 if stabilised:
                     cost, sloped = stabilised_step(rhs, runs.sizes, room, size, ordinary, first)
+                elif implicit:
+                    cost, sloped = implicit_step(rhs, runs, room, size, ordinary, memory.implicit)
                 else:
                     cost, sloped = explicit_step(rhs, runs.sizes, room, size, ordinary, halving)
             if stabilised and steps < 0:

@@ -1,9 +1,10 @@
-"""Changes between steps of order 8 and stabilised steps.
+"""Changes between steps of order 8, stabilised steps and implicit ones.
 
 Steps that are limited by stability are 4 to 6 times the inverse of the fastest rate and cost 12
 evaluations each. Now and then a stabilised step is tried, which finds that rate and how long such
-steps could be, and they are made as long as they need clearly fewer evaluations. Only evaluations
-are counted, not seconds: results do not depend on the machine.
+steps could be, and they are made as long as they need clearly fewer evaluations. Implicit steps are
+made to the end where the rest of the way is long enough. Costs are counted, not measured: results
+do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from symderiv.integrate.steppers.walk import EXPLICIT, KINDS
 
 # Steps between two looks at an explicit run, at a stabilised one at first and later, and after one
 # that did not pay.
@@ -26,6 +29,10 @@ _WORTH = 0.7
 _ITERATIONS = 8
 #: The step that is tried, in explicit steps.
 TRIED = 3.0
+# Evaluations of a step, implicit steps of a run of tolerance 1e-8 beside those to results, and by
+# how much they must be cheaper.
+_EXPLICIT_EVALUATIONS, _IMPLICIT_EVALUATIONS = 12, 27
+_IMPLICIT_STEPS, _IMPLICIT_PAYS = 100.0, 1.5
 
 
 def stays(walk: Any) -> bool:
@@ -101,19 +108,40 @@ def stages_for(step: float, rate: float) -> float:
     return math.sqrt((3.0 + step * rate) / 0.353) + 1.0
 
 
-def change(walk: Any) -> None:
-    """Go over to the other kind of steps; all results so far are filled.
+def implicit_pays(walk: Any, asked: np.ndarray, sizes: np.ndarray, tolerance: float) -> bool:
+    """Return whether implicit steps to the end are likely to be faster than explicit ones.
+
+    By rough costs in microseconds of an evaluation and of the linear systems.
 
     Args:
         walk: see :func:`stays`.
+        asked: times of results.
+        sizes: K, M, L.
+        tolerance: of the steps.
     """
-    if walk["stabilised"]:
-        walk["stabilised"] = 0
+    K, M, L = (int(each) for each in sizes)
+    mode = K * K + K * M
+    evaluation = 1.0 + 0.0006 * L * mode
+    step = _IMPLICIT_EVALUATIONS * evaluation + L * (0.042 * mode**2 + 0.001 * mode**3)
+    results = int(np.count_nonzero(asked > walk["alpha"]))
+    steps = _IMPLICIT_STEPS * (1e-8 / tolerance) ** 0.1 + results
+    rest = (float(asked[-1]) - float(walk["alpha"])) / float(walk["step"])
+    return bool(rest * _EXPLICIT_EVALUATIONS * evaluation > _IMPLICIT_PAYS * steps * step)
+
+
+def change(walk: Any, kind: str) -> None:
+    """Go over to another kind of steps; all results so far are filled.
+
+    Args:
+        walk: see :func:`stays`.
+        kind: one of :data:`~symderiv.integrate.steppers.walk.KINDS`.
+    """
+    walk["in_a_row"] = 0
+    if kind == EXPLICIT:
         walk["step"] = min(float(walk["step"]), 5.0 / float(walk["rate"]))
-        walk["last_log"], walk["in_a_row"] = math.log(1e-4), 0
-        return
-    walk["stabilised"] = 1
-    walk["made"], walk["from_alpha"], walk["in_a_row"] = 0, walk["alpha"], 0
-    walk["last_log"] = 0.0
-    if walk["since"] == 0.0:
-        walk["since"] = walk["alpha"]
+        walk["last_log"] = math.log(1e-4)
+    else:
+        walk["made"], walk["from_alpha"], walk["last_log"] = 0, walk["alpha"], 0.0
+        if walk["since"] == 0.0:
+            walk["since"] = walk["alpha"]
+    walk["kind"] = KINDS.index(kind)

@@ -11,25 +11,28 @@ import numpy as np
 
 from symderiv.problem.flat_layout import places
 
-RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED, STIFF = range(8)
+RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED = range(7)
 #: How a piece of a run ends whose next steps are of another kind.
 CHANGED: Final = 8
 
 #: The methods that steps are made by; see :mod:`symderiv.integrate.steppers.stepper`.
-EXPLICIT, STABILISED = "explicit", "stabilised"
+EXPLICIT, STABILISED, IMPLICIT = "explicit", "stabilised", "implicit"
 
 #: So many ends of steps results between steps are made from, where there are as many; one more is
 #: the middle of a step.
 ENDS: Final = 6
 #: The stages of a step that are kept at once.
 STAGES: Final = 12
+#: The stages of an implicit step, the linear systems of an iteration, and numbers at the beginning
+#: of what it keeps.
+IMPLICIT_STAGES, IMPLICIT_SYSTEMS, IMPLICIT_HEAD = 5, 3, 8
 
 _REALS = (
     # the time reached, the next step, the logarithm of the last error, and the errors added up
     *("alpha", "step", "last_log", "error_sum"),
     # up to which time results are steps of their own
     "own_until",
-    # of stabilised steps: the fastest rate, the first time and the last that they began at
+    # the fastest rate; the first time and the last at which other steps than explicit ones began
     *("rate", "since", "from_alpha"),
 )
 _WHOLE = (
@@ -42,10 +45,12 @@ _WHOLE = (
     # the end of a step from which a shorter one goes, or -1; whether that goes to the middle, and
     # the end behind which there is a middle
     *("inside", "halving", "halved"),
-    # of stabilised steps: whether they are being made, their evaluations, and after how many steps
-    # to decide anew
-    *("stabilised", "made", "decide"),
+    # the kind of steps that are being made, a place in KINDS; the evaluations of stabilised ones,
+    # and after how many steps to decide anew
+    *("kind", "made", "decide"),
 )
+#: The methods by the number that a run keeps.
+KINDS: Final = (EXPLICIT, STABILISED, IMPLICIT)
 #: What the steps to come of a run depend on beside states and slopes.
 WALK = np.dtype([(name, np.float64) for name in _REALS] + [(name, np.int64) for name in _WHOLE])
 
@@ -123,6 +128,8 @@ class Memory(NamedTuple):
             (W, ENDS + 1, 2, S). End number e stands at e % ENDS, the middle of a step behind them.
         between: room for times and weights of the ends, shape (5, ENDS).
         order: room for which ends these are, shape (ENDS,).
+        implicit: what implicit steps keep and work with, see
+            :mod:`symderiv.integrate.steppers.implicit_work`; empty without them.
     """
 
     walks: np.ndarray
@@ -131,6 +138,7 @@ class Memory(NamedTuple):
     ends: np.ndarray
     between: np.ndarray
     order: np.ndarray
+    implicit: np.ndarray
 
 
 #: Values of each run, beside vectors of the state's size, that a stepper works with: time, start
@@ -160,6 +168,25 @@ def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
         np.zeros((width, ENDS + 1, 2, size)),
         np.zeros((5, ENDS)),
         np.zeros(ENDS, dtype=np.int64),
+        np.zeros(0),
+    )
+
+
+def implicit_size(sizes: np.ndarray, size: int) -> int:
+    """Return how many numbers implicit steps keep and work with.
+
+    Args:
+        sizes: K, M, L.
+        size: numbers of a state.
+    """
+    K, M, L = (int(each) for each in sizes)
+    mode, systems = K * K + K * M, IMPLICIT_SYSTEMS
+    border = K + mode
+    return (
+        IMPLICIT_HEAD
+        + mode * L * (3 + mode + border + 2 * systems * mode)
+        + border * (K + 2 + 2 * systems * border)
+        + size * (2 * systems + IMPLICIT_STAGES + 1)
     )
 
 

@@ -27,7 +27,7 @@ from symderiv.integrate.control.controlled_flow import backward, forward
 from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.steppers import run_code, stepper_sources
-from symderiv.integrate.steppers.walk import EXPLICIT, STABILISED
+from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT, STABILISED
 from symderiv.precision.balls.boxes import enclose
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.input_models import Isotropic
@@ -75,7 +75,8 @@ def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("method", "end", "bound"), [(EXPLICIT, 1e3, 1e-9), (STABILISED, 3e3, 6e-8)]
+    ("method", "end", "bound"),
+    [(EXPLICIT, 1e3, 1e-9), (STABILISED, 3e3, 6e-8), (IMPLICIT, 1e3, 1e-9)],
 )
 def test_steppers_that_came_with_the_package_are_those_of_the_sources(
     method, end, bound, tmp_path, monkeypatch
@@ -84,11 +85,15 @@ def test_steppers_that_came_with_the_package_are_those_of_the_sources(
     problem, limits = _ten_modes(end), StepLimits(1e-10, 1e-14, 1e-6)
     monkeypatch.setattr(run_code, "_stepper_path", tmp_path.joinpath)
     assert isinstance(run_code.stepper_for(problem.rhs, method)[0], MachineCode)
-    shipped = integrate_flat(problem, limits, stabilise=method == STABILISED)
+    shipped = integrate_flat(
+        problem, limits, kinds=(EXPLICIT, method) if method == STABILISED else (method,)
+    )
     assert (tmp_path / method).exists()
     read = functools.partial(plain_stepper, monkeypatch)
     monkeypatch.setattr(flat_run, "stepper_for", lambda rhs, method: (read(method), rhs))
-    plain = integrate_flat(problem, limits, stabilise=method == STABILISED)
+    plain = integrate_flat(
+        problem, limits, kinds=(EXPLICIT, method) if method == STABILISED else (method,)
+    )
     assert shipped.cause == plain.cause == "done"
     assert method in shipped.method
     assert abs(shipped.steps - plain.steps) <= 0.03 * plain.steps
@@ -109,7 +114,9 @@ def _ten_modes(end: float) -> FlatProblem:
     return FlatProblem(rhs, state, sizes_of(1, 1, L), parameters, np.geomspace(1e-2, end, 60))
 
 
-@pytest.mark.parametrize(("method", "width"), [(EXPLICIT, 1), (STABILISED, 1), (EXPLICIT, 8)])
+@pytest.mark.parametrize(
+    ("method", "width"), [(EXPLICIT, 1), (STABILISED, 1), (IMPLICIT, 1), (EXPLICIT, 8)]
+)
 def test_code_of_steppers_came_with_the_package_of_these_sources(method, width):
     path, digest = run_code.shipped_path(method, width), stepper_sources.stepper_digest()
     assert shipped_code.shipped(path, digest) is not None, "make stepper-code writes it anew"

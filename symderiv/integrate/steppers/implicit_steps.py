@@ -1,0 +1,265 @@
+r"""Steps of an implicit method of order 9, for long runs whose fast modes have died out.
+
+Steps of order 8 are limited to 6 over the fastest rate, however smooth the solution has become;
+these are limited by accuracy alone. Their Newton iterations need linear systems with the Jacobian,
+which are solved mode by mode: given the sums :math:`z = \sum_k W_k x_k` over the modes (Q and R)
+and v, the equations of one mode x_k are linear in x_k and in nothing else of the state, so that
+
+.. math:: (\mu - D_k)\, \delta x_k = F_k\, (\delta v, \delta z) + \text{residual}_k, \qquad
+   \delta z = \sum_k W_k\, \delta x_k,
+
+with blocks :math:`D_k` and a border :math:`F_k = \partial f_k / \partial(v, z)`: a small matrix for
+each mode and one more for v and z.
+
+The Jacobian is kept as long as iterations converge fast with it, and the eliminated matrices as
+long as a step would be at most a fifth longer than theirs. Errors of both do not enter the
+solution, only the number of iterations.
+
+Source: :cite:`HairerWanner1996`, IV.8.
+"""
+
+from __future__ import annotations
+
+import math
+
+from symderiv_kernels.fast.runtime import view
+
+from symderiv.compiled_code.compiled import hidden_part
+from symderiv.integrate.steppers import implicit_table as table
+from symderiv.integrate.steppers.implicit_jacobian import fill_jacobian
+from symderiv.integrate.steppers.implicit_systems import eliminate_all, solve_all
+from symderiv.integrate.steppers.implicit_work import (
+    CONVERGENCE,
+    ELIMINATED,
+    JACOBIAN,
+    PREDICTS_FROM,
+    PREDICTS_LENGTH,
+    work_of,
+)
+from symderiv.integrate.steppers.walk import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+
+_NODES, _ERROR = table.NODES, table.ERROR
+_REAL, _IMAGINARY = table.REAL, table.IMAGINARY
+_TO_REAL, _TO_IMAGINARY = table.TO_REAL, table.TO_IMAGINARY
+_BACK_REAL, _BACK_IMAGINARY = table.BACK_REAL, table.BACK_IMAGINARY
+_COUNT, _SYSTEMS = IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+_ITERATIONS = 9
+# Iterations that converge as fast keep their Jacobian.
+_FAST = 0.003
+_FURTHER = 1.2
+# The estimate is the error of a solution of order 5: tolerances of it are those for which the error
+# of the solution of order 9 is the one asked for.
+_POWER = (_COUNT + 1.0) / (2.0 * _COUNT)
+_PART = 0.1
+_ROUNDING = 1e-15
+_LARGEST = 1e300
+# An error that makes the next step half as long.
+_HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
+
+
+@hidden_part
+def keep_length(runs, size, walk, numbers):  # type: ignore[no-untyped-def]
+    """Keep the length of the step of before, if the next one would not be much longer."""
+    head = work_of(numbers, runs.sizes, size).head
+    before = head[ELIMINATED]
+    if head[JACOBIAN] > 0.0 and before <= walk.step <= _FURTHER * before:
+        walk.step = before
+
+
+@hidden_part
+def implicit_step(rhs, runs, room, size, ordinary, numbers):  # type: ignore[no-untyped-def]
+    """Step as :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
+
+    Args:
+        rhs: of one run.
+        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes and places are used.
+        room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
+        size: numbers of a state.
+        ordinary: not zero if the step goes on from the last one.
+        numbers: ``Memory.implicit``.
+    """
+    work = work_of(numbers, runs.sizes, size)
+    head, start, length = work.head, room.start[0], room.length[0]
+    evaluations, solved, attempts = 0, False, 0
+    tolerance = _fill_scale(work, room, size)
+    while not solved and attempts < 2:
+        # a Jacobian of this very time cannot be improved
+        if head[JACOBIAN] == 0.0 or (attempts > 0 and head[JACOBIAN] != start + 1.0):
+            evaluations += fill_jacobian(rhs, work, runs, room, start)
+            head[JACOBIAN], head[ELIMINATED] = start + 1.0, 0.0
+        elif attempts > 0:
+            break
+        if head[ELIMINATED] != length:
+            for system in range(_SYSTEMS):
+                eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
+            head[ELIMINATED] = length
+        _predict(work, room, size, ordinary != 0 and attempts == 0)
+        iterations, solved = _iterate(rhs, work, runs, room, size, tolerance)
+        evaluations += _COUNT * iterations
+        attempts += 1
+    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    missing = 0.0
+    for c in range(size):
+        room.new[c] = room.y[c] + stages[_COUNT - 1, c]
+        missing += 0.0 if abs(room.new[c]) <= _LARGEST else 1.0
+    room.error[0] = math.nan if missing > 0.0 else _HALVES
+    if solved and ordinary != 0:
+        _fill_error(rhs, work, runs, room, size)
+        evaluations += 1
+        if room.error[0] <= 1.0:
+            _keep_stages(work, stages, start, length)
+    if head[CONVERGENCE] > _FAST and ordinary != 0:
+        head[JACOBIAN] = 0.0
+    rhs(start + length, room.new, runs.sizes, room.parameters, room.slope)
+    return evaluations, 1
+
+
+@hidden_part
+def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
+    """Fill what errors are compared with; return the largest error of iterations in it.
+
+    What rounding leaves of a number goes with the largest of its kind, all modes of one overlap.
+    """
+    relative, absolute = room.limits[0], room.limits[1]
+    estimated = _PART * relative**_POWER
+    allowed = max(10.0 * _ROUNDING / estimated, min(0.03, relative / estimated))
+    least = 5.0 * _ROUNDING / allowed
+    rows, L = work.weights.shape
+    for row in range(rows + 1):
+        begin, stop = row * L, (row + 1) * L if row < rows else size
+        largest = 0.0
+        for c in range(begin, stop):
+            largest = max(largest, abs(room.y[c]))
+        for c in range(begin, stop):
+            scale = absolute * estimated / relative + estimated * abs(room.y[c]) + least * largest
+            work.scale[c] = max(scale, 1e-300)
+    return allowed
+
+
+@hidden_part
+def _predict(work, room, size, follows):  # type: ignore[no-untyped-def]
+    """Fill the stages that iterations begin with: from the last step, or along the slope."""
+    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    start, length = room.start[0], room.length[0]
+    before, begun = work.head[PREDICTS_LENGTH], work.head[PREDICTS_FROM]
+    for j in range(_COUNT):
+        for c in range(size):
+            stages[j, c] = _NODES[j] * length * room.stages[c]
+        if not (follows and before > 0.0 and begun + before == start):
+            continue
+        # the polynomial through the stages of that step, and its beginning
+        at = (before + _NODES[j] * length) / before
+        for c in range(size):
+            stages[j, c] = -work.predicts[_COUNT - 1, c]
+        for m in range(_COUNT):
+            weight = at / _NODES[m]
+            for other in range(_COUNT):
+                if other != m:
+                    weight *= (at - _NODES[other]) / (_NODES[m] - _NODES[other])
+            for c in range(size):
+                stages[j, c] += weight * work.predicts[m, c]
+
+
+@hidden_part
+def _keep_stages(work, stages, start, length):  # type: ignore[no-untyped-def]
+    """Keep the stages of a step, to predict those of the next one."""
+    for j in range(_COUNT):
+        for c in range(stages.shape[1]):
+            work.predicts[j, c] = stages[j, c]
+    work.head[PREDICTS_FROM], work.head[PREDICTS_LENGTH] = start, length
+
+
+@hidden_part
+def _iterate(rhs, work, runs, room, size, allowed):  # type: ignore[no-untyped-def]
+    """Make Newton's iterations; return how many, and whether they converged."""
+    slopes = view(room.stages, size, (_COUNT, size))
+    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    start, length, head = room.start[0], room.length[0], work.head
+    before, ratio, rate = 0.0, 1.0, 0.0
+    for iteration in range(_ITERATIONS):
+        for j in range(_COUNT):
+            for c in range(size):
+                room.new[c] = room.y[c] + stages[j, c]
+            rhs(start + _NODES[j] * length, room.new, runs.sizes, room.parameters, slopes[j])
+        for system in range(_SYSTEMS):
+            _fill_residual(work, system, slopes, stages, length)
+            solve_all(work, system)
+        change = _changed(work, stages)
+        if not change <= _LARGEST:
+            return iteration + 1, False
+        if iteration > 0:
+            now = change / before
+            rate = now if iteration == 1 else math.sqrt(now * ratio)
+            ratio = now
+            head[CONVERGENCE] = rate
+            left = _ITERATIONS - 1 - iteration
+            if rate >= 0.99 or (iteration > 1 and rate**left * change > allowed * (1.0 - rate)):
+                return iteration + 1, False
+        # of the first iteration nothing is known but how fast those of the last step converged
+        known = rate if iteration > 0 else min(max(head[CONVERGENCE], 1e-3), 0.3)
+        if known / (1.0 - known) * change <= allowed or change <= _ROUNDING:
+            return iteration + 1, True
+        before = max(change, 1e-300)
+    return _ITERATIONS, False
+
+
+@hidden_part
+def _fill_residual(work, system, slopes, stages, length):  # type: ignore[no-untyped-def]
+    """Fill the right-hand side of a system."""
+    real, imaginary = _REAL[system] / length, _IMAGINARY[system] / length
+    to_r, to_i = _TO_REAL[system], _TO_IMAGINARY[system]
+    change_r, change_i = work.change_real[system], work.change_imaginary[system]
+    for c in range(change_r.size):
+        slope_r, slope_i, stage_r, stage_i = 0.0, 0.0, 0.0, 0.0
+        for j in range(_COUNT):
+            slope_r += to_r[j] * slopes[j, c]
+            slope_i += to_i[j] * slopes[j, c]
+            stage_r += to_r[j] * stages[j, c]
+            stage_i += to_i[j] * stages[j, c]
+        change_r[c] = slope_r - (real * stage_r - imaginary * stage_i)
+        change_i[c] = slope_i - (real * stage_i + imaginary * stage_r)
+
+
+@hidden_part
+def _changed(work, stages):  # type: ignore[no-untyped-def]
+    """Change the stages by the solutions of all systems; return by how much, in the scale."""
+    total = 0.0
+    for j in range(_COUNT):
+        for c in range(work.scale.size):
+            change = 0.0
+            for system in range(_SYSTEMS):
+                change += _BACK_REAL[j, system] * work.change_real[system, c]
+                change -= _BACK_IMAGINARY[j, system] * work.change_imaginary[system, c]
+            stages[j, c] += change
+            total += (change / work.scale[c]) ** 2
+    return math.sqrt(total / (_COUNT * work.scale.size))
+
+
+@hidden_part
+def _fill_error(rhs, work, runs, room, size):  # type: ignore[no-untyped-def]
+    """Fill the estimated error of the step, in the tolerance.
+
+    Where it is too large it is found again from the slope at the state that it would change y to,
+    which takes fast modes out of it.
+    """
+    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    slope, moved = room.stages, room.scratch
+    change_r, change_i = work.change_real[0], work.change_imaginary[0]
+    for again in range(2):
+        for c in range(size):
+            apart = 0.0
+            for j in range(_COUNT):
+                apart += _ERROR[j] * stages[j, c]
+            change_r[c] = slope[c] + apart * _REAL[0] / room.length[0]
+            change_i[c] = 0.0
+        solve_all(work, 0)
+        total = 0.0
+        for c in range(size):
+            total += (change_r[c] / work.scale[c]) ** 2
+            moved[c] = room.y[c] + change_r[c]
+        error = math.sqrt(total / size)
+        if again > 0 or error <= 1.0:
+            break
+        rhs(room.start[0], moved, runs.sizes, room.parameters, room.slope)
+        slope = room.slope
+    room.error[0] = error
