@@ -33,7 +33,7 @@ _MODULES = (
 )
 
 
-def _view(vector: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
+def plain_view(vector: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
     return vector.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 
 
@@ -44,8 +44,8 @@ def _next_of(queue: np.ndarray) -> int:
 
 #: What numba builds instructions for, as Python does it for one run.
 _INSTRUCTIONS: dict[str, Callable[..., Any]] = {
-    "one_view": _view,
-    "view": _view,
+    "one_view": plain_view,
+    "view": plain_view,
     "zero_of": lambda rhs: 0.0,
     "width_of": lambda like: 1,
     "chosen": lambda condition, value, other: value if condition else other,

@@ -298,7 +298,7 @@ class _Numeric:
         there.
 
         Raises:
-            ToleranceError: There is none at small rates either.
+            ToleranceError: None was found at smaller rates either.
         """
         reached, state = eta, None
         for _ in range(40):
@@ -307,7 +307,11 @@ class _Numeric:
             if state is not None:
                 break
         if state is None:
-            raise ToleranceError("no symmetric plateau of the full flow was found at any rate")
+            raise ToleranceError(
+                f"the search found no symmetric plateau of the full flow at learning rates up to "
+                f"{eta:g}, which does not prove that there is none; try a larger learning_rate, "
+                "or the flow of first order in it"
+            )
         step = 0.2 * reached
         while step > 1e-5 * reached:
             wanted = min(reached + step, eta)

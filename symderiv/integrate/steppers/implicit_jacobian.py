@@ -21,7 +21,7 @@ _SMALLEST = 1e-3
 
 
 @hidden_part
-def fill_weights(work, runs, room):  # type: ignore[no-untyped-def]
+def _fill_weights(work, runs, room):  # type: ignore[no-untyped-def]
     """Fill the weights of modes in the sums."""
     students, L = runs.sizes[0] * runs.sizes[0], runs.sizes[2]
     for row in range(work.weights.shape[0]):
@@ -36,18 +36,28 @@ def fill_weights(work, runs, room):  # type: ignore[no-untyped-def]
 def fill_jacobian(rhs, work, runs, room, alpha):  # type: ignore[no-untyped-def]
     """Fill blocks, border and corner at ``room.y``, whose slope is the first stage.
 
+    ``room.scratch`` and ``room.new`` are overwritten.
+
+    Args:
+        rhs: of one run.
+        work: see :class:`~symderiv.integrate.steppers.implicit_work.Work`.
+        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes and places are used.
+        room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
+        alpha: the time.
+
     Returns:
-        Evaluations.
+        The number of evaluations.
     """
     S, B = work.border.shape[0], work.border.shape[1]
-    K, size = B - S, room.y.size
-    fill_weights(work, runs, room)
+    K, size, evaluations = B - S, room.y.size, B
+    _fill_weights(work, runs, room)
     moved, slope = room.scratch, room.new
     for c in range(size):
         moved[c] = room.y[c]
     for c in range(S):
         if _cancelled(work, room, moved, c):
             rhs(alpha, moved, runs.sizes, room.parameters, slope)
+            evaluations += 1
         _fill_block(work, room, moved, slope, c)
     _fill_scales(work, runs, room)
     for c in range(B):
@@ -58,7 +68,7 @@ def fill_jacobian(rhs, work, runs, room, alpha):  # type: ignore[no-untyped-def]
             _moved_sum(work, room, moved, c - K)
         rhs(alpha, moved, runs.sizes, room.parameters, slope)
         _fill_border(work, room, moved, slope, c)
-    return S + B
+    return evaluations
 
 
 @hidden_part
@@ -107,9 +117,8 @@ def _fill_block(work, room, moved, slope, column):  # type: ignore[no-untyped-de
 
 @hidden_part
 def _fill_scales(work, runs, room):  # type: ignore[no-untyped-def]
-    """Fill the change of each sum: into the cone, larger lengths and smaller angles.
-
-    They take the place of the first system's unknowns, which are not needed now.
+    """Fill ``sums_real`` with the change of each sum: into the cone, larger lengths and smaller
+    angles.
     """
     K, M = runs.sizes[0], runs.sizes[1]
     fields = K + M

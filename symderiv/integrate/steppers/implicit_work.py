@@ -1,6 +1,7 @@
 """What implicit steps keep and work with, in one vector of numbers.
 
-Nothing but :func:`work_of` needs the compiler.
+How long that is says :func:`symderiv.integrate.steppers.walk.implicit_size`, which needs no
+compiler.
 """
 
 from __future__ import annotations

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from support import small_systems as systems
+from support.plain_stepper import plain_view
 from support.studies import toml
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows import flat_run, implicit_run
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.rules.solving import solve
-from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW
+from symderiv.integrate.rules.solving import flow_of, solve
+from symderiv.integrate.steppers import cone, implicit_jacobian, implicit_work, one_or_eight
+from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW, implicit_size
+from symderiv.problem.flat_layout import places, sizes_of, state_size
+from symderiv.problem.initial import initial
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 from symderiv.storage.checkpoint import Checkpoint
@@ -212,3 +218,61 @@ def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path
     assert resumed.method == undisturbed.method
     np.testing.assert_array_equal(resumed.generalization_error, undisturbed.generalization_error)
     np.testing.assert_array_equal(resumed.student_overlap, undisturbed.student_overlap)
+
+
+@pytest.mark.parametrize(("K", "M", "L"), [(1, 1, 1), (2, 3, 5), (3, 1, 2)])
+def test_parts_of_what_implicit_steps_keep_fill_it_and_do_not_overlap(monkeypatch, K, M, L):
+    monkeypatch.setattr(implicit_work, "view", plain_view)
+    size = state_size(K, M, L)
+    numbers = np.zeros(implicit_size(sizes_of(K, M, L), size))
+    for part in implicit_work.work_of.py_func(numbers, sizes_of(K, M, L), size):
+        part += 1.0
+    np.testing.assert_array_equal(numbers, 1.0)
+
+
+@pytest.mark.parametrize(
+    "eigenvalues", [(4.0, 1.0), (4.0, 1.0, 0.0), (4.0, 2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.1)]
+)
+def test_the_jacobian_predicts_changes_of_the_slope(monkeypatch, eigenvalues):
+    """Blocks, border and corner, read by Python, against differences along random directions."""
+    for module in (implicit_work, implicit_jacobian, cone):
+        for name, value in list(vars(module).items()):
+            if isinstance(value, Dispatcher):
+                monkeypatch.setattr(module, name, value.py_func)
+    monkeypatch.setattr(implicit_work, "view", plain_view)
+    monkeypatch.setattr(cone, "values_of", one_or_eight.values_of)
+    study = study_of(eigenvalues=eigenvalues, both=True, noise=0.3, decay=0.01)
+    flow = flow_of(study, initial(study))(initial(study).state)
+    rhs, sizes, y = flow.code.right_hand_side, flow.sizes, flow.begin
+    K, M, L = map(int, sizes)
+
+    def slope(state):
+        found = np.empty_like(state)
+        rhs(0.0, state, sizes, flow.parameters, found)
+        return found
+
+    work = implicit_work.work_of(np.zeros(implicit_size(sizes, y.size)), sizes, y.size)
+    room = SimpleNamespace(
+        y=y, stages=slope(y), scratch=y.copy(), new=y.copy(), parameters=flow.parameters,
+        covariance=np.zeros((K + M) ** 2),
+    )  # fmt: skip
+    runs = SimpleNamespace(sizes=sizes, places=places(sizes))
+    evaluations = implicit_jacobian.fill_jacobian(rhs, work, runs, room, 0.0)
+    rows = K * K + K * M
+    assert evaluations == 2 * rows + K
+    np.testing.assert_array_equal(room.scratch, y)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        change = rng.standard_normal(y.size)
+        Q = change[: K * K * L].reshape(K, K, L)
+        Q += Q.swapaxes(0, 1).copy()
+        modes, v = change[:-K].reshape(rows, L), change[-K:]
+        together = np.concatenate([v, np.sum(work.weights * modes, axis=1)])
+        found = np.einsum("abk,bk->ak", work.blocks, modes)
+        found += np.einsum("ack,c->ak", work.border, together)
+        expected = (slope(y + 1e-5 * change) - slope(y - 1e-5 * change)) / 2e-5
+        largest = np.abs(expected).max()
+        np.testing.assert_allclose(found.ravel(), expected[:-K], rtol=2e-5, atol=1e-6 * largest)
+        np.testing.assert_allclose(
+            work.corner @ together, expected[-K:], rtol=2e-5, atol=1e-6 * largest
+        )
