@@ -80,7 +80,9 @@ def worst_of(runs: int) -> tuple[float, int, int]:
         solver = CompiledSolver(problem)
         try:
             exact, _ = solver.solution(state, end, 2e-13, kinds=("explicit",))
-        except RuntimeError:
+        except RuntimeError as error:
+            if "cone-left" not in str(error):
+                raise
             left += 1
             continue
         found, _ = solver.solution(state, end, _TOLERANCE / _PART, kinds=("implicit",))
@@ -111,7 +113,7 @@ def main() -> int:
     worst, beyond, left = worst_of(options.runs)
     print(
         f"{options.runs} runs of implicit steps: off by {worst:.2g} tolerances at the end at most, "
-        f"{beyond} by more than {_OFF:g}; {left} not compared, whose explicit steps end early"
+        f"{beyond} by more than {_OFF:g}; {left} not compared, whose explicit steps leave the cone"
     )
     return not (met and beyond == 0)
 

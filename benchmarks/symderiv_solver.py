@@ -9,6 +9,7 @@ from symderiv_kernels.fast import erf
 from benchmarks.numpy_baseline import ErfProblem
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
+from symderiv.storage.kernels import load_kernel
 
 Array = NDArray[np.float64]
 
@@ -21,6 +22,7 @@ class CompiledSolver:
     def __init__(self, problem: ErfProblem) -> None:
         K, M, L = problem.sizes
         self.sizes = sizes_of(K, M, L)
+        self._rhs = load_kernel("erf").right_hand_side_for(K, M)
         training = {"learning_rate": problem.learning_rate, "full_order": 1.0}
         self.parameters = pack_parameters(
             problem.eigenvalue,
@@ -48,7 +50,7 @@ class CompiledSolver:
             pack_state(Q_k, r_k, self.v),
             np.geomspace(min(1e-2, end / 2), end, OUTPUTS),
         )
-        problem = FlatProblem(erf.specialised(K, M), start, self.sizes, self.parameters, asked)
+        problem = FlatProblem(self._rhs, start, self.sizes, self.parameters, asked)
         result = integrate_flat(problem, StepLimits(rtol, 1e-14, 1e-6), kinds=kinds)
         if result.cause != "done":
             raise RuntimeError(f"integration ended early: {result.cause}")
