@@ -31,7 +31,7 @@ RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], fl
 # Sums may be made in any order, which is what vector instructions need; nothing else is given up,
 # and scalar functions, with their own decorators, keep their order.
 SIGNATURE = f'''
-@njit(
+njit(
     "{RIGHT_HAND_SIDE_TYPE}",
     cache=True,
     error_model="numpy",
@@ -158,12 +158,17 @@ class FastModule(NumbaModule):
         lines += _measured(rooms, form.largest_room)
         lines.append(f"{pad}digest = DIGEST")
         lines.append("")
-        lines += [pad + line for line in form.signature.strip().split("\n")]
         lines.append(f"{pad}def {form.name}({form.arguments}):")
         lines += [pad * 2 + line for line in (*form.unpacking(body), *_carved(rooms))]
         lines += self.body(body.nodes, 2 * INDENT)
         lines += [pad * 2 + line for line in form.returned]
-        lines += ["", f"{pad}{kept}[{sizes}] = {form.name}", f"{pad}return {form.name}"]
+        # Otherwise codes for different sizes, read from caches of different processes, may have
+        # one symbol.
+        marked = "_".join(f"{{{size}}}" for size in program.small)
+        lines += ["", f'{pad}{form.name}.__qualname__ += f"_{marked}"']
+        decorated = f"{kept}[{sizes}] = {form.signature.strip()}({form.name})"
+        lines += [pad + line for line in decorated.split("\n")]
+        lines.append(f"{pad}return {kept}[{sizes}]")
         return "\n".join([*lines, *(("", "", behind) if behind else ())])
 
 

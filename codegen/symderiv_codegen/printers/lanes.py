@@ -79,7 +79,7 @@ class _LaneForm(Form):
     """The right-hand side."""
 
     access: ClassVar[Access] = _LaneAccess()
-    signature: ClassVar[str] = f'@njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n{_OPTIONS}'
+    signature: ClassVar[str] = f'njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n{_OPTIONS}'
     largest_room: ClassVar[int] = LARGEST_ROOM // WIDTH
 
     def documentation(self) -> list[str]:
@@ -93,7 +93,7 @@ class _ObservablesForm(_LaneForm):
 
     maker = "specialised_observables"
     kept = "_OBSERVABLES"
-    signature = f'@njit(\n    "{OBSERVABLES_TYPE}",\n{_OPTIONS}'
+    signature = f'njit(\n    "{OBSERVABLES_TYPE}",\n{_OPTIONS}'
 
     @property
     def arguments(self) -> str:

@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
-    code     c17af2b0c8f8314f14f17a4ba727b02d284dcae1aaacfbd9390dad9112d64311
+    code     c75daf1702a2e6017e5c78a94e0d61c4d6a776acc57bde9a7cbbeffbef5512ca
 Ordered by SymPy 1.14.
 """
 
@@ -146,12 +146,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -446,8 +440,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

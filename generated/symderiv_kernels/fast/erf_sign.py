@@ -8,7 +8,7 @@ it.
 
 Digests (SHA-256):
     program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
-    code     e6216d5eb34072bf62600bb2c2929be4a2316a6adccde47fa3ec0be3c99719cb
+    code     29f8ea6e376e0796140e06c52aaa3cfd5441285492b29f9d725a1c5f169cf5b0
 Ordered by SymPy 1.14.
 """
 
@@ -289,12 +289,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -556,8 +550,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

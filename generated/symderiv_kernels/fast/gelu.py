@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
-    code     9e2161785ca019dea07b907b43027cfd7336f721cf6c66637ec3e3143736afff
+    code     38bd574fde9ffff515095d8de0a0f1952c23dc53951958e2ac5d3f61b4f9c3eb
 Ordered by SymPy 1.14.
 """
 
@@ -692,12 +692,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -1024,8 +1018,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

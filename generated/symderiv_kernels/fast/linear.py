@@ -7,7 +7,7 @@ it.
 
 Digests (SHA-256):
     program  abc6795246025821ef7f33411eb002839218c41e1e6a3a30acf2d49be81ff10e
-    code     6b2f9d80b1364cab071c8e7a26eee1826a75c4ca670118fcf2bdc296b0e1f45e
+    code     a6cf63bd7b23074186fc1ee24ea057bdc1690ba0ed2ba67cc4b02d6770f9cb8c
 Ordered by SymPy 1.14.
 """
 
@@ -91,12 +91,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -296,8 +290,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

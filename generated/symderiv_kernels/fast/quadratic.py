@@ -7,7 +7,7 @@ it.
 
 Digests (SHA-256):
     program  3a7a11daf7e8f85bbbef0612757f47c44c2083187be22b778c7cce707039a645
-    code     e1fbddbd6d40c7bef849928050b41e2cc4811c604e8dc6e154e88771e974670b
+    code     4b8fa7b961f033412061310871621233a3d6e4912c8c47e62dccb1b3b9fb49f0
 Ordered by SymPy 1.14.
 """
 
@@ -91,12 +91,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -348,8 +342,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

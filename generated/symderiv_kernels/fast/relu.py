@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
-    code     a841e6cec75f2a077fa997ae37cd15f2b4271ebc9ce01d46ca9a8e0f5f6a8cf8
+    code     29b2ce185eb0e58ebae020f4c5215f9c0fbcb9c3e15598c4ad94a05ea4c5f863
 Ordered by SymPy 1.14.
 """
 
@@ -904,12 +904,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -1219,8 +1213,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def flat_right_hand_side(alpha, state, sizes, parameters, derivative):

@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
-    code     a9820777f1f223629c0cd1faa5330049034d2439b4cc4d5c2ac1916ed4d4b9c4
+    code     6cb8a13e794f57ba7c4963c0ed95e085ff718d287ee1556f8c82a29c42e08d70
 Ordered by SymPy 1.14.
 """
 
@@ -115,12 +115,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -420,8 +414,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def specialised_observables(K, M):
@@ -436,12 +436,6 @@ def specialised_observables(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_observables(state, sizes, parameters, found):
         digest  # compiled code is kept by what the function mentions
         L = sizes[2]
@@ -493,5 +487,11 @@ def specialised_observables(K, M):
         error = 0.5 * sum_over_m - sum_over_p
         put_lanes(found, 0, error)
 
-    _OBSERVABLES[K, M] = flat_observables
-    return flat_observables
+    flat_observables.__qualname__ += f"_{K}_{M}"
+    _OBSERVABLES[K, M] = njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_observables)
+    return _OBSERVABLES[K, M]

@@ -7,7 +7,7 @@ of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
-    code     01312c6256c97d97f0e33b8aea6789e7b0ba12bf4137d332383b79a5424c110f
+    code     af7dac57d44ed8851e27df236b2bb4aab31a92071c032ca8be01301057650c05
 Ordered by SymPy 1.14.
 """
 
@@ -367,12 +367,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -639,8 +633,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def specialised_observables(K, M):
@@ -655,12 +655,6 @@ def specialised_observables(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_observables(state, sizes, parameters, found):
         digest  # compiled code is kept by what the function mentions
         L = sizes[2]
@@ -714,5 +708,11 @@ def specialised_observables(K, M):
         error = 0.5 * sum_over_m - sum_over_p
         put_lanes(found, 0, error)
 
-    _OBSERVABLES[K, M] = flat_observables
-    return flat_observables
+    flat_observables.__qualname__ += f"_{K}_{M}"
+    _OBSERVABLES[K, M] = njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_observables)
+    return _OBSERVABLES[K, M]

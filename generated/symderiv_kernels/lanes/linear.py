@@ -6,7 +6,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  abc6795246025821ef7f33411eb002839218c41e1e6a3a30acf2d49be81ff10e
-    code     fa382e7e2b526af8373f56e4237c0833bb306c21d795318527c8c489c61d972d
+    code     8b840e6d8c22d98daecec15d6f8890db37bdabe53dbbe3744f115f4bac1f7e22
 Ordered by SymPy 1.14.
 """
 
@@ -102,12 +102,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -312,8 +306,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def specialised_observables(K, M):
@@ -328,12 +328,6 @@ def specialised_observables(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_observables(state, sizes, parameters, found):
         digest  # compiled code is kept by what the function mentions
         L = sizes[2]
@@ -385,5 +379,11 @@ def specialised_observables(K, M):
         error = 0.5 * sum_over_m - sum_over_p
         put_lanes(found, 0, error)
 
-    _OBSERVABLES[K, M] = flat_observables
-    return flat_observables
+    flat_observables.__qualname__ += f"_{K}_{M}"
+    _OBSERVABLES[K, M] = njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_observables)
+    return _OBSERVABLES[K, M]

@@ -6,7 +6,7 @@ of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  3a7a11daf7e8f85bbbef0612757f47c44c2083187be22b778c7cce707039a645
-    code     a5f66fb3427988ee7a1593717bf345ce96eafa914d076aec7c3348ac61fdcc62
+    code     f17375db8a9dbb41b003cea76568300858371343b8483243e90be35759e3a568
 Ordered by SymPy 1.14.
 """
 
@@ -102,12 +102,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -364,8 +358,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def specialised_observables(K, M):
@@ -380,12 +380,6 @@ def specialised_observables(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_observables(state, sizes, parameters, found):
         digest  # compiled code is kept by what the function mentions
         L = sizes[2]
@@ -437,5 +431,11 @@ def specialised_observables(K, M):
         error = 0.5 * sum_over_m - sum_over_p
         put_lanes(found, 0, error)
 
-    _OBSERVABLES[K, M] = flat_observables
-    return flat_observables
+    flat_observables.__qualname__ += f"_{K}_{M}"
+    _OBSERVABLES[K, M] = njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_observables)
+    return _OBSERVABLES[K, M]

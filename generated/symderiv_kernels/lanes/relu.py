@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
-    code     79b29c6c1acf761a3e6643e970c2cdb00215ef1d927b780eb6a263fef72af0db
+    code     02a9ee93d402f9b72c9da3f125bd92dfa2bd689eeeb0f334155d24caa62632c4
 Ordered by SymPy 1.14.
 """
 
@@ -1095,12 +1095,6 @@ def specialised(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_right_hand_side(alpha, state, sizes, parameters, derivative):
         digest  # compiled code is kept by what the function mentions
         number_K = min(K, sizes[0])
@@ -1415,8 +1409,14 @@ def specialised(K, M):
                                 d_cross_overlap[i, n, k] - weight_decay * cross_overlap[i, n, k]
                             )
 
-    _SPECIALISED[K, M] = flat_right_hand_side
-    return flat_right_hand_side
+    flat_right_hand_side.__qualname__ += f"_{K}_{M}"
+    _SPECIALISED[K, M] = njit(
+        "void(float64[::1], float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_right_hand_side)
+    return _SPECIALISED[K, M]
 
 
 def specialised_observables(K, M):
@@ -1431,12 +1431,6 @@ def specialised_observables(K, M):
         raise ValueError("the arrays of so many units do not fit on the stack")
     digest = DIGEST
 
-    @njit(
-        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
-        cache=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract"},
-    )
     def flat_observables(state, sizes, parameters, found):
         digest  # compiled code is kept by what the function mentions
         L = sizes[2]
@@ -1495,5 +1489,11 @@ def specialised_observables(K, M):
         error = 0.5 * sum_over_m - sum_over_p
         put_lanes(found, 0, error)
 
-    _OBSERVABLES[K, M] = flat_observables
-    return flat_observables
+    flat_observables.__qualname__ += f"_{K}_{M}"
+    _OBSERVABLES[K, M] = njit(
+        "void(float64[::1], int64[::1], float64[::1], float64[::1])",
+        cache=True,
+        error_model="numpy",
+        fastmath={"reassoc", "contract"},
+    )(flat_observables)
+    return _OBSERVABLES[K, M]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.forked import forked
 from support.kernel_states import state
 
 from symderiv.checking.recipes import RECIPES
@@ -46,6 +48,32 @@ def test_a_readable_module_is_short_and_has_nothing_of_a_compiler(name: str) -> 
     assert len(text.splitlines()) <= MOST_LINES.get(name, 900)
     for word in ("numba.core", "numba.extending", "intrinsic", "llvm", "cgutils", "specialised"):
         assert word not in text
+
+
+def test_code_for_several_sizes_is_read_from_caches_of_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # numba counts functions from the same number in each process, and names code by it
+    for name in ("__init__.py", "linear.py", "runtime.py"):
+        (tmp_path / "kept_sizes").mkdir(exist_ok=True)
+        shutil.copy(KERNELS / "fast" / name, tmp_path / "kept_sizes")
+    monkeypatch.syspath_prepend(tmp_path)
+    fast = importlib.import_module("kept_sizes.linear")
+    readable = module("linear.py")
+    for sizes in ((1, 1), (2, 1)):
+        assert forked(lambda sizes=sizes: fast.specialised(*sizes)).returncode == 0  # type: ignore[misc]
+    symbols = set()
+    for K, M in ((1, 1), (2, 1)):
+        compiled = fast.specialised(K, M)
+        assert sum(compiled.stats.cache_hits.values()) == 1
+        (code,) = compiled.overloads.values()
+        symbols.add(code.fndesc.llvm_func_name)
+        unknown, parameters = state(K, M, 1, 1.0, seed=K)
+        found, expected = np.empty_like(unknown), np.empty_like(unknown)
+        readable.flat_right_hand_side(0.0, unknown, np.array([K, M, 1]), parameters, expected)
+        compiled(0.0, unknown, np.array([K, M, 1]), parameters, found)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+    assert len(symbols) == 2  # compiled code that calls both would take one for the other
 
 
 ALONE = """
