@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -152,7 +152,17 @@ class Expressions(FunctionBody):
     # operations
 
     def _binop(self, node: ast.BinOp) -> Value:
-        left, right = self.value(node.left), self.value(node.right)
+        # sums of hundreds of terms nest to the left, deeper than Python may call itself
+        nested, innermost = [], cast(ast.expr, node)
+        while isinstance(innermost, ast.BinOp):
+            nested.append(innermost)
+            innermost = innermost.left
+        left = self.value(innermost)
+        for each in reversed(nested):
+            left = self._operation(each, left, self.value(each.right))
+        return left
+
+    def _operation(self, node: ast.BinOp, left: Value, right: Value) -> Value:
         if isinstance(node.op, ast.Pow) and isinstance(left, IrNumber):
             assert isinstance(right, IrNumber)
             self.module.declared("llvm.pow.f64", 2)

@@ -94,7 +94,8 @@ def _means_of(
 ) -> tuple[float, float]:
     """Write means variable by variable, or along the lattice; return error and loss."""
     k, m = network[2].size, network[3].size
-    labels = SIGN_TARGET == 1 and m == 1
+    # a label is then the sign of the one field, and not of what a teacher makes of it
+    labels = SIGN_TARGET == 1 and m == 1 and (TEACHER_LINEAR == 1 or TEACHER_KEEPS_SIGN == 1)
     variables = k + (0 if labels else m) + (1 if numbers[0] != 0.0 else 0)
     crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
     if crossed or variables > (_MOST_KINKED if KINKED else _MOST_SMOOTH):
