@@ -148,6 +148,14 @@ def test_what_is_not_of_the_language_is_left_to_numba(line):
     assert "f" in module.untranslated
 
 
+def test_sums_are_longer_than_python_may_nest_calls():
+    terms = " + ".join(f"x * {n}" for n in range(1200))
+    text = f"from numba import njit\n\n@njit(cache=True)\ndef f(x):\n    return {terms}\n"
+    module = TranslatedModule(text)
+    assert module.function("f", lambda: pytest.fail("not translated"))(2.0) == 1200 * 1199
+    assert module.untranslated == {}
+
+
 def agrees(text: str, sizes: tuple[tuple[int, int, int], ...] = SIZES, seeds: int = 3) -> None:
     """The right-hand side, translated, and as plain Python, at random states."""
     module, plain = TranslatedModule(text), uncompiled(text)

@@ -219,6 +219,28 @@ def test_labels_of_a_teacher_with_a_bias(module, student, correlation):
     np.testing.assert_allclose([*along, dv, Gamma, db, error, loss], totals, atol=3e-9)
 
 
+@pytest.mark.parametrize("weight", [0.8, -0.8])
+def test_labels_of_one_teacher_whose_output_has_one_sign(module, weight):
+    # the label is a number then, whatever the teacher's field
+    module(teacher=(lambda x: x * x, None, None), SIGN_TARGET=1)
+    C, v, t = covariance(4, 3), np.array([0.7, -0.4]), math.copysign(1.0, weight)
+    A, B, dv, Gamma, error, _ = computed(C, v, [weight])
+    fields = np.linalg.cholesky(C[:2, :2]) @ np.array(np.meshgrid(Z, Z)).reshape(2, -1)
+    density = np.outer(W, W).ravel()
+    g, slope, curvature = (each(fields) for each in ERF)
+    s = v @ g
+    force = logistic("s", s, t)
+    a = v[:, None] * slope
+    known = np.einsum("p,ip,jp->ij", density * logistic("ss", s, t), a, a)
+    known += np.diag(v * (curvature @ (density * force)))
+    np.testing.assert_allclose(A, known, rtol=0, atol=5e-5)
+    np.testing.assert_allclose(B, 0.0, atol=5e-5)
+    np.testing.assert_allclose(dv, g @ (density * force), rtol=0, atol=5e-5)
+    squares = np.einsum("p,ip,jp->ij", density * force**2, a, a)
+    np.testing.assert_allclose(Gamma, squares, rtol=0, atol=5e-5)
+    assert error == pytest.approx(0.5 * density @ (s - t) ** 2, rel=1e-4)
+
+
 def test_no_unit_is_kept(module):
     """A student of linear units that puts out nothing still has a loss."""
     module(LINEAR, LINEAR, SIGN_TARGET=1, TEACHER_LINEAR=1, STUDENT_LINEAR=1, EVEN=1)
