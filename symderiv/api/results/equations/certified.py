@@ -136,7 +136,8 @@ class Enclosure(Answer):
     def certificate(self) -> dict[str, Any]:
         """Return the proof as a JSON object of rational numbers.
 
-        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone.
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone;
+        ``check_departure`` in its place checks what the run passes and tends to.
         """
         return self._proof
 
