@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -103,6 +106,27 @@ def test_a_departure_is_checked_by_another_program(
     assert "passes a fixed point of index 1" in told
     assert " and ".join(run.enclosure.departure["left"]) in told
     assert "tends to a fixed point" in told
+
+
+@pytest.mark.parametrize("checker", [check_enclosures, check_departure])
+def test_a_checker_is_one_short_file_that_needs_balls_alone(
+    checker: Any, record: dict[str, Any], tmp_path: Path
+) -> None:
+    """It is copied beside a record, and runs where nothing else can be imported."""
+    source = Path(checker.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) < 300
+    imports = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Import)]
+    froms = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.ImportFrom)]
+    names = {name.name for each in imports for name in each.names} | {e.module for e in froms}
+    assert names - set(sys.stdlib_module_names) == {"flint"}
+    copied, proof = tmp_path / "checker.py", tmp_path / "proof.json"
+    copied.write_text(source, encoding="utf-8")
+    proof.write_text(json.dumps(record), encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, "-I", str(copied), str(proof)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("proved")
 
 
 def test_wrong_claims_are_noticed(record: dict[str, Any]) -> None:
