@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from flint import arb, ctx
 
 import symderiv as sd
 from benchmarks.hand_written import HandWritten, Rule, solution
+from symderiv.enclosures.check_departure import main as claims_checked
 from symderiv.enclosures.check_enclosures import main as checked
 
 _PROBLEMS, _SEED, _DIGITS, _RADIUS = 200, 11, 60, 1e-18
@@ -35,6 +38,8 @@ _TIMES = [0.0625, 0.125]
 _KEPT = Path(__file__).with_name("enclosures_problems.csv")
 _COLUMNS = ["problem", "students", "teachers", "values", "contained", "cpu_seconds"]
 
+Change = Callable[[dict[str, Any]], None]
+Checker = Callable[[list[str]], int]
 Certified = Callable[[], tuple[sd.Problem, dict[str, Any]]]
 
 
@@ -59,6 +64,14 @@ def plateau() -> tuple[sd.Problem, dict[str, Any]]:
     found = problem.solve(end=2000, initial=start, events=[level]).events[0]["alpha"]
     asked = {"initial": start, "radius": 1e-12, "alpha": [found / 2, float(np.ceil(found))]}
     return problem, {**asked, "events": [level]}
+
+
+def quadratic() -> tuple[sd.Problem, dict[str, Any]]:
+    """A unit that falls to the saddle without overlap, and leaves it for its teacher."""
+    start = {"Q": [[1.5]], "R": [[0.001]], "T": [[1]]}
+    problem = sd.Problem("x**2", students=1, teachers=1, learning_rate=0.02)
+    ends = ["plateau-begin", "plateau-end"]
+    return problem, {"alpha": [160], "initial": start, "events": ends, "radius": 1e-9}
 
 
 def drawn(
@@ -152,16 +165,18 @@ def _named(exact: Any) -> Iterator[tuple[str, int, arb]]:
                     yield f"{letter}[{i + 1},{j + 1}]", place, value
 
 
-def planted(certificate: dict[str, Any]) -> dict[str, bool]:
-    """Return of each wrong enclosure whether the checker notices it."""
+def planted(
+    certificate: dict[str, Any], changes: Mapping[str, Change], checker: Checker
+) -> dict[str, bool]:
+    """Return of each wrong record whether a checker notices it."""
     found = {}
-    for name, change in PLANTED.items():
+    for name, change in changes.items():
         wrong = json.loads(json.dumps(certificate))
         change(wrong)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "record.json"
             path.write_text(json.dumps(wrong), encoding="utf-8")
-            found[name] = checked([str(path)]) == 1
+            found[name] = checker([str(path)]) == 1
     return found
 
 
@@ -192,13 +207,103 @@ def _outside(record: dict[str, Any]) -> None:
         ends[1] = ends[0]
 
 
-PLANTED: dict[str, Callable[[dict[str, Any]], None]] = {
+PLANTED: dict[str, Change] = {
     "the box of a set made a sixteenth": lambda r: _smaller(_middle(r)["region"]["box"], 4),
     "the last box made a sixteenth": lambda r: _smaller(r["end"]["box"], 4),
     "a step made twice as long": _twice,
     "a sign changed": _sign,
     "a box that trajectories leave": _outside,
     "another start": lambda r: r["start"].__setitem__(0, "1/7"),
+}
+
+
+def _number(text: str) -> Fraction:
+    mantissa, exponent = text.split("*2^")
+    return int(mantissa) * Fraction(2) ** int(exponent)
+
+
+def _dyadic(value: Fraction) -> str:
+    return f"{value.numerator}*2^{1 - value.denominator.bit_length()}"
+
+
+def _point_box(change: Callable[[Fraction, Fraction], tuple[Fraction, Fraction]]) -> Change:
+    """Return the change of a side of the box of the fixed point that is passed."""
+
+    def changed(record: dict[str, Any]) -> None:
+        box = record["departure"]["passes"]["box"]
+        box[0] = [_dyadic(each) for each in change(*map(_number, box[0]))]
+
+    return changed
+
+
+def _later(end: str, by: str) -> Change:
+    """Return the change of both times between which an end of the plateau lies."""
+
+    def changed(record: dict[str, Any]) -> None:
+        departure = record["departure"]
+        departure[end] = [str(Decimal(each) + Decimal(by)) for each in departure[end]]
+        # the length follows, so that it is not what gives the change away
+        departure["length"] = ["0", "1000"]
+
+    return changed
+
+
+def _scaled(claim: str, name: str, factor: Fraction) -> Change:
+    def changed(record: dict[str, Any]) -> None:
+        given = record["limit"] if claim == "limit" else record["departure"]["passes"]
+        given[name] = _dyadic(_number(given[name]) * factor)
+
+    return changed
+
+
+def _error_sign(record: dict[str, Any]) -> None:
+    operations = record["departure"]["error"]["operations"]
+    place = next(n for n, each in enumerate(operations) if each[0] == "sub")
+    operations[place][0] = "add"
+
+
+def _moved(record: dict[str, Any]) -> None:
+    centre = record["limit"]["centre"]
+    centre[0] = _dyadic(_number(centre[0]) + Fraction(1, 2**100))
+
+
+def _exchanged(record: dict[str, Any]) -> None:
+    box = record["departure"]["passes"]["box"]
+    record["limit"]["centre"] = [_dyadic(sum(map(_number, ends)) / 2) for ends in box]
+
+
+def _mirrored(record: dict[str, Any]) -> None:
+    """Claim the mirror image of the teacher, which is as stable, for a quadratic unit."""
+    limit = record["limit"]
+    for name in ("centre", "axes"):
+        texts = limit[name]
+        half = len(texts) // 2
+        limit[name] = texts[:half] + [_dyadic(-_number(each)) for each in texts[half:]]
+
+
+PLANTED_CLAIMS: dict[str, Change] = {
+    "a fixed point moved by the width of its box": _point_box(
+        lambda low, high: (high, 2 * high - low)
+    ),
+    "a box around it without width": _point_box(lambda low, _: (low, low)),
+    "a box around it that is too wide": _point_box(lambda low, high: (low / 4, high + 1)),
+    "no unstable direction": lambda r: r["departure"]["passes"].__setitem__("index", 0),
+    "one more unstable direction": lambda r: r["departure"]["passes"].__setitem__("index", 2),
+    "a quarter of its distance": _scaled("passes", "distance", Fraction(1, 4)),
+    "another time of it": _scaled("passes", "time", Fraction(1, 8)),
+    "a plateau that begins earlier": _later("entered", "-1e-10"),
+    "a plateau that begins later": _later("entered", "1e-10"),
+    "a plateau that ends earlier": _later("left", "-1e-10"),
+    "a plateau that ends later": _later("left", "1e-10"),
+    "a shorter plateau": lambda r: r["departure"].__setitem__("length", ["89", "89.3"]),
+    "the point that is passed for the limit": _exchanged,
+    "the mirror image of the limit": _mirrored,
+    "a ball around the limit that is too wide": _scaled("limit", "radius", Fraction(2**14)),
+    "a ball around the limit without the end": _scaled("limit", "radius", Fraction(1, 2)),
+    "twice the rate": _scaled("limit", "rate", Fraction(2)),
+    "a limit moved by 1e-30": _moved,
+    "a sign of the rates changed": _sign,
+    "a sign of the error changed": _error_sign,
 }
 
 
@@ -226,7 +331,9 @@ def proved_runs() -> bool:
 
 def wrong_records() -> bool:
     """Print which wrong enclosures the checker notices; return whether one is missed."""
-    caught = planted(certified(one_unit("erf"))[0].enclosure.certificate())
+    steps = certified(one_unit("erf"))[0].enclosure.certificate()
+    claims = certified(quadratic)[0].enclosure.certificate()
+    caught = planted(steps, PLANTED, checked) | planted(claims, PLANTED_CLAIMS, claims_checked)
     for name, noticed in caught.items():
         print(f"{name}: {'noticed' if noticed else 'NOT NOTICED'}")
     return not all(caught.values())

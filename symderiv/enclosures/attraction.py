@@ -24,6 +24,8 @@ _ITERATIONS = 40
 # Vectors that are nearly parallel give no coordinates.
 _MOST_CONDITION = 1e8
 _WIDER = arb(1) + arb(2) ** -20
+# Another program, which rounds otherwise, finds it proved too.
+_SLOWER = arb(1) - arb(2) ** -20
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,13 @@ class Attraction:
         point: Balls that hold the fixed point.
         rate: Distances to it shrink at least as exp(-rate α).
         radius: The radius of the ball that the flow contracts, in coordinates along eigenvectors.
+        distance: In these coordinates the point is at most so far from the centre of the ball.
     """
 
     point: StateSet
     rate: arb
     radius: arb
+    distance: arb
 
 
 def attraction(rates: Operations, region: StateSet) -> Attraction | None:
@@ -71,12 +75,12 @@ def _attraction(rates: Operations, region: StateSet) -> Attraction | None:
     # wide enough that the fixed point itself is inside
     radius = (away * _WIDER + arb(2) ** -40).upper()
     box = _hull(centre, axes, radius)
-    rate = -_logarithmic_norm(inverse * field.slopes(box) * axes)
+    rate = -_logarithmic_norm(inverse * field.slopes(box) * axes) * _SLOWER
     if not (rate > 0 and speed < rate * radius):
         return None
     rest = (speed / rate).upper()
     point = StateSet(centre, axes, [arb(0, rest)] * field.size)
-    return Attraction(point, rate.lower(), radius)
+    return Attraction(point, rate.lower(), radius, rest)
 
 
 def stationary(field: VectorField, state: list[arb]) -> list[arb] | None:

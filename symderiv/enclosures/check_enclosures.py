@@ -208,9 +208,8 @@ def exponential(matrix: arb_mat, time: arb) -> arb_mat:
     term = arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
     total, bound = term, arb(1)
     for order in range(1, EXPONENTIAL_TERMS):
-        term = term * scaled / order
+        term, bound = term * scaled / order, bound * norm / order
         total = total + term
-        bound = bound * norm / order
     ratio = norm / EXPONENTIAL_TERMS
     if not ratio < 1:
         raise NotProvedError("the step is too long for the Jacobian of its flow")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -16,7 +17,10 @@ from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["PassedPoint", "passed_point"]
+__all__ = ["Departure", "PassedPoint", "passed_point"]
+
+# Decimals of times have fewer digits, so that their sums are exact.
+_EXACT = Context(prec=1000)
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,29 @@ class PassedPoint:
     index: int
     time: arb
     distance: arb
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Both ends of the plateau of a run, proved.
+
+    Attributes:
+        levels: Decimals; the error falls below the first one where the run enters its plateau, and
+            below the second one where it leaves it.
+        entered, left: Decimals between which the first time lies at which the error does so.
+        passes: The fixed point that the run passes between them, None if it is not proved.
+    """
+
+    levels: tuple[str, str]
+    entered: tuple[str, str]
+    left: tuple[str, str]
+    passes: PassedPoint | None
+
+    @property
+    def length(self) -> tuple[Decimal, Decimal]:
+        """Exact bounds on the length of the plateau."""
+        (a, b), (c, d) = (map(Decimal, ends) for ends in (self.entered, self.left))
+        return _EXACT.subtract(c, b), _EXACT.subtract(d, a)
 
 
 def passed_point(run: EnclosedRun, rates: Operations, begin: arb, end: arb) -> PassedPoint | None:

@@ -3,28 +3,60 @@
 All numbers are dyadic, ``"m*2^e"``. The list of operations is that of the rates; each step has the
 set of states it begins with, its time and a box that no trajectory leaves; the last set ends it.
 ``check_enclosures.py`` beside this file reads it; it uses balls, and nothing else of symderiv.
+What the run passes and tends to, where that is proved, is for ``check_departure.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
+from symderiv.enclosures.attraction import Attraction
+from symderiv.enclosures.passed_point import Departure
 from symderiv.enclosures.proved_run import EnclosedRun
 from symderiv.enclosures.proved_step import StateSet
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["VERSION", "record_of"]
+__all__ = ["VERSION", "Claims", "record_of"]
 
 VERSION = 1
 
 
+@dataclass(frozen=True)
+class Claims:
+    """What is proved of a run as a whole.
+
+    Attributes:
+        error: The list of operations whose last result is the generalisation error.
+        departure: Where it leaves its plateau.
+        limit: What it tends to.
+    """
+
+    error: Operations
+    departure: Departure | None
+    limit: Attraction | None
+
+    def told(self) -> dict[str, Any]:
+        """Return what is claimed as a JSON object, without what is not proved."""
+        told = {}
+        if self.departure is not None:
+            told["departure"] = _departure(self.departure, self.error)
+        if self.limit is not None:
+            told["limit"] = _limit(self.limit)
+        return told
+
+
 def record_of(
-    run: EnclosedRun, rates: Operations, start: Sequence[Fraction], names: Sequence[str]
+    run: EnclosedRun,
+    rates: Operations,
+    start: Sequence[Fraction],
+    names: Sequence[str],
+    claims: Claims,
 ) -> dict[str, Any]:
     """Return a proved run as a JSON object.
 
@@ -33,6 +65,7 @@ def record_of(
         rates: The rates of the state.
         start: Exact numbers.
         names: The names of the order parameters that move.
+        claims: What is proved of the run as a whole.
     """
     with working_bits(run.bits):
         return {
@@ -40,7 +73,7 @@ def record_of(
             "version": VERSION,
             "bits": run.bits,
             "names": list(names),
-            "operations": [[_told(each) for each in entry] for entry in rates.entries],
+            "operations": _listed(rates),
             "rates": rates.outputs,
             "start": [str(each) for each in start],
             "steps": [
@@ -53,11 +86,51 @@ def record_of(
                 for step in run.steps
             ],
             "end": _region(run.steps[-1].end),
+            **claims.told(),
         }
 
 
-def _told(part: Any) -> Any:
-    return str(part) if isinstance(part, Fraction) else part
+def _departure(departure: Departure, operations: Operations) -> dict[str, Any]:
+    error = operations.copied()
+    error.outputs = operations.outputs[-1:]
+    error = error.live()
+    passes = departure.passes
+    return {
+        "error": {"operations": _listed(error), "place": error.outputs[0]},
+        "levels": dict(zip(("entered", "left"), departure.levels, strict=True)),
+        "entered": list(departure.entered),
+        "left": list(departure.left),
+        "length": [str(each) for each in departure.length],
+        "passes": passes
+        and {
+            "box": [_ends(_wider(x)) for x in passes.point.hull],
+            "index": passes.index,
+            "time": _dyadic(passes.time),
+            "distance": _dyadic(passes.distance),
+        },
+    }
+
+
+def _limit(limit: Attraction) -> dict[str, Any]:
+    return {
+        "centre": [_dyadic(x) for x in limit.point.centre],
+        "axes": [_dyadic(x) for x in limit.point.axes.entries()],
+        "distance": _dyadic(limit.distance),
+        "radius": _dyadic(limit.radius),
+        "rate": _dyadic(limit.rate),
+    }
+
+
+def _wider(ball: arb) -> arb:
+    """Return a ball of twice the width at least, which another program finds proved too."""
+    return ball + arb(0, ball.rad()) + arb(0, arb(2) ** (-2 * ctx.prec))
+
+
+def _listed(operations: Operations) -> list[list[Any]]:
+    return [
+        [str(part) if isinstance(part, Fraction) else part for part in entry]
+        for entry in operations.entries
+    ]
 
 
 def _region(region: StateSet) -> dict[str, Any]:

@@ -159,7 +159,8 @@ class Trajectory(Curves):
     def certificate(self, path: str | PathLike[str] | Output | None = None) -> dict[str, Any]:
         """Return the proof of a certified run as a JSON object of rational numbers.
 
-        ``python -m symderiv.enclosures.check_enclosures FILE`` checks the file with balls alone.
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks the file with balls alone;
+        ``check_departure`` in its place checks what the run passes and tends to.
 
         Args:
             path: also write it there.

@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equations.balls_shown import ball_arrays
-from symderiv.api.results.equations.departures import departure_of, told
+from symderiv.api.results.equations.departures import departure_of, shown, told
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from flint import arb
 
     from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.attraction import Attraction
     from symderiv.enclosures.crossings import Crossing
+    from symderiv.enclosures.proof_record import Claims
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
     from symderiv.enclosures.proved_step import StateSet
     from symderiv.enclosures.traced_flow import TracedFlow
@@ -134,7 +136,8 @@ class Enclosure(Answer):
     def certificate(self) -> dict[str, Any]:
         """Return the proof as a JSON object of rational numbers.
 
-        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone.
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks it with balls alone;
+        ``check_departure`` in its place checks what the run passes and tends to.
         """
         return self._proof
 
@@ -246,8 +249,9 @@ def enclosed_trajectory(
         _growth(traced, times[-1]),
         progress,
     )
-    record = _record(run, traced, proved, gaps)
-    enclosure = Enclosure(record, record_of(proved, traced.rates, traced.start, traced.names))
+    record, claims = _record(run, traced, proved, gaps)
+    proof = record_of(proved, traced.rates, traced.start, traced.names, claims)
+    enclosure = Enclosure(record, proof)
     pairs = zip(run.events, record["events"], strict=True)
     events = LocatedEvents(_proved(*each) for each in pairs)
     attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
@@ -343,8 +347,10 @@ def _record(
     traced: TracedFlow,
     found: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Claims]:
+    from symderiv.enclosures.attraction import attraction
     from symderiv.enclosures.crossings import Crossing, first_crossing
+    from symderiv.enclosures.proof_record import Claims
     from symderiv.precision.balls.working import working_bits
 
     tape, names = traced.observables
@@ -373,7 +379,12 @@ def _record(
                 "radii": {name: _radius(x) for name, x in zip(names, values, strict=True)},
             }
 
-        return {
+        claims = Claims(
+            tape,
+            departure_of(found, traced.rates, zip(run.events, events, strict=True)),
+            attraction(traced.rates, found.steps[-1].end),
+        )
+        record = {
             "alpha": [float(time) for time in run.alpha],
             "names": names,
             "middles": {name: [_decimal(c[n]) for c in columns] for n, name in enumerate(names)},
@@ -382,12 +393,13 @@ def _record(
             "radius": max(float(region.radius) for region in regions),
             "difference": _difference(run, names, columns),
             "relative_difference": _relative_difference(run, names, columns),
-            "departure": departure_of(found, traced.rates, events, seen),
-            "limit": _limit(traced, found, seen),
+            "departure": claims.departure and shown(claims.departure, seen),
+            "limit": claims.limit and _limit(claims.limit, seen),
             "steps": len(found.steps),
             "bits": found.bits,
             "warnings": [],
         }
+        return record, claims
 
 
 def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
@@ -398,15 +410,8 @@ def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
     return [gradient_form(lambda y: values(y, given), region) for region in regions]
 
 
-def _limit(
-    traced: TracedFlow, found: EnclosedRun, seen: Callable[[StateSet], dict[str, Any]]
-) -> dict[str, Any] | None:
-    """Return what the run tends to, or None where that is not proved."""
-    from symderiv.enclosures.attraction import attraction
-
-    reached = attraction(traced.rates, found.steps[-1].end)
-    if reached is None:
-        return None
+def _limit(reached: Attraction, seen: Callable[[StateSet], dict[str, Any]]) -> dict[str, Any]:
+    """Return what the run tends to, in numbers that everything shows."""
     return {**seen(reached.point), "rate": float(np.nextafter(float(reached.rate), 0.0))}
 
 

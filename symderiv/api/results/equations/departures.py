@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,13 @@ from symderiv.api.arguments.events import PLATEAU
 from symderiv.api.results.equations.balls_shown import Ball
 
 if TYPE_CHECKING:
-    from flint import arb
-
+    from symderiv.enclosures.passed_point import Departure, PassedPoint
     from symderiv.enclosures.proved_run import EnclosedRun
     from symderiv.enclosures.proved_step import StateSet
+    from symderiv.integrate.flows.located_events import LocatedEvent
     from symderiv.precision.balls.operations import Operations
 
-__all__ = ["departure_of", "told"]
+__all__ = ["departure_of", "shown", "told"]
 
 #: The middles and radii of what is observed over a set of states, by name.
 Seen = Callable[["StateSet"], dict[str, Any]]
@@ -26,27 +26,45 @@ _EXACT = Context(prec=1000)
 
 
 def departure_of(
-    run: EnclosedRun, rates: Operations, events: Sequence[Mapping[str, Any]], seen: Seen
-) -> dict[str, Any] | None:
-    """Return the proved times of both ends of the plateau, or None where one is not proved.
+    run: EnclosedRun, rates: Operations, events: Iterable[tuple[LocatedEvent, Mapping[str, Any]]]
+) -> Departure | None:
+    """Return both ends of the plateau, or None where one is not proved.
 
     Args:
         run: Proved.
         rates: The rates of its state.
-        events: What is proved of its events.
-        seen: What is observed over a set of states.
+        events: The events of the run in doubles, each with what is proved of it.
     """
     from flint import arb
 
-    ends = [each for name in PLATEAU for each in events if each["event"] == name]
-    if len(ends) < len(PLATEAU) or any(each["verdict"] != "proved" for each in ends):
+    from symderiv.enclosures.passed_point import Departure, passed_point
+
+    known = {event.name: (event.condition, found) for event, found in events}
+    ends = [known[name] for name in PLATEAU if name in known]
+    if len(ends) < len(PLATEAU) or any(found["verdict"] != "proved" for _, found in ends):
         return None
-    entered, left = ([each["begin"], each["end"]] for each in ends)
+    entered, left = ((found["begin"], found["end"]) for _, found in ends)
+    first, second = (condition.partition("<")[2].strip() for condition, _ in ends)
+    passes = passed_point(run, rates, arb(entered[1]), arb(left[0]))
+    return Departure((first, second), entered, left, passes)
+
+
+def shown(departure: Departure, seen: Seen) -> dict[str, Any]:
+    """Return a departure in numbers that everything shows.
+
+    Args:
+        departure: Proved.
+        seen: What is observed over a set of states.
+    """
+    least, most = departure.length
+    half = Decimal("0.5")
+    middle = _EXACT.multiply(half, _EXACT.add(least, most))
+    radius = _EXACT.multiply(half, _EXACT.subtract(most, least))
     return {
-        "entered": entered,
-        "left": left,
-        "length": _length(entered, left),
-        "passes": _passed(run, rates, (arb(entered[1]), arb(left[0])), seen),
+        "entered": list(departure.entered),
+        "left": list(departure.left),
+        "length": Ball(str(middle), str(radius)),
+        "passes": _passed(departure.passes, seen) if departure.passes else None,
     }
 
 
@@ -67,22 +85,7 @@ def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _length(entered: Sequence[str], left: Sequence[str]) -> Ball:
-    (a, b), (c, d) = map(Decimal, entered), map(Decimal, left)
-    least, most = _EXACT.subtract(c, b), _EXACT.subtract(d, a)
-    half = Decimal("0.5")
-    middle = _EXACT.multiply(half, _EXACT.add(least, most))
-    return Ball(str(middle), str(_EXACT.multiply(half, _EXACT.subtract(most, least))))
-
-
-def _passed(
-    run: EnclosedRun, rates: Operations, between: tuple[arb, arb], seen: Seen
-) -> dict[str, Any] | None:
-    from symderiv.enclosures.passed_point import passed_point
-
-    found = passed_point(run, rates, *between)
-    if found is None:
-        return None
+def _passed(found: PassedPoint, seen: Seen) -> dict[str, Any]:
     return {
         **seen(found.point),
         "index": found.index,
