@@ -19,6 +19,8 @@ __all__ = ["HandWritten", "Rule", "solution"]
 
 _SPARE_DIGITS = 12
 _LONGEST = 1.0
+_TOGETHER = 8
+"""Coefficients of derivatives, and so many that one evaluation gives beside the next."""
 Rows = list[list[Any]]
 
 
@@ -59,47 +61,40 @@ class HandWritten:
         """Return the mean of g(a) g(b)."""
         if self.linear:
             return C[a][b]
-        return 2 / arb.pi() * _asin(C[a][b] / ((1 + C[a][a]) * (1 + C[b][b])).sqrt())
+        return 2 / arb.pi() * (C[a][b] * ((1 + C[a][a]) * (1 + C[b][b])).rsqrt()).asin()
 
-    def slope(self, C: Rows, a: int, b: int, c: int) -> Any:
+    def slope(self, C: Rows, roots: Rows, a: int, b: int, c: int) -> Any:
         """Return the mean of g'(a) b g(c)."""
         if self.linear:
             return C[b][c]
-        root = ((1 + C[a][a]) * (1 + C[c][c]) - C[a][c] * C[a][c]).sqrt()
-        above = C[b][c] * (1 + C[a][a]) - C[a][b] * C[a][c]
-        return 2 / arb.pi() * above / (root * (1 + C[a][a]))
+        return 2 / arb.pi() * roots[a][c] * (C[b][c] - C[a][b] * C[a][c] / (1 + C[a][a]))
 
-    def slopes(self, C: Rows, a: int, b: int) -> Any:
+    def slopes(self, roots: Rows, a: int, b: int) -> Any:
         """Return the mean of g'(a) g'(b)."""
-        if self.linear:
-            return arb(1)
-        return 2 / arb.pi() / self._fourth(C, a, b).sqrt()
+        return arb(1) if self.linear else 2 / arb.pi() * roots[a][b]
 
-    def squares(self, C: Rows, a: int, b: int, weights: Sequence[Any]) -> Any:
+    def squares(self, C: Rows, roots: Rows, a: int, b: int, weights: Sequence[Any]) -> Any:
         """Return the mean of g'(a) g'(b) times the square of a sum of all fields' g."""
         fields = range(len(C))
         if self.linear:
             return sum((weights[c] * weights[d] * C[c][d] for c in fields for d in fields), arb(0))
-        one, two, ab, fourth = 1 + C[a][a], 1 + C[b][b], C[a][b], self._fourth(C, a, b)
-        roots = [
+        one, two, ab, fourth = 1 + C[a][a], 1 + C[b][b], C[a][b], _fourth(C, a, b)
+        scales = [
             fourth * (1 + C[c][c])
             - C[b][c] * C[b][c] * one
             - C[a][c] * C[a][c] * two
             + 2 * ab * C[a][c] * C[b][c]
             for c in fields
         ]
-        roots = [1 / each.sqrt() for each in roots]
+        scales = [each.rsqrt() for each in scales]
         found = arb(0)
         for c in fields:
             for d in range(c, len(C)):
                 ac, ad, bc, bd = C[a][c], C[a][d], C[b][c], C[b][d]
                 zeroth = fourth * C[c][d] - bc * bd * one - ac * ad * two + ab * (ac * bd + ad * bc)
-                angle = _asin(zeroth * roots[c] * roots[d])
+                angle = (zeroth * scales[c] * scales[d]).asin()
                 found = found + (1 if c == d else 2) * weights[c] * weights[d] * angle
-        return 4 / (arb.pi() * arb.pi()) / fourth.sqrt() * found
-
-    def _fourth(self, C: Rows, a: int, b: int) -> Any:
-        return (1 + C[a][a]) * (1 + C[b][b]) - C[a][b] * C[a][b]
+        return 4 / (arb.pi() * arb.pi()) * roots[a][b] * found
 
     def rates(self, Q: Rows, R: Rows, v: list[Any]) -> tuple[Rows, Rows, list[Any]]:
         """Return the rates of Q, R and v in time."""
@@ -109,19 +104,23 @@ class HandWritten:
         # the difference of teacher and student is a sum over all fields with these weights
         weights = [-x for x in v] + [arb(float(x)) for x in self.teacher_weights]
         fields = range(K + M)
+        # what all means share is taken once, as series of sixty terms take long
+        roots = [[self.linear or _fourth(C, i, c).rsqrt() for c in fields] for i in range(K)]
 
         def drift(i: int, other: int) -> Any:
-            return v[i] * sum((weights[c] * self.slope(C, i, other, c) for c in fields), arb(0))
+            parts = (weights[c] * self.slope(C, roots, i, other, c) for c in fields)
+            return v[i] * sum(parts, arb(0))
 
         def squares(i: int, k: int) -> Any:
-            noisy = noise * noise * self.slopes(C, i, k) if rule.noise else 0
-            return v[i] * v[k] * (self.squares(C, i, k, weights) + noisy)
+            noisy = noise * noise * self.slopes(roots, i, k) if rule.noise else 0
+            return v[i] * v[k] * (self.squares(C, roots, i, k, weights) + noisy)
 
-        dR = [[eta * drift(i, K + n) - decay * R[i][n] for n in range(M)] for i in range(K)]
+        drifts = [[drift(i, other) for other in fields] for i in range(K)]
+        dR = [[eta * drifts[i][K + n] - decay * R[i][n] for n in range(M)] for i in range(K)]
         dQ = [[arb(0)] * K for _ in range(K)]
         for i in range(K):
             for k in range(i, K):
-                linear = eta * (drift(i, k) + drift(k, i)) - 2 * decay * Q[i][k]
+                linear = eta * (drifts[i][k] + drifts[k][i]) - 2 * decay * Q[i][k]
                 dQ[i][k] = dQ[k][i] = linear + eta * eta * squares(i, k)
         dv = [
             arb(rule.eta_v) * sum((weights[c] * self.pair(C, i, c) for c in fields), arb(0))
@@ -179,14 +178,51 @@ def solution(
 def _coefficients(
     system: HandWritten, K: int, M: int, y: Sequence[arb], terms: int
 ) -> list[list[arb]]:
-    columns = [[x] for x in y]
-    for order in range(1, terms + 1):
+    """Return the coefficients of the solution in time, several from each evaluation of the rates.
+
+    Rates of what is known so far have the next coefficient exactly; those after it lack what the
+    missing ones change, which is linear in them.
+    """
+
+    def rates(columns: list[list[arb]], order: int) -> list[list[arb]]:
         ctx.cap = order
-        rates = _flat(*system.rates(*_apart([arb_series(c, order) for c in columns], K, M)))
-        for column, rate in zip(columns, rates, strict=True):
-            known = rate[order - 1] if isinstance(rate, arb_series) else (rate if order == 1 else 0)
-            column.append((arb(known) / order).mid())
+        found = _flat(*system.rates(*_apart([arb_series(c, order) for c in columns], K, M)))
+        series = [each if isinstance(each, arb_series) else arb_series([each]) for each in found]
+        return [[each[n] for n in range(order)] for each in series]
+
+    columns = [[x] for x in y]
+    for order in range(1, _TOGETHER):
+        for column, rate in zip(columns, rates(columns, order), strict=True):
+            column.append((rate[order - 1] / order).mid())
+    slopes = _slopes(rates, columns)
+    while (known := len(columns[0])) <= terms:
+        last = min(known + _TOGETHER, terms)
+        found = rates(columns, last)
+        for order in range(known, last + 1):
+            new = [rate[order - 1] for rate in found]
+            for back, slope in enumerate(slopes[: order - known]):
+                late = [column[order - 1 - back] for column in columns]
+                for n, row in enumerate(slope):
+                    new[n] += sum((m * x for m, x in zip(row, late, strict=True)), arb(0))
+            for column, number in zip(columns, new, strict=True):
+                column.append((number / order).mid())
     return columns
+
+
+def _slopes(rates: Any, columns: list[list[arb]]) -> list[Rows]:
+    """Return the coefficients in time of the derivatives of all rates by all variables.
+
+    A power of time that is added to a variable and whose square is cut off changes rates linearly.
+    """
+    first, size = _TOGETHER, len(columns)
+    still, moved = rates(columns, 2 * first), []
+    for j in range(size):
+        changed = [[*c, arb(1)] if j == n else c for n, c in enumerate(columns)]
+        moved.append(rates(changed, 2 * first))
+    return [
+        [[moved[j][i][n] - still[i][n] for j in range(size)] for i in range(size)]
+        for n in range(first, 2 * first)
+    ]
 
 
 def _length(columns: list[list[arb]], digits: int) -> float:
@@ -233,5 +269,5 @@ def _apart(y: Sequence[Any], K: int, M: int) -> tuple[Rows, Rows, list[Any]]:
     return Q, R, list(entries)
 
 
-def _asin(x: Any) -> Any:
-    return x.asin()
+def _fourth(C: Rows, a: int, b: int) -> Any:
+    return (1 + C[a][a]) * (1 + C[b][b]) - C[a][b] * C[a][b]

@@ -41,6 +41,7 @@ from symderiv.analysis.low_rank import (
     exponential_sum,
     low_rank_spectrum,
 )
+from symderiv.formula.activations import activation as read_activation
 from symderiv.foundation.errors import InputError, ToleranceError
 
 Floats = npt.NDArray[np.float64]
@@ -129,7 +130,7 @@ class LateDynamics:
         if not np.all(self.eigenvalue > 0):
             raise InputError("the linearisation needs positive eigenvalues", argument="eigenvalue")
         self.mean_eigenvalue = float(np.dot(self.weight, self.eigenvalue))
-        self.theory: PerfectLearning = perfect_learning(activation)
+        self.theory: PerfectLearning = perfect_learning(read_activation(activation).text)
         # The order parameters T, D that the activations see carry the mean eigenvalue.
         scale = self.mean_eigenvalue
         T1, D1 = (float(each) for each in teachers)

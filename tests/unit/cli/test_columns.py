@@ -9,6 +9,8 @@ import pytest
 from support.commands import symderiv
 from support.rotating import DAY
 
+from symderiv.show.plots import plots
+
 STUDY = """
 [network]
 activation = "erf"
@@ -98,6 +100,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in (("s", STUDY), ("one", ONE), ("mine", PAPER)):
         (place / f"{name}.toml").write_text(text)
     return place
+
+
+@pytest.fixture(autouse=True)
+def figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw none: what is printed is the same beside an empty file."""
+    empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    monkeypatch.setattr(plots, "write", lambda figure, target, kind: target.write(empty))
 
 
 def printed(words: str, width: int, folder: Path, patch: pytest.MonkeyPatch) -> str:
