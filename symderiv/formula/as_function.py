@@ -66,13 +66,15 @@ def as_function(
         further: Functions by name.
     """
     table, libraries = {
-        "arrays": (_ARRAYS, ["scipy", "numpy"]),
+        "arrays": (_ARRAYS, [np]),  # by its name all of its packages would be imported
         "mpmath": (_MPMATH, ["mpmath"]),
         "floats": (_NONE, ["math"]),
         "any": (_NONE, []),
     }[numbers]
-    if numbers == "arrays" and _is_elementary(expressions, {*table, *further}):
-        libraries = ["numpy"]
+    if numbers == "arrays" and not _is_elementary(expressions, {*table, *further}):
+        import scipy
+
+        libraries = [scipy, np]
     function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )
