@@ -65,12 +65,13 @@ def as_function(
             along, with which expressions have no functions.
         further: Functions by name.
     """
-    table, libraries = {
+    tables: dict[str, tuple[Mapping[str, Callable[..., Any]], list[Any]]] = {
         "arrays": (_ARRAYS, [np]),  # by its name all of its packages would be imported
         "mpmath": (_MPMATH, ["mpmath"]),
         "floats": (_NONE, ["math"]),
         "any": (_NONE, []),
-    }[numbers]
+    }
+    table, libraries = tables[numbers]
     if numbers == "arrays" and not _is_elementary(expressions, {*table, *further}):
         import scipy
 

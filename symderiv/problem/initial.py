@@ -82,6 +82,17 @@ class Initial:
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
+def check_equations(start: Initial) -> None:
+    """Refuse inputs that can be drawn and have no equations.
+
+    Raises:
+        InputError: they have none.
+    """
+    latent = None if start.data is None else start.data.latent
+    if latent is not None and latent.no_equations:
+        raise InputError(f"data.{latent.no_equations}")
+
+
 def initial(study: Study) -> Initial:
     """Return the initial state of a study.
 
