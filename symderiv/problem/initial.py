@@ -12,7 +12,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
 from symderiv.inputs import DataModel
-from symderiv.inputs.latent import LatentTeacher
+from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.problem.state import State, load_state, unchecked_state
 from symderiv.problem.study import Study
 

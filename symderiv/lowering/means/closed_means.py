@@ -17,7 +17,7 @@ from symderiv_codegen import ScalarFunction
 
 from symderiv.formula.polynomials import Monomial, coefficients
 from symderiv.foundation.derivation_cache import derived_once
-from symderiv.gaussian import covariance_symbols, expectation
+from symderiv.gaussian import covariance_symbols
 from symderiv.lowering.means.regularity import CLOSED_MEANS, Form, has_edge
 from symderiv.lowering.means.stable import stable
 
@@ -116,6 +116,9 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
         NotYetError: No closed form is known.
         DivergentError: The mean does not exist.
     """
+    # means that come with the package are read without what derives them
+    from symderiv.gaussian import expectation
+
     size = len(shifted)
     fields, covariance, biases = field_symbols(size), covariance_symbols(size), bias_symbols(size)
     triangle = tuple(covariance[a, b] for a, b in upper_triangle(size))

@@ -13,7 +13,6 @@ import numpy as np
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
-from symderiv.foundation.documents.latex_writer import starred
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
@@ -54,6 +53,8 @@ class Export(Answer):
         return self._source
 
     def _repr_latex_(self) -> str | None:
+        from symderiv.foundation.documents.latex_writer import starred
+
         return starred(self._source) if self.to == "latex" else None
 
     def _repr_html_(self) -> str | None:  # type: ignore[override]
