@@ -36,6 +36,11 @@ A call through the pointer costs nanoseconds; both sides are cached across proce
 (``tests/external/test_numba_first_class_functions.py``).
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from symderiv_codegen.errors import CodegenError, PrinterError, ProgramError
 from symderiv_codegen.ir.arrays import Array, Vector
 from symderiv_codegen.ir.extension import Extension, Library, Restated
@@ -47,22 +52,54 @@ from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Constant, Program
 from symderiv_codegen.ir.tables import Row, TableSum, TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
-from symderiv_codegen.passes.derivatives.tangent import tangent, tangent_procedure
-from symderiv_codegen.printers.backwards import print_reverse
-from symderiv_codegen.printers.fast import print_fast
-from symderiv_codegen.printers.flat import print_layout
-from symderiv_codegen.printers.formulas import Example
-from symderiv_codegen.printers.header import digest, is_unchanged, program_digest
-from symderiv_codegen.printers.lanes import print_lanes
-from symderiv_codegen.printers.languages.array_python import print_array_python
-from symderiv_codegen.printers.languages.c import print_c
-from symderiv_codegen.printers.languages.julia import print_julia
-from symderiv_codegen.printers.languages.latex import print_latex
-from symderiv_codegen.printers.languages.mathematica import print_mathematica
-from symderiv_codegen.printers.languages.usage import with_example
-from symderiv_codegen.printers.mpmath import print_mpmath
-from symderiv_codegen.printers.numba import print_numba
-from symderiv_codegen.printers.readable import print_readable
+
+if TYPE_CHECKING:
+    from symderiv_codegen.passes.derivatives.tangent import tangent as tangent
+    from symderiv_codegen.passes.derivatives.tangent import tangent_procedure as tangent_procedure
+    from symderiv_codegen.printers.backwards import print_reverse as print_reverse
+    from symderiv_codegen.printers.fast import print_fast as print_fast
+    from symderiv_codegen.printers.flat import print_layout as print_layout
+    from symderiv_codegen.printers.formulas import Example as Example
+    from symderiv_codegen.printers.header import digest as digest
+    from symderiv_codegen.printers.header import is_unchanged as is_unchanged
+    from symderiv_codegen.printers.header import program_digest as program_digest
+    from symderiv_codegen.printers.lanes import print_lanes as print_lanes
+    from symderiv_codegen.printers.languages.array_python import (
+        print_array_python as print_array_python,
+    )
+    from symderiv_codegen.printers.languages.c import print_c as print_c
+    from symderiv_codegen.printers.languages.julia import print_julia as print_julia
+    from symderiv_codegen.printers.languages.latex import print_latex as print_latex
+    from symderiv_codegen.printers.languages.mathematica import (
+        print_mathematica as print_mathematica,
+    )
+    from symderiv_codegen.printers.languages.usage import with_example as with_example
+    from symderiv_codegen.printers.mpmath import print_mpmath as print_mpmath
+    from symderiv_codegen.printers.numba import print_numba as print_numba
+    from symderiv_codegen.printers.readable import print_readable as print_readable
+
+#: What is imported when it is first used: a program is printed in one way.
+_HOMES = {
+    "Example": "printers.formulas",
+    "digest": "printers.header",
+    "is_unchanged": "printers.header",
+    "print_array_python": "printers.languages.array_python",
+    "print_c": "printers.languages.c",
+    "print_fast": "printers.fast",
+    "print_julia": "printers.languages.julia",
+    "print_lanes": "printers.lanes",
+    "print_latex": "printers.languages.latex",
+    "print_layout": "printers.flat",
+    "print_mathematica": "printers.languages.mathematica",
+    "print_mpmath": "printers.mpmath",
+    "print_numba": "printers.numba",
+    "print_readable": "printers.readable",
+    "print_reverse": "printers.backwards",
+    "program_digest": "printers.header",
+    "tangent": "passes.derivatives.tangent",
+    "tangent_procedure": "passes.derivatives.tangent",
+    "with_example": "printers.languages.usage",
+}
 
 __all__ = [
     "Array",
@@ -70,7 +107,6 @@ __all__ = [
     "Call",
     "CodegenError",
     "Constant",
-    "Example",
     "Extension",
     "Function",
     "Library",
@@ -88,22 +124,11 @@ __all__ = [
     "TableTerm",
     "TemplateFunction",
     "Vector",
-    "digest",
-    "is_unchanged",
-    "print_array_python",
-    "print_c",
-    "print_fast",
-    "print_julia",
-    "print_lanes",
-    "print_latex",
-    "print_layout",
-    "print_mathematica",
-    "print_mpmath",
-    "print_numba",
-    "print_readable",
-    "print_reverse",
-    "program_digest",
-    "tangent",
-    "tangent_procedure",
-    "with_example",
+    *_HOMES,
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

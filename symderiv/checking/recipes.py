@@ -17,8 +17,6 @@ from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.lowering.means.compiled_means import CompiledMeans, compiled_means
 from symderiv.lowering.means.force_fields import over_fields
-from symderiv.lowering.means.loss_means import LossMeans
-from symderiv.lowering.programs.loss_program import loss_program
 from symderiv.lowering.programs.program import solver_program
 from symderiv.lowering.solver_files import LAYOUT, SolverText, layout_text, solver_of
 
@@ -67,6 +65,9 @@ def solver_text(
     problem = learning_problem(student, teacher, rule)
     check_for_modules(problem.student, problem.teacher)
     if over_fields(problem):
+        from symderiv.lowering.means.loss_means import LossMeans
+        from symderiv.lowering.programs.loss_program import loss_program
+
         means = LossMeans(problem, tolerance, limited)
         solver = solver_of(loss_program(derive_equations(problem), name, means), lanes)
         check_generated(solver, problem)

@@ -6,6 +6,7 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import io
 import os
@@ -27,6 +28,8 @@ SIGNALLED = 128
 INTERRUPTED = 130
 # Characters of a message; more is what was typed, and known.
 _LONGEST = 1000
+# New objects after which Python looks for circles of them.
+_OBJECTS = 50_000
 # Columns from which tables of options keep their words whole.
 _TABLES = 80
 
@@ -42,6 +45,8 @@ def main() -> None:
         _print_version()
         return
     _keep_what_was_typed()
+    # Derivations make many objects and few circles of them, which Python looks for all the time.
+    gc.set_threshold(_OBJECTS, 20, 20)
     import typer
 
     from symderiv.foundation.errors import InputError, RunWarning, StoppedError, SymderivError

@@ -65,14 +65,17 @@ def as_function(
             along, with which expressions have no functions.
         further: Functions by name.
     """
-    table, libraries = {
-        "arrays": (_ARRAYS, ["scipy", "numpy"]),
+    tables: dict[str, tuple[Mapping[str, Callable[..., Any]], list[Any]]] = {
+        "arrays": (_ARRAYS, [np]),  # by its name all of its packages would be imported
         "mpmath": (_MPMATH, ["mpmath"]),
         "floats": (_NONE, ["math"]),
         "any": (_NONE, []),
-    }[numbers]
-    if numbers == "arrays" and _is_elementary(expressions, {*table, *further}):
-        libraries = ["numpy"]
+    }
+    table, libraries = tables[numbers]
+    if numbers == "arrays" and not _is_elementary(expressions, {*table, *further}):
+        import scipy
+
+        libraries = [scipy, np]
     function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
-from symderiv.inputs.latent import LatentTeacher
+from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.inputs.model import Component, DataModel
 
 #: Largest dimension in which inputs of several components are simulated.

@@ -9,7 +9,6 @@ from symderiv_codegen import Array, Vector
 
 from symderiv.keys.study_tables import letter_of
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 
 
@@ -147,7 +146,9 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
     )
     stated: tuple[Array, ...] = ()
     sums: tuple[Array, ...] = ()
-    if rule.stated:
+    if rule.stated:  # arrays of other rules are known without what derives equations
+        from symderiv.learning.derivation.rule_equations import equations_of
+
         equations = equations_of(rule)
         sums = tuple(array_of_families(name) for name, _ in equations.sums)
         known = {each.name for each in (*STATE.fields, *MOMENTUM)}

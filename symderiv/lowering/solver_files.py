@@ -9,7 +9,6 @@ from symderiv_codegen import (
     Program,
     ProgramError,
     print_fast,
-    print_lanes,
     print_layout,
     print_readable,
 )
@@ -63,6 +62,8 @@ def solver_of(program: Program, lanes: bool = True) -> SolverText:
 
 
 def _lanes_of(program: Program) -> str:
+    from symderiv_codegen import print_lanes
+
     try:
         return str(print_lanes(program))
     except ProgramError:

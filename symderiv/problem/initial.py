@@ -12,7 +12,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
 from symderiv.inputs import DataModel
-from symderiv.inputs.latent import LatentTeacher
+from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.problem.state import State, load_state, unchecked_state
 from symderiv.problem.study import Study
 
@@ -80,6 +80,17 @@ class Initial:
     data: DataModel | None
     warnings: tuple[str, ...] = ()
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def check_equations(start: Initial) -> None:
+    """Refuse inputs that can be drawn and have no equations.
+
+    Raises:
+        InputError: they have none.
+    """
+    latent = None if start.data is None else start.data.latent
+    if latent is not None and latent.no_equations:
+        raise InputError(f"data.{latent.no_equations}")
 
 
 def initial(study: Study) -> Initial:

@@ -74,7 +74,7 @@ class RingModel(InputModel):
         return self.law.excess_kurtosis()
 
     def build(self, base: Path) -> DataModel:
-        from symderiv.inputs import ring_model
+        from symderiv.inputs.ring_model import ring_model
 
         return ring_model(str(self.model), self.law)  # type: ignore[attr-defined]
 

@@ -60,7 +60,7 @@ class Descent:
     sign: int = 1
     velocity: Mapping[SlowVector | sp.Symbol, SlowVector | sp.Symbol] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The line as it was said."""
         names = ", ".join(f"{_name(key)}: {rate}" for key, rate in self.rates.items())
@@ -75,7 +75,7 @@ class Update:
 
     changes: Mapping[SlowVector | sp.Symbol, VectorExpression | sp.Expr]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The line as it was said."""
         names = ", ".join(f"{_name(key)}: {change}" for key, change in self.changes.items())

@@ -184,7 +184,15 @@ class _Values:
                 total += self.evaluations(node)
             elif isinstance(node, Set | Increase):
                 total += len(self._calls(node))
-        return sp.summation(total, (loop.index, loop.start, loop.stop - 1))
+        # Faulhaber's sums, term by term: SymPy's summation imports its solvers
+        numbers = sp.Poly(total, loop.index).all_coeffs()[::-1]
+        return sp.Add(*(each * _powers(n, loop) for n, each in enumerate(numbers))).expand()
+
+
+def _powers(exponent: int, loop: Loop) -> sp.Expr:
+    """Return the sum of a power of the index over all turns of a loop."""
+    below = (sp.bernoulli(exponent + 1, end) for end in (loop.stop, loop.start))
+    return sp.Add(next(below), -next(below)) / (exponent + 1)
 
 
 def _outermost(expression: sp.Expr, function: sp.FunctionClass) -> Iterator[sp.Expr]:

@@ -15,6 +15,9 @@ from symderiv_codegen.printers.lines import Bracket, Text, statement
 ELEMENTARY = "elementary.py"
 """The file beside this one with functions of many numbers at once."""
 
+_DOCSTRING = re.compile(r'\A\s*r?"""[\s\S]*?"""')
+_DEFINED = re.compile(r"^(?:def (\w+)|(\w+) = )", re.MULTILINE)
+
 
 def pasted(
     names: Iterable[str],
@@ -54,23 +57,45 @@ def filled_template(
         decorator: The line in front.
     """
     for text in texts:
-        for node in _statements(text):
-            if isinstance(node, ast.FunctionDef) and node.name == template:
-                assert node.end_lineno is not None
-                lines = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
-                plain = _without_annotations(lines, node)
-                for old, new in {template: name, **names}.items():
-                    plain = re.sub(rf"\b{old}\b", new, plain)
-                plain = re.sub(r'"""[^"]*"""', lambda _: f'"""{doc}"""', plain, count=1)
-                used = set(_names_used(node)) - set(names)
-                return f"{decorator}\n{plain}" if decorator else plain, used
+        if template in _names_defined(text):
+            node = _statements(text)[template]
+            assert isinstance(node, ast.FunctionDef)
+            plain = _without_annotations(_lines_of(text, node), node)
+            for old, new in {template: name, **names}.items():
+                plain = re.sub(rf"\b{old}\b", new, plain)
+            plain = re.sub(r'"""[^"]*"""', lambda _: f'"""{doc}"""', plain, count=1)
+            used = set(_names_used(node)) - set(names)
+            return f"{decorator}\n{plain}" if decorator else plain, used
     raise LookupError(template)
 
 
 @cache
-def _statements(text: str) -> list[ast.stmt]:
-    """Return what stands in a text, parsed once; nobody changes it."""
-    return ast.parse(text).body
+def _names_defined(text: str) -> tuple[str, ...]:
+    """Return the functions and constants of a text in order, without parsing it."""
+    code = _DOCSTRING.sub("", text, count=1)
+    return tuple(function or constant for function, constant in _DEFINED.findall(code))
+
+
+@cache
+def _statements(text: str) -> dict[str, ast.stmt]:
+    """Return the definitions of a text by their names, parsed once; nobody changes them."""
+    found: dict[str, ast.stmt] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            names = (target.id for target in node.targets if isinstance(target, ast.Name))
+            found |= dict.fromkeys(names, node)
+    return found
+
+
+@cache
+def _lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+def _lines_of(text: str, node: ast.stmt) -> str:
+    return "\n".join(_lines(text)[node.lineno - 1 : node.end_lineno])
 
 
 @cache
@@ -89,57 +114,41 @@ def _definitions(
     Functions of the text ``instead`` stand in the places of others of their names; it may have
     more of them.
     """
-    source, decorator = instead
-    others = {n.name: n for n in _statements(source) if isinstance(n, ast.FunctionDef)}
-    nodes: dict[str, ast.stmt] = {}
-    lines: dict[ast.stmt, list[str]] = {}
-    decorators: dict[ast.stmt, str] = {}
-    for other in others.values():
-        lines[other], decorators[other] = source.splitlines(), decorator
-    for source, decorator in sources:
-        split = source.splitlines()
-        for found in _statements(source):
-            node = others.get(found.name, found) if isinstance(found, ast.FunctionDef) else found
-            lines.setdefault(node, split)
-            decorators.setdefault(node, decorator)
-            names = [name for name in _names_defined(node) if name not in given]
-            if clash := sorted(set(names) & set(nodes)):
-                raise ProgramError(f"two texts define {clash[0]!r}; rename one of them")
-            nodes |= dict.fromkeys(names, node)
-    nodes |= {name: node for name, node in others.items() if name not in nodes}
+    others = dict.fromkeys(_names_defined(instead[0]), instead)
+    places: dict[str, tuple[str, str]] = {}
+    for source in sources:
+        names = [name for name in _names_defined(source[0]) if name not in given]
+        if clash := sorted(set(names) & set(places)):
+            raise ProgramError(f"two texts define {clash[0]!r}; rename one of them")
+        places |= {name: others.get(name, source) for name in names}
+    places |= {name: place for name, place in others.items() if name not in places}
     needed: set[str] = set()
-    pending = sorted(wanted & set(nodes))
+    pending = sorted(wanted & set(places))
     while pending:
         name = pending.pop()
         if name in needed:
             continue
         needed.add(name)
-        used = _names_used(nodes[name])
-        pending += sorted(used & set(nodes) - needed)
+        used = _names_used(_statements(places[name][0])[name])
+        pending += sorted(used & set(places) - needed)
     constants: list[str] = []
     functions: list[str] = []
-    for node in dict.fromkeys(nodes[name] for name in nodes if name in needed):
-        assert node.end_lineno is not None
-        text = "\n".join(lines[node][node.lineno - 1 : node.end_lineno])
+    for name, (text, decorator) in places.items():
+        if name not in needed:
+            continue
+        node = _statements(text)[name]
+        lines = _lines_of(text, node)
         if isinstance(node, ast.FunctionDef):
-            plain = _without_annotations(text, node)
-            functions.append(f"{decorators[node]}\n{plain}" if decorators[node] else plain)
+            plain = _without_annotations(lines, node)
+            functions.append(f"{decorator}\n{plain}" if decorator else plain)
         else:
-            constants.append(text)
+            constants.append(lines)
     return (["\n".join(constants)] if constants else []) + functions
 
 
 @cache
 def _names_used(node: ast.stmt) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-
-
-def _names_defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
 
 
 @cache

@@ -13,11 +13,11 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.components import ComponentsFlow
-from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.keys.study_tables import keys_acting
 from symderiv.problem.flat_layout import fields_of
+from symderiv.problem.initial import check_equations
 
 if TYPE_CHECKING:
     from symderiv.problem.initial import Initial

@@ -16,10 +16,9 @@ from symderiv.integrate.ensemble.lane_run import (
     with_fast_errors,
 )
 from symderiv.integrate.ensemble.single_runs import run_singly
-from symderiv.integrate.flows.integrate import check_equations
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of, rule_of_study, solver_module
-from symderiv.problem.initial import Initial, initial
+from symderiv.problem.initial import Initial, check_equations, initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import activation_tolerance

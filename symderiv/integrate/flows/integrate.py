@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.activation_error import (
     activation_attributes,
     activation_warnings,
@@ -38,17 +37,6 @@ from symderiv.storage.checkpoint import identity
 _TIGHTER = 20.0
 
 Check = Literal["auto", "always", "never"]
-
-
-def check_equations(start: Initial) -> None:
-    """Refuse inputs that can be drawn and have no equations.
-
-    Raises:
-        InputError: they have none.
-    """
-    latent = None if start.data is None else start.data.latent
-    if latent is not None and latent.no_equations:
-        raise InputError(f"data.{latent.no_equations}")
 
 
 def solve_flow(

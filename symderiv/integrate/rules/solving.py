@@ -76,8 +76,8 @@ def solve(
         InputError: the study cannot be run as it is.
     """
     from symderiv.foundation.errors import InputError
-    from symderiv.integrate.flows.integrate import check_equations, solve_flow
-    from symderiv.problem.initial import initial
+    from symderiv.integrate.flows.integrate import solve_flow
+    from symderiv.problem.initial import check_equations, initial
 
     if study.sweep:
         raise InputError(

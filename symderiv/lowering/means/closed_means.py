@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import sympy as sp
@@ -18,8 +17,8 @@ from symderiv_codegen import ScalarFunction
 
 from symderiv.formula.polynomials import Monomial, coefficients
 from symderiv.foundation.derivation_cache import derived_once
-from symderiv.gaussian import covariance_symbols, expectation
-from symderiv.lowering.means.regularity import Form, has_edge
+from symderiv.gaussian import covariance_symbols
+from symderiv.lowering.means.regularity import CLOSED_MEANS, Form, has_edge
 from symderiv.lowering.means.stable import stable
 
 __all__ = [
@@ -36,9 +35,6 @@ __all__ = [
 
 X = sp.Symbol("x", real=True)
 """What functions of one field are functions of."""
-
-CLOSED_MEANS = Path(__file__).with_suffix(".pickle")
-"""The means of activations that have names, see ``ship_closed_means``."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class ClosedMean:
     def guarded(self) -> bool:
         own = set(self.arguments) - set(self.domain)
         biased = any(symbol.name.startswith("b") for symbol in self.domain)
-        return bool(own) or has_edge(*self.form, biased=biased)
+        return bool(own) or has_edge(*self.form, biased)
 
     @cached_property
     def printed(self) -> sp.Expr:
@@ -120,6 +116,9 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
         NotYetError: No closed form is known.
         DivergentError: The mean does not exist.
     """
+    # means that come with the package are read without what derives them
+    from symderiv.gaussian import expectation
+
     size = len(shifted)
     fields, covariance, biases = field_symbols(size), covariance_symbols(size), bias_symbols(size)
     triangle = tuple(covariance[a, b] for a, b in upper_triangle(size))

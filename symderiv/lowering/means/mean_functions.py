@@ -217,7 +217,7 @@ class Integrals:
                     arguments=integral.arguments,
                     terms=tuple(replace(term, value=term.value / over) for term in integral.terms),
                     doc=f"{doc[:-1]}, summed over the mixture.",
-                    guarded=has_edge(*integral.form, biased=self._biased),
+                    guarded=has_edge(*integral.form, self._biased),
                     symmetries=symmetries,
                 )
             else:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import sympy as sp
 
+from symderiv.foundation.derivation_cache import derived_once
 from symderiv.gaussian.functions import ShiftedSigns, SignMean2, SignMean4
 
 Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]
 """Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
 
+CLOSED_MEANS = Path(__file__).with_name("closed_means.pickle")
+"""The means of activations that have names, and what is asked here of them; see
+``ship_closed_means``."""
+
+_once = derived_once(
+    imports=("symderiv.lowering.means.closed_means",),
+    shipped=CLOSED_MEANS,
+    kept=False,
+    remembered=4096,
+)
 _DIGITS = 30
 _TOLERANCE = sp.Float("1e-20", _DIGITS)
 
@@ -84,6 +96,7 @@ def _number(expression: sp.Expr) -> sp.Expr:
     return value
 
 
+@_once
 def agrees(general: Form, reduced: Form, places: Sequence[int], biased: bool = False) -> bool:
     """Return whether the general function can be used where fields coincide.
 
@@ -109,6 +122,7 @@ def agrees(general: Form, reduced: Form, places: Sequence[int], biased: bool = F
     return bool(abs(first - second) <= _TOLERANCE * max(1, abs(second)))
 
 
+@_once
 def has_edge(
     arguments: tuple[sp.Symbol, ...],
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],

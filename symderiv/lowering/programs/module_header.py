@@ -13,7 +13,6 @@ from symderiv_codegen import Constant
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
 from symderiv.learning.derivation.learning_equations import LearningEquations
-from symderiv.learning.derivation.rule_equations import equations_of
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.programs.plain_text import plain
 
@@ -91,8 +90,12 @@ def constants(
 ) -> Mapping[str, Constant]:
     """Module-level constants by which a module is recognised, and tables."""
     rule = ", ".join(f"{name} = {value}" for name, value in problem.rule.features.items())
-    # what is added at every step counts once in the examples of a batch
-    in_updates = " ".join(equations_of(problem.rule).named.in_updates)
+    in_updates = ""
+    if problem.rule.stated:  # other rules are not derived for their header alone
+        from symderiv.learning.derivation.rule_equations import equations_of
+
+        # what is added at every step counts once in the examples of a batch
+        in_updates = " ".join(equations_of(problem.rule).named.in_updates)
     return {
         "FORMAT": FORMAT,
         "STUDENT_ACTIVATION": problem.student.text,

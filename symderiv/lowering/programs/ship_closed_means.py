@@ -1,6 +1,7 @@
 """Writes the closed means that come with the package; ``make kernels`` does it.
 
-They are those in the equations of activations that have names, in all ordered pairs.
+They are those in the equations of activations that have names, in all ordered pairs, with what is
+asked of their domains.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from itertools import product
 from symderiv.foundation.derivation_cache import Call, imports_digest, noted_calls, ship
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.means import closed_means
+from symderiv.lowering.means import closed_means, regularity
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, mixtures
 from symderiv.lowering.programs.program import solver_program
 
@@ -19,13 +20,14 @@ TEACHERS = (*STUDENTS, "linear", "sign")
 
 
 def asked_for() -> list[Call]:
-    """Return the closed means of all pairs: the function, and what it is called with."""
+    """Return what is asked for in all pairs: the function, and what it is called with."""
     with noted_calls() as calls:
         for pair in product(STUDENTS, TEACHERS):
             problem = learning_problem(*pair)
             tables = mixtures(problem, DEFAULT_TOLERANCE)
             solver_program(derive_equations(problem), "pair", tables)
-    return [call for call in calls if call[0] is closed_means.closed_mean]
+    asked = closed_means.closed_mean, regularity.agrees, regularity.has_edge
+    return [call for call in calls if call[0] in asked]
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ import numpy as np
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
-from symderiv.foundation.documents.html_writer import fragment
-from symderiv.foundation.documents.latex_writer import starred
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
@@ -55,12 +53,16 @@ class Export(Answer):
         return self._source
 
     def _repr_latex_(self) -> str | None:
+        from symderiv.foundation.documents.latex_writer import starred
+
         return starred(self._source) if self.to == "latex" else None
 
     def _repr_html_(self) -> str | None:  # type: ignore[override]
         # None lets a notebook typeset the LaTeX instead
         if self.to == "latex":
             return None
+        from symderiv.foundation.documents.html_writer import fragment
+
         return fragment(Part("", [Summary(self._title, self._rows()), Verbatim(self._source)]))
 
     def _rows(self) -> list[tuple[str, object]]:
@@ -162,8 +164,7 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     """Return the study's own start and numbers, to twelve digits."""
     from symderiv_codegen import Example
 
-    from symderiv.integrate.flows.integrate import check_equations
-    from symderiv.problem.initial import initial
+    from symderiv.problem.initial import check_equations, initial
     from symderiv.problem.rule_of import rule_of
 
     if not study.time.given:
