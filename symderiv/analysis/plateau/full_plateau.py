@@ -23,7 +23,7 @@ import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
@@ -42,7 +42,7 @@ from symderiv.analysis.symmetric import (
     V,
     reduced_equations,
 )
-from symderiv.formula.as_function import as_function
+from symderiv.formula.as_function import as_function, function_text, function_written
 from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
@@ -55,6 +55,7 @@ from symderiv.precision.balls.working import working_bits
 _UNKNOWNS = (Q, C, R)
 _ETA = sp.Symbol("eta", positive=True)
 _NU = sp.Symbol("nu", positive=True)
+_GIVEN = (s.M, T, D, _NU)
 _LARGE = 1e5
 # Small rates bring the state close to the end of its domain, and steps of differences with it.
 _STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
@@ -96,6 +97,13 @@ class FullFlow(KeptTrees):
     def slopes(self) -> list[sp.Expr]:
         """Their derivatives by Q, C, R, shape (3, 3) row by row."""
         return slopes_of(self.equations, _UNKNOWNS)
+
+    @cached_property
+    def text(self) -> str:
+        """The equations as a function of doubles, as text: of Q, C, R, η, M, T, D and ν_1."""
+        symbols = [*_UNKNOWNS, _ETA, *_GIVEN]
+        function = as_function(symbols, list(self.equations), "floats", {"SignMean4": _sign_mean4})
+        return function_text(function)
 
     @cached_property
     def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
@@ -225,13 +233,8 @@ class _Numeric:
         self.teacher = teacher
         values = {symbol: float(x) for symbol, x in self.values(60).items()}
         self.M, self.T = values[s.M], values[T]
-        fixed = {symbol: sp.Float(x) for symbol, x in values.items()}
-        self._call = as_function(
-            [*_UNKNOWNS, _ETA],
-            [e.xreplace(fixed) for e in flow.equations],
-            "floats",
-            {"SignMean4": _sign_mean4},
-        )
+        self._given = [values[each] for each in _GIVEN]
+        self._call = function_written(flow.text, {"SignMean4": _sign_mean4})
 
     def values(self, bits: int) -> dict[sp.Symbol, sp.Expr]:
         """M, T, D and the mean eigenvalue as balls."""
@@ -248,7 +251,7 @@ class _Numeric:
     def residual(self, state: Floats, eta: float) -> Floats:
         """Return the three equations at (Q, C, R); not a number outside of their domain."""
         try:
-            return np.array(self._call(*map(float, state), eta), dtype=float)
+            return np.array(self._call(*map(float, state), eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
             return np.full(3, math.nan)
 
@@ -285,8 +288,8 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            logs = root_near(scaled, slopes, np.log(begin))
-            if logs is None or not np.abs(scaled(logs)).max() < 1e-9:
+            found = newton(lambda y: (scaled(y), slopes(y)), np.log(begin), 30, 1e-10)
+            if found is None or not np.abs(scaled(logs := found[0])).max() < 1e-9:
                 return None
         if abs(logs[1] - np.log(begin[1])) > 1.0:
             return None

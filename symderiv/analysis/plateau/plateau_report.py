@@ -360,7 +360,7 @@ def quiet_flow(activation: Activation) -> FullFlow:
 
 def _with_slopes(flow: FullFlow) -> FullFlow:
     """Return a flow that is kept with its derivatives, which take longer than its root."""
-    _ = flow.slopes, flow.equal
+    _ = flow.slopes, flow.equal, flow.text
     return flow
 
 
