@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
-from symderiv.analysis.symmetric import (
+from symderiv.analysis.symmetric_names import (
     A_OTHER,
     A_SAME,
     B_SAME,
@@ -40,17 +41,18 @@ from symderiv.analysis.symmetric import (
     R,
     T,
     V,
-    reduced_equations,
 )
 from symderiv.formula.as_function import as_function, function_text, function_written
 from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
-from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import LearningEquations
+from symderiv.learning.derivation import sizes_and_rates as s
 from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root, slopes_of
 from symderiv.precision.balls.working import working_bits
+
+if TYPE_CHECKING:
+    from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _UNKNOWNS = (Q, C, R)
 _ETA = sp.Symbol("eta", positive=True)
@@ -119,6 +121,8 @@ def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
         noise: True keeps the terms of order η².
     """
+    from symderiv.analysis.symmetric import reduced_equations
+
     reduced = reduced_equations(equations, paired=False, noise=noise)
     weight = 1 / sp.sqrt(s.M)
     here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
