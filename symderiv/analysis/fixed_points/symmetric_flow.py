@@ -83,7 +83,7 @@ def _forward_differences(slope: Callable[[Floats], Floats], point: Floats, rate:
         (slope(point + shift * unit) - rate) / shift
         for shift, unit in zip(shifts, np.eye(point.size), strict=True)
     ]
-    return np.nan_to_num(np.array(columns).T, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.asarray(np.nan_to_num(np.array(columns).T, nan=0.0, posinf=0.0, neginf=0.0))
 
 
 def _extrapolated(
