@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
@@ -11,7 +13,7 @@ import mpmath
 import numpy as np
 import sympy as sp
 
-__all__ = ["as_function"]
+__all__ = ["as_function", "function_text", "function_written"]
 
 Numbers = Literal["arrays", "mpmath", "floats", "any"]
 
@@ -79,4 +81,17 @@ def as_function(
     function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )
+    return function
+
+
+def function_text(function: Callable[..., Any]) -> str:
+    """Return a function of :func:`as_function` as text, to be kept."""
+    return inspect.getsource(function)
+
+
+def function_written(text: str, further: Mapping[str, Any] = _NONE) -> Callable[..., Any]:
+    """Return the function of floats that :func:`function_text` gave."""
+    names = {**vars(math), **further}
+    exec(text, names)
+    function: Callable[..., Any] = names["_lambdifygenerated"]
     return function

@@ -42,13 +42,15 @@ from symderiv.analysis.low_rank import (
     low_rank_spectrum,
 )
 from symderiv.formula.activations import activation as read_activation
-from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 Order = Literal["full", "small-learning-rate"]
 
-#: The second order with η² terms is integrated; this many eigenvalues take seconds.
+#: The second order with η² terms takes all eigenvectors; with this many eigenvalues a second.
 MOST_DRIVEN = 512
+#: Of a rule of Gauss on one panel of the integral over what drives it.
+_NODES = 16
 #: Where the basis (uniform, differing) is meant.
 KINDS = ("uniform", "differing")
 
@@ -327,59 +329,59 @@ class LateDynamics:
         """ε_g(α) to second order with the η² terms: r decays, its square and D drive D.
 
         Raises:
-            InputError: more than :data:`MOST_DRIVEN` eigenvalues: the equations are integrated.
+            InputError: more than :data:`MOST_DRIVEN` eigenvalues.
         """
-        from scipy.integrate import solve_ivp
-
-        L, eta, rho = self.eigenvalue.size, self.learning_rate, self.eigenvalue
+        L, eta = self.eigenvalue.size, self.learning_rate
         if L > MOST_DRIVEN:
             raise InputError(
                 f"{L} is more than {MOST_DRIVEN}, the most for which the "
                 "second order is computed together with the η² terms; leave one of them out",
                 argument="distinct_eigenvalues",
             )
-        if alpha.size == 0:
-            return np.empty(0)
         curvature = np.array(self.theory.noise_curvature(self.units, *self.teacher_moments))
-        mass = self.weight * rho
-        stiffness, teacher = self.stiffness[:, None], self.teacher[:, None]
+        mass, teacher = self.weight * self.eigenvalue, self.teacher[:, None]
+        # The overlaps in the eigenvectors of their own symmetric matrix.
+        scale = np.sqrt(self.weight * self.multiplicity[:, None] / teacher)
+        spectrum = self._overlap_spectrum(*np.eye(2 * L).reshape(-1, 2, L))
+        vectors = spectrum.projection
+        amplitude = vectors @ (scale * overlap).ravel()
 
-        def rates(_: float, flat: Floats) -> Floats:
-            r, D = flat.reshape(2, 2, L)
-            X = r @ mass
-            noise = self.source + self.noise_slope @ ((D + r * r / teacher) @ mass)
-            noise = noise + 0.5 * np.einsum("abc,b,c->a", curvature, X, X)
-            dr = -eta * rho * (stiffness * r + teacher * (self.response @ X)[:, None])
-            dD = -2.0 * eta * rho * stiffness * D + eta**2 * rho * noise[:, None]
-            return np.concatenate([dr.ravel(), dD.ravel()])
+        def moved(times: Floats) -> tuple[Floats, Floats]:
+            """Return Σ w ρ r and Σ w ρ r²/t at times, shape (P, 2)."""
+            decayed = np.exp(-eta * np.multiply.outer(times, spectrum.value)) * amplitude
+            r = (decayed @ vectors).reshape(-1, 2, L) / scale
+            return r @ mass, (r * r / teacher) @ mass
 
-        start = np.concatenate([overlap.ravel(), distance.ravel()])
-        end = float(np.max(alpha))
-        result = np.empty((alpha.size, start.size))
-        result[:] = start
-        order = np.argsort(alpha)
-        if end > 0:
-            # r is of first, D of second order: a floor for each, far below what is asked of ε_g
-            largest = float(np.max(np.abs(overlap)))
-            second = max(float(np.max(np.abs(distance))), largest**2, float(np.max(self.source)))
-            floor = np.repeat([1e-13 * largest, 1e-13 * second], 2 * L)
-            run = solve_ivp(
-                rates,
-                (0.0, end),
-                start,
-                method="LSODA",
-                rtol=1e-10,
-                atol=floor + 1e-300,
-                t_eval=alpha[order],
-            )
-            if not run.success:
-                raise ToleranceError(f"the linearised equations were not integrated: {run.message}")
-            result[order] = run.y.T
-        r, D = np.moveaxis(result.reshape(-1, 2, 2, L), 1, 0)
-        X = r @ mass
-        static = (self.stiffness * ((D + r * r / teacher) @ mass)) @ self.multiplicity
+        # D without what drives it, and its answer at later times to a noise Γ of one component.
+        answers = [np.repeat(np.eye(2)[a][:, None], L, axis=1) * self.eigenvalue for a in (0, 1)]
+
+        def error_at(time: float) -> float:
+            nodes, weights = _graded(time, eta * float(np.max(spectrum.value)))
+            X, square = moved(nodes)
+            noise = self.source + square @ self.noise_slope.T
+            noise = noise + 0.5 * np.einsum("abc,pb,pc->pa", curvature, X, X)
+            driven = [self._distance_error(time - nodes, each) for each in answers]
+            return float(eta**2 * (weights * noise.T * driven).sum())
+
+        X, square = moved(alpha)
+        static = (self.stiffness * square) @ self.multiplicity
         moving = np.einsum("pa,ab,pb,a->p", X, self.response, X, self.multiplicity)
-        return np.asarray(0.5 * (static + moving))
+        forced = np.array([error_at(float(time)) for time in alpha])
+        return np.asarray(self._distance_error(alpha, distance) + forced + 0.5 * (static + moving))
+
+
+def _graded(end: float, fastest: float) -> tuple[Floats, Floats]:
+    """Return nodes and weights between 0 and a time, for products of exponentials that decay from
+    either end at most at a rate.
+
+    Panels double from both ends, so that all that has not decayed is smooth on them.
+    """
+    halvings = max(1, math.ceil(math.log2(max(end * fastest, 1.0))) + 2)
+    ends = 0.5 * end * np.append(0.0, 0.5 ** np.arange(halvings, -1, -1.0))
+    node, weight = np.polynomial.legendre.leggauss(_NODES)
+    half, middle = 0.5 * np.diff(ends)[:, None], 0.5 * (ends[1:] + ends[:-1])[:, None]
+    nodes, weights = (middle + half * node).ravel(), (half * weight).ravel()
+    return np.concatenate([nodes, end - nodes]), np.concatenate([weights, weights])
 
 
 def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -> PowerFit:

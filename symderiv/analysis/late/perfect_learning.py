@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import sympy as sp
 
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
-from symderiv.analysis.symmetric import (
+from symderiv.analysis.symmetric_names import (
     A_OTHER,
     A_SAME,
     B_OTHER,
@@ -43,20 +43,18 @@ from symderiv.analysis.symmetric import (
     D,
     Q,
     R,
-    ReducedEquations,
     S,
     T,
     V,
-    linearised,
-    reduced_equations,
 )
 from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
-from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.sizes_and_rates import M, eta, sigma
 
-M = s.M
+if TYPE_CHECKING:
+    from symderiv.analysis.symmetric import ReducedEquations
 
 _STATE = (R, S, Q, C)
 _AT_TEACHER = {Q: T, R: T, C: D / (M - 1), S: D / (M - 1)}
@@ -237,6 +235,7 @@ def perfect_learning(activation: str) -> PerfectLearning:
         InputError: ε_g has no second derivatives at Q = R = T (activations with a kink).
         DivergentError, NotYetError: see :func:`~symderiv.learning.solver_program`.
     """
+    from symderiv.analysis.symmetric import reduced_equations
     from symderiv.learning.derivation.learning_equations import derive_equations
     from symderiv.learning.rule.learning_problem import learning_problem
 
@@ -244,10 +243,10 @@ def perfect_learning(activation: str) -> PerfectLearning:
     reduced = reduced_equations(derive_equations(problem), paired=True)
     gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
     # Label noise keeps students away from the teachers; to first order it only adds to Γ.
-    without = {**_WEIGHTS, s.sigma: sp.Integer(0)}
+    without = {**_WEIGHTS, sigma: sp.Integer(0)}
     noise = {key: value.xreplace(without) for key, value in reduced.noise.items()}
     noisy = {
-        key: _at_teacher(value.xreplace({**_WEIGHTS, s.sigma: sp.Integer(1)}) - noise[key])
+        key: _at_teacher(value.xreplace({**_WEIGHTS, sigma: sp.Integer(1)}) - noise[key])
         for key, value in reduced.noise.items()
     }
     fixed = {key: _at_teacher(value) for key, value in gradients.items()}
@@ -326,6 +325,8 @@ def _matrices(
     noise_slopes: Mapping[Any, Sequence[sp.Expr]],
 ) -> dict[str, sp.Matrix]:
     """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
+    from symderiv.analysis.symmetric import linearised
+
     rho = sp.Symbol("rho", positive=True)
     r, ss, q, c = sp.symbols("r s q c", real=True)
     teachers = {"T": rho**2 * T, "D": rho**2 * D, "eigenvalue": rho}
@@ -333,7 +334,7 @@ def _matrices(
     power = {"R": 2, "S": 2, "Q": 1, "C": 1}
     orders = {
         order: [
-            sp.expand(sign * rates[x].expand().coeff(s.eta, order) / rho ** power[x]) for x in power
+            sp.expand(sign * rates[x].expand().coeff(eta, order) / rho ** power[x]) for x in power
         ]
         for order, sign in ((1, -1), (2, 1))
     }

@@ -17,17 +17,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
-from symderiv.analysis.symmetric import (
+from symderiv.analysis.symmetric_names import (
     A_OTHER,
     A_SAME,
     B_SAME,
@@ -40,21 +41,23 @@ from symderiv.analysis.symmetric import (
     R,
     T,
     V,
-    reduced_equations,
 )
-from symderiv.formula.as_function import as_function
+from symderiv.formula.as_function import as_function, function_text, function_written
 from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.gaussian import SignMean4
-from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import LearningEquations
+from symderiv.learning.derivation import sizes_and_rates as s
 from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root, slopes_of
 from symderiv.precision.balls.working import working_bits
 
+if TYPE_CHECKING:
+    from symderiv.learning.derivation.learning_equations import LearningEquations
+
 _UNKNOWNS = (Q, C, R)
 _ETA = sp.Symbol("eta", positive=True)
 _NU = sp.Symbol("nu", positive=True)
+_GIVEN = (s.M, T, D, _NU)
 _LARGE = 1e5
 # Small rates bring the state close to the end of its domain, and steps of differences with it.
 _STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
@@ -98,6 +101,13 @@ class FullFlow(KeptTrees):
         return slopes_of(self.equations, _UNKNOWNS)
 
     @cached_property
+    def text(self) -> str:
+        """The equations as a function of doubles, as text: of Q, C, R, η, M, T, D and ν_1."""
+        symbols = [*_UNKNOWNS, _ETA, *_GIVEN]
+        function = as_function(symbols, list(self.equations), "floats", {"SignMean4": _sign_mean4})
+        return function_text(function)
+
+    @cached_property
     def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
         """Equations of equal students, Q = C: two equations, and their derivatives by Q and R."""
         equations = [e.xreplace({C: Q}) for e in self.equations[:2]]
@@ -111,6 +121,8 @@ def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
         noise: True keeps the terms of order η².
     """
+    from symderiv.analysis.symmetric import reduced_equations
+
     reduced = reduced_equations(equations, paired=False, noise=noise)
     weight = 1 / sp.sqrt(s.M)
     here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
@@ -225,13 +237,8 @@ class _Numeric:
         self.teacher = teacher
         values = {symbol: float(x) for symbol, x in self.values(60).items()}
         self.M, self.T = values[s.M], values[T]
-        fixed = {symbol: sp.Float(x) for symbol, x in values.items()}
-        self._call = as_function(
-            [*_UNKNOWNS, _ETA],
-            [e.xreplace(fixed) for e in flow.equations],
-            "floats",
-            {"SignMean4": _sign_mean4},
-        )
+        self._given = [values[each] for each in _GIVEN]
+        self._call = function_written(flow.text, {"SignMean4": _sign_mean4})
 
     def values(self, bits: int) -> dict[sp.Symbol, sp.Expr]:
         """M, T, D and the mean eigenvalue as balls."""
@@ -248,7 +255,7 @@ class _Numeric:
     def residual(self, state: Floats, eta: float) -> Floats:
         """Return the three equations at (Q, C, R); not a number outside of their domain."""
         try:
-            return np.array(self._call(*map(float, state), eta), dtype=float)
+            return np.array(self._call(*map(float, state), eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
             return np.full(3, math.nan)
 
@@ -285,8 +292,8 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            logs = root_near(scaled, slopes, np.log(begin))
-            if logs is None or not np.abs(scaled(logs)).max() < 1e-9:
+            found = newton(lambda y: (scaled(y), slopes(y)), np.log(begin), 30, 1e-10)
+            if found is None or not np.abs(scaled(logs := found[0])).max() < 1e-9:
                 return None
         if abs(logs[1] - np.log(begin[1])) > 1.0:
             return None

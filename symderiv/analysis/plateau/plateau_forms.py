@@ -33,14 +33,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
-from symderiv.analysis.symmetric import V_TEACHER, D, Q, R, T, Unit, V
+from symderiv.analysis.symmetric_names import V_TEACHER, D, Q, R, T, V
 from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
-from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import LearningEquations
+
+if TYPE_CHECKING:
+    from symderiv.learning.derivation.learning_equations import LearningEquations
 
 c = sp.Symbol("c", positive=True)
 """The length of the students: J_i = c times the sum of the teachers."""
@@ -124,6 +125,10 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         DivergentError: A mean does not exist for these activations.
         NotYetError: A mean has no closed form with the present rules.
     """
+    from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
+    from symderiv.analysis.symmetric import Unit
+    from symderiv.learning.derivation import symbols as s
+
     state = CollinearState(equations)
     one = {LENGTH: sp.Integer(1)}
 

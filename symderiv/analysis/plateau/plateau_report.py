@@ -18,7 +18,6 @@ from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plate
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
-from symderiv.analysis.symmetric import reduced_equations
 from symderiv.formula import Activation
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
@@ -360,13 +359,15 @@ def quiet_flow(activation: Activation) -> FullFlow:
 
 def _with_slopes(flow: FullFlow) -> FullFlow:
     """Return a flow that is kept with its derivatives, which take longer than its root."""
-    _ = flow.slopes, flow.equal
+    _ = flow.slopes, flow.equal, flow.text
     return flow
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
+    from symderiv.analysis.symmetric import reduced_equations
+
     equations = _equations(activation)
     forms = plateau_forms(equations)
     _ = forms.closed  # kept with them
