@@ -156,6 +156,39 @@ def test_the_second_order_error_is_that_of_the_full_equations(case):
     assert min(first) > 0.01
 
 
+@pytest.mark.parametrize("part", [0.3, 1.2])
+def test_the_driven_error_is_that_of_the_integrated_equations(part):
+    """r decays, and its square and D drive D: by an explicit integrator, below and above the
+    critical rate, with eigenvalues over three decades and label noise."""
+    eigenvalue, weight = np.geomspace(1e-3, 1.0, 7), np.array([0.3, 0.2, 0.15, 0.05, 0.1, 0.1, 0.1])
+    given = "erf", 3, eigenvalue, weight
+    critical = LateDynamics(*given, 0.1, "full", (1.3, 0.2)).critical_learning_rate
+    late = LateDynamics(*given, part * critical, "full", (1.3, 0.2), label_noise=0.2)
+    eta, mass = late.learning_rate, weight * eigenvalue
+    curvature = np.array(late.theory.noise_curvature(3, *late.teacher_moments))
+    stiffness, teacher = late.stiffness[:, None], late.teacher[:, None]
+
+    def rates(_, flat):
+        r, D = flat.reshape(2, 2, -1)
+        X = r @ mass
+        noise = late.source + late.noise_slope @ ((D + r * r / teacher) @ mass)
+        noise = noise + np.einsum("abc,b,c->a", curvature, X, X) / 2
+        dr = -eta * eigenvalue * (stiffness * r + teacher * (late.response @ X)[:, None])
+        dD = -2 * eta * eigenvalue * stiffness * D + eta**2 * eigenvalue * noise[:, None]
+        return np.concatenate([dr.ravel(), dD.ravel()])
+
+    rng = np.random.default_rng(5)
+    r, D = rng.normal(scale=0.1, size=(2, 7)), rng.uniform(0, 0.02, (2, 7))
+    alpha = np.array([0.0, 0.5, 7.0, 120.0])
+    start = np.concatenate([r.ravel(), D.ravel()])
+    run = solve_ivp(rates, (0, 120.0), start, "DOP853", t_eval=alpha, rtol=1e-12, atol=1e-15)
+    r_at, D_at = np.moveaxis(run.y.T.reshape(-1, 2, 2, 7), 1, 0)
+    X = r_at @ mass
+    known = (late.stiffness * ((D_at + r_at * r_at / teacher) @ mass)) @ late.multiplicity
+    known = (known + np.einsum("pa,ab,pb,a->p", X, late.response, X, late.multiplicity)) / 2
+    np.testing.assert_allclose(late.driven_error(alpha, r, D), known, rtol=1e-9)
+
+
 def test_the_critical_learning_rate_is_where_a_rate_changes_sign():
     for units, T1, D1 in ((2, "1", "0"), (4, "1.4", "-0.2")):
         critical = dynamics(units, T1, D1, 1.0, "full").critical_learning_rate

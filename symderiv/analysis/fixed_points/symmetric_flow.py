@@ -27,9 +27,6 @@ Labels = npt.NDArray[np.int64]
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _DURATIONS = tuple(10.0**n for n in range(1, 8))
 _NEAR, _LARGE = 0.05, 1e6
-# Of steps in time: in how many parts they are taken, the first, the shortest as a share, the most.
-_PARTS, _FIRST, _SHORTEST, _MOST_STEPS = 7, 1e-3, 1e-14, 5000
-_RELATIVE, _ABSOLUTE = 1e-8, 1e-12
 #: Largest rate at a fixed point, in units of the state.
 STILL = 1e-11
 
@@ -42,69 +39,28 @@ def integrated(
 ) -> Floats | None:
     """Return where a flow without time comes to; None if it leaves the numbers below
     ``largest``.
-
-    A step is taken by linearly implicit Euler in 1, 2, … parts, whose results are extrapolated to
-    infinitely many: this needs a Jacobian that is only roughly right, and no table of numbers.
     """
+    from scipy.integrate import solve_ivp
+
+    def away(_: float, y: Floats) -> float:
+        return float(largest - np.max(np.abs(y)))
+
+    away.terminal = True  # type: ignore[attr-defined]
     with np.errstate(all="ignore"):
         try:
-            return _approached(slope, start.astype(float), duration, largest)
+            run = solve_ivp(
+                lambda _, y: slope(y),
+                (0.0, duration),
+                start,
+                "LSODA",
+                rtol=1e-8,
+                atol=1e-12,
+                events=away,
+            )
         except (ValueError, ArithmeticError):
             return None
-
-
-def _approached(
-    slope: Callable[[Floats], Floats], point: Floats, duration: float, largest: float
-) -> Floats | None:
-    """Return :func:`integrated`; errors of the flow are not caught."""
-    time, step = 0.0, _FIRST
-    for _ in range(_MOST_STEPS):
-        rate = slope(point)
-        if time >= duration or not np.all(np.isfinite(rate)):
-            break
-        jacobian = _forward_differences(slope, point, rate)
-        error = np.inf
-        while error > 1:
-            step = min(step, duration - time)
-            further, error = _extrapolated(slope, point, rate, jacobian, step)
-            taken, step = step, step * float(np.clip(0.8 * error ** (-1 / _PARTS), 0.1, 8.0))
-            if error > 1 and taken < _SHORTEST * duration:
-                return None
-        point, time = further, time + taken
-        if np.max(np.abs(point)) > largest:
-            return None
-    return point if time >= duration else None
-
-
-def _forward_differences(slope: Callable[[Floats], Floats], point: Floats, rate: Floats) -> Floats:
-    """Return a Jacobian of some digits, zero where the flow does not exist beside the point."""
-    shifts = 1e-7 * np.maximum(np.abs(point), 1e-5)
-    columns = [
-        (slope(point + shift * unit) - rate) / shift
-        for shift, unit in zip(shifts, np.eye(point.size), strict=True)
-    ]
-    return np.asarray(np.nan_to_num(np.array(columns).T, nan=0.0, posinf=0.0, neginf=0.0))
-
-
-def _extrapolated(
-    slope: Callable[[Floats], Floats], point: Floats, rate: Floats, jacobian: Floats, step: float
-) -> tuple[Floats, float]:
-    """Return where a step leads, and its error in units of what is allowed."""
-    row: list[Floats] = []
-    for parts in range(1, _PARTS + 1):
-        part = step / parts
-        inverse = np.linalg.inv(np.eye(point.size) - part * jacobian)
-        at, here = point, rate
-        for number in range(parts):
-            at = at + part * inverse @ (here if number == 0 else slope(at))
-        column = [at]
-        for back, coarser in enumerate(row, 1):
-            ratio = parts / (parts - back)
-            column.append(column[-1] + (column[-1] - coarser) / (ratio - 1))
-        row = column
-    allowed = _ABSOLUTE + _RELATIVE * np.maximum(np.abs(point), np.abs(row[-1]))
-    error = float(np.max(np.abs(row[-1] - row[-2]) / allowed))
-    return row[-1], max(error, 1e-9) if np.isfinite(error) else np.inf
+    end: Floats = run.y[:, -1]
+    return end if run.status == 0 and np.all(np.isfinite(end)) else None
 
 
 @dataclass(frozen=True)

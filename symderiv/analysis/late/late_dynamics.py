@@ -43,6 +43,7 @@ from symderiv.analysis.low_rank import (
 )
 from symderiv.formula.activations import activation as read_activation
 from symderiv.foundation.errors import InputError
+from symderiv.numerics.nodes import gauss_panels
 
 Floats = npt.NDArray[np.float64]
 Order = Literal["full", "small-learning-rate"]
@@ -378,9 +379,7 @@ def _graded(end: float, fastest: float) -> tuple[Floats, Floats]:
     """
     halvings = max(1, math.ceil(math.log2(max(end * fastest, 1.0))) + 2)
     ends = 0.5 * end * np.append(0.0, 0.5 ** np.arange(halvings, -1, -1.0))
-    node, weight = np.polynomial.legendre.leggauss(_NODES)
-    half, middle = 0.5 * np.diff(ends)[:, None], 0.5 * (ends[1:] + ends[:-1])[:, None]
-    nodes, weights = (middle + half * node).ravel(), (half * weight).ravel()
+    nodes, weights = gauss_panels(ends, _NODES)
     return np.concatenate([nodes, end - nodes]), np.concatenate([weights, weights])
 
 
