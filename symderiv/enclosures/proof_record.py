@@ -29,7 +29,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Claims:
-    """What is proved of a run as a whole.
+    """The statements on a run as a whole that are proved.
 
     Attributes:
         error: The list of operations whose last result is the generalisation error.

@@ -30,7 +30,14 @@ from symderiv.foundation.imported_sources import imported_sources
 from symderiv.foundation.seals import is_sealed, sealed
 
 __all__ = [
-    *("cache_folder", "derived_once", "imports_digest", "is_on", "noted_calls"),
+    *(
+        "cache_folder",
+        "derived_from_nothing",
+        "derived_once",
+        "imports_digest",
+        "is_on",
+        "noted_calls",
+    ),
     *("package_folders", "ship", "shipped_results", "sources_digest"),
 ]
 
@@ -158,6 +165,19 @@ def derived_once(
         return cast("Callable[P, T]", functools.update_wrapper(found, function))
 
     return decorate
+
+
+@contextmanager
+def derived_from_nothing() -> Iterator[None]:
+    """Keep nothing, and read nothing that is kept: what is kept was asked for other results when it
+    was derived, and does not ask for them again.
+    """
+    global enabled
+    before, enabled = enabled, False
+    try:
+        yield
+    finally:
+        enabled = before
 
 
 @contextmanager

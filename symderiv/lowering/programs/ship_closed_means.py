@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from itertools import product
 
-from symderiv.foundation.derivation_cache import Call, imports_digest, noted_calls, ship
+from symderiv.foundation.derivation_cache import (
+    Call,
+    derived_from_nothing,
+    imports_digest,
+    noted_calls,
+    ship,
+)
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import closed_means, regularity
@@ -21,7 +27,7 @@ TEACHERS = (*STUDENTS, "linear", "sign")
 
 def asked_for() -> list[Call]:
     """Return what is asked for in all pairs: the function, and what it is called with."""
-    with noted_calls() as calls:
+    with derived_from_nothing(), noted_calls() as calls:
         for pair in product(STUDENTS, TEACHERS):
             problem = learning_problem(*pair)
             tables = mixtures(problem, DEFAULT_TOLERANCE)
