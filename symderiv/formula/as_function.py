@@ -75,9 +75,7 @@ def as_function(
     }
     table, libraries = tables[numbers]
     if numbers == "arrays" and not _is_elementary(expressions, {*table, *further}):
-        import scipy
-
-        libraries = [scipy, np]
+        libraries = ["scipy", "numpy"]
     function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )

@@ -35,6 +35,13 @@ EVERY = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def precision_is_put_back():
+    """Put back the precision that the checkers choose, which are programs of their own."""
+    with ctx.workprec(ctx.prec):
+        yield
+
+
 @pytest.fixture(scope="module")
 def run() -> sd.Trajectory:
     return certified(quadratic)[0]

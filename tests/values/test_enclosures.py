@@ -12,7 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, ctx
 from support.codac_tube import enclosed_by_codac
 
 import symderiv as sd
@@ -28,6 +28,13 @@ from symderiv.problem.state import State
 pytestmark = pytest.mark.turns(3)
 
 ONE = {"Q": [[0.0625]], "R": [[0.125]], "T": [[1.25]]}
+
+
+@pytest.fixture(autouse=True)
+def precision_is_put_back():
+    """Put back the precision that the checkers choose, which are programs of their own."""
+    with ctx.workprec(ctx.prec):
+        yield
 
 
 def inside(run: sd.Trajectory, name: str, place: int, exact: Any, spare: float = 0.0) -> bool:

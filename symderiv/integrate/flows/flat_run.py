@@ -230,11 +230,13 @@ class SteppedRun:
 
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         memory, runs = self._memory, self._runs
-        entry = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
-        entry |= {"slope": self.slope, "direction": self._direction}
-        entry |= {"times": memory.times, "ends": memory.ends, "implicit": memory.implicit}
-        # results that lag behind may still be added to these
-        entry["filled"] = runs.results[0, : self.walk["results"]].copy()
+        live = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
+        live |= {"slope": self.slope, "direction": self._direction}
+        live |= {"times": memory.times, "ends": memory.ends}
+        live["filled"] = runs.results[0, : self.walk["results"]]
+        # another run may write them when this one has been stopped
+        entry = {name: values.copy() for name, values in live.items()}
+        entry["implicit"] = memory.implicit  # large, and no more than a guess of the Jacobian
         checkpoint.keep(key, entry, f"alpha = {float(self.walk['alpha']):.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:

@@ -58,7 +58,7 @@ class Stops:
         return self.left < 0
 
 
-def flat(checkpoint: Checkpoint | None = None):
+def flat(checkpoint: Checkpoint | None = None, relative: float = 1e-10):
     problem = FlatProblem(
         systems.oscillation,
         np.array([2.0, 0.0, 1.0]),
@@ -66,7 +66,7 @@ def flat(checkpoint: Checkpoint | None = None):
         np.ones(11),
         np.array([0.0, 1.0, 7.7, 40.0]),
     )
-    return integrate_flat(problem, StepLimits(1e-10, 1e-12, 1e-8), checkpoint=checkpoint)
+    return integrate_flat(problem, StepLimits(relative, 1e-12, 1e-8), checkpoint=checkpoint)
 
 
 def assert_equal(first, second) -> None:
@@ -98,6 +98,23 @@ def test_an_integration_stopped_after_every_few_steps_is_the_undisturbed_one(tmp
         assert result.cause == "interrupted"
     assert lives > 3
     assert_equal(result, whole)
+
+
+@pytest.mark.parametrize("questions", [0, 3])
+def test_a_run_goes_on_though_another_one_was_written_after_it_had_stopped(
+    questions, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(flat_run, "_FIRST_SLICE", 3.0)
+    monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)
+    stopped = Checkpoint(tmp_path / "c", every=1e9, stop=Stops(questions))
+    stopped.open({"a": "b"})
+    assert flat(stopped).cause == flat(stopped, 1e-9).cause == "interrupted"
+    again = Checkpoint(tmp_path / "c", every=1e9)
+    again.open({"a": "b"})
+    for relative in (1e-10, 1e-9):
+        found = flat(again, relative)
+        assert found.cause == "done"
+        assert_equal(found, flat(relative=relative))
 
 
 def test_a_study_stopped_in_each_of_its_integrations_is_the_undisturbed_one(tmp_path, monkeypatch):
