@@ -183,23 +183,13 @@ def test_signals_leave_a_state_to_go_on_from_and_say_how(
     words = ("solve", "s.toml", "--output", "my run.nc")
     whole = commands(tmp_path, "solve", "s.toml", "--output", "whole.nc", "--json")
     for number in (signal.SIGINT, signal.SIGTERM):
-        # between the start of the work and its end, wherever these are on this machine today
-        low, high = 0.0, whole["seconds"]
-        for _ in range(20):
-            after = 0.5 * (low + high)
+        # before the work begins and after its end no part is computed; in between, wherever that
+        # is on this machine today, times that lie ever closer hit it
+        for n in range(60):
+            after = whole["seconds"] * ((0.5 + 0.618034 * n) % 1.0)
+            (tmp_path / "my run.nc").unlink(missing_ok=True)
             answer = commands(tmp_path, *words, "--fresh", after=after, number=int(number))
-            if answer["code"] == 0:
-                high = after
-            # a signal before the command has begun ends it without a word
-            elif any(
-                (
-                    answer["code"] != 128 + number,
-                    not answer["err"],
-                    "no checkpoint" in answer["err"],
-                )
-            ):
-                low = after
-            else:
+            if answer["code"] == 128 + number and "the computed part" in answer["err"]:
                 break
         assert answer["code"] == 128 + number
         (line,) = answer["err"].splitlines()
