@@ -238,7 +238,7 @@ def test_the_rules_that_come_with_the_package_are_those_that_are_searched_for(fo
     found = derivation_cache.shipped_results(
         quadrature_error.CHOSEN_RULES, derivation_cache.imports_digest(quadrature_error.__name__)
     )
-    asked = len(ship_rules.PAIRS) + len(ship_rules.QUADRATURE)
+    asked = len(ship_rules.PAIRS) + len(ship_rules.EQUAL)
     of_runs = activation_tolerance(
         sd.Problem(
             "mish", students=1, teachers=1, inputs=sd.Isotropic(100)
@@ -252,6 +252,9 @@ def test_the_rules_that_come_with_the_package_are_those_that_are_searched_for(fo
     assert derived == (rules.rule, rules.error, rules.pair_error)
     run = quadrature(learning_problem("silu", "silu"), of_runs, True)
     assert "search" not in vars(run), "make kernels writes them anew"
+    for name in ("softsign", "elu"):
+        run = quadrature(learning_problem(name, name), of_runs, True)
+        assert "search" not in vars(run), "make kernels writes them anew"
     kinked = quadrature(learning_problem("relu", "x*tanh(log(1+exp(x)))"), None, False)
     assert "search" not in vars(kinked), "make kernels writes them anew"
     assert not folder.exists()
