@@ -227,7 +227,25 @@ def _call(function: Callable[..., object], arguments: str) -> str:
 
 def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
     """Return a text that is another one for other arguments of a call."""
-    return repr((args, sorted(kwargs.items())))
+    named = [(name, _short(value)) for name, value in sorted(kwargs.items())]
+    return repr((_short(args), named))
+
+
+def _short(value: object) -> object:
+    """Return a value with digests in place of formulas, which take longer to print than many
+    questions about them.
+    """
+    if type(value) is tuple:
+        return tuple(map(_short, value))
+    return _of_formula(value) if hasattr(value, "free_symbols") else value
+
+
+@functools.lru_cache(maxsize=1 << 16, typed=True)
+def _of_formula(formula: Any) -> str:
+    """Return a text that is another one for another tree; trees share their parts."""
+    inside = ", ".join(map(_of_formula, formula.args)) or repr(formula)
+    text = f"{type(formula).__name__}({inside})"
+    return text if len(text) < 100 else hashlib.sha256(text.encode()).hexdigest()
 
 
 def _place(function: Callable[..., object], sources: str, arguments: str) -> Path:
