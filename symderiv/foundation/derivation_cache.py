@@ -233,11 +233,12 @@ def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
 
 def _short(value: object) -> object:
     """Return a value with digests in place of formulas, which take longer to print than many
-    questions about them.
+    questions about them; numbers of SymPy are told as those of Python are.
     """
     if type(value) is tuple:
         return tuple(map(_short, value))
-    return _of_formula(value) if hasattr(value, "free_symbols") else value
+    is_tree = hasattr(value, "free_symbols") and bool(getattr(value, "args", ()))
+    return _of_formula(value) if is_tree else value
 
 
 @functools.lru_cache(maxsize=1 << 16, typed=True)
