@@ -58,6 +58,8 @@ def warm_up() -> None:
     from symderiv.show.plots.analysis_plots import plateau_plots  # noqa: F401
     from symderiv.storage.kernels import load_kernel
 
+    # an installed package has byte code: what a call imports first is not compiled in every call
+    sys.dont_write_bytecode = False
     build_app()
     study = parse_study(STUDY)
     for name in ("erf", "relu"):

@@ -33,7 +33,7 @@ from hostile.calls import (
 )
 from hostile.campaign import Ending, carry_out, run, warm_up
 
-#: Processor seconds after which a refusal comes late.
+#: Processor seconds after which a refusal comes late, where nothing else is said.
 SOON = 1.0
 #: Processor seconds after which a call that was not refused is ended.
 ENOUGH = 5
@@ -124,13 +124,13 @@ def _examples() -> Path:
 KINDS = {"options": options, "formulas": formulas, "studies": studies}
 
 
-def judged(ending: Ending, kind: str) -> list[str]:
-    """The faults of an ending, among them a refusal that comes late or leaves something."""
+def judged(ending: Ending, kind: str, soon: float = SOON) -> list[str]:
+    """Return the faults of an ending: also a refusal that is late, or that leaves something."""
     found = list(ending.faults)
-    late = ending.code == 2 and ending.seconds > SOON
+    late = ending.code == 2 and ending.seconds > soon
     late = late and not any(words in ending.err for words in FOUND_OUT)
     # the machine may have been busy: what is slow is slow twice
-    if late and carry_out(ending.call, ENOUGH).seconds > SOON:
+    if late and carry_out(ending.call, ENOUGH).seconds > soon:
         found.append(f"refused after {ending.seconds:.1f} s")
     if ending.code == 2 and ending.left:
         found.append(f"refused and left {', '.join(ending.left)[:200]}")
@@ -145,6 +145,8 @@ def main() -> None:
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "N"),
                         help="every N-th call, beginning with the K-th")  # fmt: skip
     parser.add_argument("--only", nargs="+", help="these commands")
+    parser.add_argument("--soon", type=float, default=SOON, metavar="SECONDS",
+                        help=f"processor time of a refusal ({SOON:g})")  # fmt: skip
     asked = parser.parse_args()
     warm_up()
     faults = 0
@@ -154,7 +156,7 @@ def main() -> None:
         first, step = asked.part
         for ending in run(islice(calls, first, None, step), ENOUGH):
             codes["at work" if ending.code < 0 else f"exit code {ending.code}"] += 1
-            found = judged(ending, kind)
+            found = judged(ending, kind, asked.soon)
             faults += bool(found)
             if found:
                 _tell(ending, found)

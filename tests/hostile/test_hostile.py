@@ -20,8 +20,9 @@ def test_twenty_five_hostile_calls_end_in_time_and_in_one_line() -> None:
 
 
 @pytest.mark.turns(2)
-def test_what_can_be_refused_is_refused_within_a_second_and_leaves_nothing() -> None:
-    done = forked(refusals, "--part", str(DAY % 500), "500")
+def test_what_can_be_refused_is_refused_at_once_and_leaves_nothing() -> None:
+    # ``make hostile`` judges the second; here a call only has to end before it is stopped
+    done = forked(refusals, "--part", str(DAY % 500), "500", "--soon", "5")
     print(f"part {DAY % 500} of 500\n{done.stdout}{done.stderr}")
     assert done.returncode == 0
     assert "faults: none" in done.stdout

