@@ -343,7 +343,7 @@ class Problem(Shown):
             )
         with naming_arguments(initial="state"):
             study = study_at(self._study, alpha)
-            return rates_at(study, start_of(study, order if order else state))
+            return rates_at(study, start_of(study, order if order else state, "state"))
 
     @following("deriving the equations")
     def explain(self, name: str, state: Start | None = None) -> Explanation:
@@ -374,7 +374,7 @@ class Problem(Shown):
         from symderiv.api.results.equations.explained import explained
 
         with naming_arguments(initial="state"):
-            return explained(self._study, name, start_of(self._study, state))
+            return explained(self._study, name, start_of(self._study, state, "state"))
 
     @following("deriving the equations")
     def rhs(self) -> RateFunction:

@@ -18,9 +18,16 @@ __all__ = ["at_rest", "start_of"]
 
 
 def start_of(
-    study: Study, given: State | str | PathLike[str] | Mapping[str, Any] | None
+    study: Study,
+    given: State | str | PathLike[str] | Mapping[str, Any] | None,
+    argument: str = "initial",
 ) -> Initial:
     """Return the start of a study: its own (None), or what was given instead.
+
+    Args:
+        study: the study.
+        given: the state, as the user gave it.
+        argument: how the user calls it, for messages.
 
     Raises:
         InputError: the given state is not one of this study.
@@ -40,7 +47,7 @@ def start_of(
         raise InputError(
             f"{type(given).__name__} is neither a State, a file, nor a dictionary of Q and R or of "
             "J and B",
-            argument="initial",
+            argument=argument,
         )
     return start_from(study, given)
 

@@ -67,7 +67,7 @@ class RateFunction(Shown):
         Raises:
             InputError: it is not a state of this problem, or has other eigenvalues or teachers.
         """
-        flow = flow_at(self._study, start_of(self._study, state))
+        flow = flow_at(self._study, start_of(self._study, state, "state"))
         same = flow.parameters.shape == self._flow.parameters.shape
         if not same or not np.allclose(flow.parameters, self._flow.parameters, rtol=1e-9, atol=0):
             raise InputError(

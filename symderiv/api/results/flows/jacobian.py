@@ -188,7 +188,7 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
 
 def jacobian_of(study: Study, state: Start | None, digits: int = _DOUBLE) -> Jacobian:
     """Return the derivatives at a state; see :meth:`symderiv.Problem.jacobian`."""
-    flow = flow_at(study, start_of(study, state))
+    flow = flow_at(study, start_of(study, state, "state"))
     # terms of order η² are there or not; nothing is differentiated by that
     moving = tuple(name for name in flow.layout["parameters"] if name != "full_order")
     return _jacobian(_point_of_study(study, state, moving), digits)
@@ -314,7 +314,7 @@ class _Point:
 
 
 def _point_of_study(study: Study, state: Start | None, moving: tuple[str, ...]) -> _Point:
-    flow = flow_at(study, start_of(study, state))
+    flow = flow_at(study, start_of(study, state, "state"))
     named = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
     return _Point(
         flow.begin,
