@@ -22,6 +22,8 @@ from symderiv.numerics.nodes import gauss_legendre
 HALF = sp.Rational(1, 2)
 LEAST = sp.Rational(1, 10**30)
 """What a vanishing volume is taken for."""
+SAME_FIELD = 1 - sp.Rational(1, 2 * 10**15)
+"""From here on a correlation is that of a field with itself, up to rounding."""
 
 
 def _symbols(names: str) -> tuple[sp.Symbol, ...]:
@@ -128,6 +130,11 @@ def _sign_mean4() -> tuple[Function, Function]:
     return path, ScalarFunction("sign_mean4", r, definitions, value, doc)
 
 
+def _bounded(r: sp.Symbol) -> sp.Expr:
+    """Return a correlation between -1 and 1, which is one of them for a field and itself."""
+    return sp.Piecewise((1, r > SAME_FIELD), (-1, r < -SAME_FIELD), (r, True))
+
+
 def _waves() -> tuple[Function, ...]:
     x, odd, weight, nearest, rest, size = _symbols("x odd weight nearest rest size")
     sampled = _sum(
@@ -170,7 +177,7 @@ def _waves() -> tuple[Function, ...]:
         "tilted_signs",
         (exponent, h1, h2, r),
         (
-            (bounded, sp.Max(-1, sp.Min(r, 1))),
+            (bounded, _bounded(r)),
             (root, sp.sqrt(sp.Max((1 - bounded) * (1 + bounded), LEAST))),
             (k1, (h2 - bounded * h1) / root),
             (k2, (h1 - bounded * h2) / root),
@@ -232,7 +239,7 @@ def _owen() -> tuple[Function, ...]:
         "shifted_signs",
         (h, k, r),
         (
-            (bounded, sp.Max(-1, sp.Min(r, 1))),
+            (bounded, _bounded(r)),
             (root, sp.sqrt(sp.Max((1 - bounded) * (1 + bounded), LEAST))),
             (s, safe(h)),
             (t, safe(k)),

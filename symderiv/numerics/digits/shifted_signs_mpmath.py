@@ -8,9 +8,10 @@ from typing import Any
 def _shifted_signs_mpmath(mp: Any, h: Any, k: Any, r: Any) -> Any:
     """Return the mean of sgn(x + h) sgn(y + k) for correlation r: its slope by r is 4 densities.
 
-    With r = sin(angle) the density is exp(-(h² + k² - 2 h k r)/(2 cos²)) times a constant.
+    With r = sin(angle) the density is exp(-(h² + k² - 2 h k r)/(2 cos²)) times a constant. A field
+    and itself, whose r is 1 up to rounding, are one.
     """
-    if abs(r) >= 1:
+    if abs(r) >= 1 - 8 * mp.eps:
         return mp.sign(r) * (1 - abs(mp.erf(h / mp.sqrt(2)) - mp.sign(r) * mp.erf(k / mp.sqrt(2))))
 
     def density(angle: Any) -> Any:

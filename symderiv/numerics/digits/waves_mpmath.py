@@ -11,7 +11,11 @@ def _dawson_mpmath(mp: Any, x: Any) -> Any:
 
 
 def _tilted_signs_mpmath(mp: Any, exponent: Any, h1: Any, h2: Any, r: Any) -> Any:
-    """exp(exponent) times the mean of two signs of correlation r with imaginary means h1, h2."""
+    """exp(exponent) times the mean of two signs of correlation r with imaginary means h1, h2.
+
+    A field and itself, whose r is 1 up to rounding, are one.
+    """
+    r = r if abs(r) < 1 - 8 * mp.eps else mp.sign(r)
     root = mp.sqrt((1 - r) * (1 + r))
     k1, k2 = ((h2 - r * h1) / root, (h1 - r * h2) / root) if root else (mp.zero, mp.zero)
     m = (h1 * h1 + k1 * k1) / 2
