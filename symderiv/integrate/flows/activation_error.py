@@ -46,7 +46,7 @@ def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
 def activation_warnings(
     kernel: Kernel, relative_tolerance: float, beyond: Beyond | None = None
 ) -> list[str]:
-    """Return a line if the activation's error is not far below the tolerance of the run."""
+    """Return a line if the activation's error is above or close to the tolerance of the run."""
     known = activation_attributes(kernel)
     if not known:
         return []
@@ -59,9 +59,11 @@ def activation_warnings(
         "mixture": "the activation enters the equations with an error",
         "quadrature": "the means in the equations are computed with an error (largest found)",
     }
+    beside = "above" if error > relative_tolerance else "close to"
+    cause = what[str(known["activation_method"])]
     return [
-        f"activation: {what[str(known['activation_method'])]} of up to {error:.1e}, not far below "
-        f"time.relative_tolerance = {relative_tolerance:g}"
+        f"activation: {cause} of up to {error:.1e}, which is {beside} "
+        f"time.relative_tolerance = {relative_tolerance:g}; results are no more accurate than it"
     ]
 
 
