@@ -20,7 +20,7 @@ from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.problem.state import State, load_state, unchecked_state
-from symderiv.storage.run_files import BY, MORE_OF_RULES, read_run
+from symderiv.storage.run_files import BY, of_rules, read_run
 from symderiv.system.system_trajectory import KIND, SystemRun
 
 if TYPE_CHECKING:
@@ -290,9 +290,9 @@ def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndar
     """Return the further arrays of a learning rule, and derivatives."""
     derivatives = {name: values for name, values in variables.items() if BY in name}
     rule = {
-        name: variables[f"{name}{ending}"]
-        for name in MORE_OF_RULES
-        if f"{name}{ending}" in variables
+        name.removesuffix(ending): values
+        for name, values in variables.items()
+        if name.endswith(ending) and of_rules(name.removesuffix(ending))
     }
     return rule | derivatives
 

@@ -79,7 +79,12 @@ NUMBERS = {
 """What collections of runs have of each run, and what it is."""
 
 MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
-"""What only runs with a learning rule have."""
+"""What only runs with a learning rule have, but for overlaps of two families, as ``A.B``."""
+
+
+def of_rules(name: str) -> bool:
+    """Return whether only runs with a learning rule have a variable of this name."""
+    return name in MORE_OF_RULES or "." in name
 
 
 BY = "_by_"
@@ -232,12 +237,22 @@ def axes_of(name: str) -> tuple[tuple[str, ...], str]:
         axes, meaning = axes_of(differentiated)
         return axes, f"{meaning}; derivative by {by}"
     base = name.removesuffix("_standard_error").removesuffix("_run")
-    axes, meaning = _AXES[base]
+    axes, meaning = _AXES[base] if base in _AXES else _of_overlap(base)
     if name.endswith("_run"):
         return ("run", *axes), f"{meaning}; of every run"
     if name != base:
         return axes, f"{meaning}; standard error of the mean over the runs"
     return axes, meaning
+
+
+def _of_overlap(name: str) -> tuple[tuple[str, ...], str]:
+    """Return the axes of an overlap that a rule adds, which its two families of vectors name.
+
+    ``A.B`` is one of averages of the students with the teachers, ``J.A`` one with the students.
+    """
+    first, second = name.split(".")
+    columns = "teacher" if second == "B" else "student_2"
+    return ("alpha", "student", columns), f"overlap of the weights {first} and {second}"
 
 
 def labels_of(values: Sequence[Any]) -> np.ndarray:

@@ -8,16 +8,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from symderiv.storage.run_files import MORE_OF_RULES, axes_of
+from symderiv.storage.run_files import MORE_OF_RULES, axes_of, of_rules
 
 __all__ = ["AXES", "Ended", "PointArrays"]
 
 _OF_STUDIES = ("generalization_error", "Q", "R", "v", "T")
+
+
+def _axes(name: str) -> tuple[str, ...]:
+    return tuple("time" if axis == "alpha" else axis for axis in axes_of(name)[0])
+
+
 #: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
-AXES: dict[str, tuple[str, ...]] = {
-    name: tuple("time" if axis == "alpha" else axis for axis in axes_of(name)[0])
-    for name in (*_OF_STUDIES, *MORE_OF_RULES)
-}
+AXES = {name: _axes(name) for name in (*_OF_STUDIES, *MORE_OF_RULES)}
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class PointArrays:
 
     def axes(self, variable: str) -> tuple[str, ...]:
         """Return the dimensions of a variable."""
-        return self.curves.get(variable) or (AXES.get(variable, ()) if self.study else ())
+        known = self.study and of_rules(variable)
+        return self.curves.get(variable) or (_axes(variable) if known else ())
 
 
 @dataclass(frozen=True, eq=False)

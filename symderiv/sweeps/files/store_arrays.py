@@ -18,7 +18,6 @@ from symderiv.storage.run_files import NUMBERS, TIME, axes_of
 from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.files.sealed_files import SealedFiles
 from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.point_arrays import AXES
 
 __all__ = ["coordinates", "make_array", "make_arrays", "open_array"]
 
@@ -83,7 +82,7 @@ def make_array(
     attributes = {}
     if name in SCALARS:
         attributes = {"long_name": NUMBERS.get(name, _HASH)}
-    elif layout.inner.study and name in AXES:
+    elif layout.inner.study:
         attributes = {"long_name": axes_of(name)[1]}
     shape, chunk = (*layout.shape, *lengths), (*layout.box, *lengths)
     return _create(files, name, kind, shape, chunk, (*layout.names, *own), attributes)
