@@ -1,4 +1,4 @@
-"""Order parameters that rules add: in files, datasets, ensembles and sweeps as in the run itself."""
+"""Order parameters that rules add: in files, datasets, ensembles and sweeps as in the run."""
 
 from __future__ import annotations
 
