@@ -16,48 +16,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from numbers import Rational
 
 import numpy as np
 import numpy.typing as npt
-import sympy as sp
 from flint import arb
 
 from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
+from symderiv.analysis.plateau.closed_plateau import FullFlow
 from symderiv.analysis.plateau.stability import mode_rates
-from symderiv.analysis.plateau.teacher import HomogeneousTeacher
-from symderiv.analysis.symmetric_names import (
-    A_OTHER,
-    A_SAME,
-    B_SAME,
-    GAMMA_OTHER,
-    GAMMA_SAME,
-    V_TEACHER,
-    C,
-    D,
-    Q,
-    R,
-    T,
-    V,
-)
-from symderiv.formula.as_function import as_function, function_text, function_written
-from symderiv.formula.kept_trees import KeptTrees
+from symderiv.analysis.plateau.teacher import HomogeneousTeacher, rational_ball
+from symderiv.formula.as_function import function_written
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.gaussian import SignMean4
-from symderiv.learning.derivation import sizes_and_rates as s
 from symderiv.precision.balls.expression_balls import ball_at
-from symderiv.precision.balls.krawczyk import enclosed_root, slopes_of
+from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
-if TYPE_CHECKING:
-    from symderiv.learning.derivation.learning_equations import LearningEquations
-
-_UNKNOWNS = (Q, C, R)
-_ETA = sp.Symbol("eta", positive=True)
-_NU = sp.Symbol("nu", positive=True)
-_GIVEN = (s.M, T, D, _NU)
+_UNKNOWNS = ("Q", "C", "R")
+_GIVEN = ("M", "T", "D", "nu")
 _LARGE = 1e5
 # Small rates bring the state close to the end of its domain, and steps of differences with it.
 _STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
@@ -85,71 +62,8 @@ class FullPlateau:
     unstable_eigenvalue: arb | None
 
 
-@dataclass(frozen=True)
-class FullFlow(KeptTrees):
-    """The three equations, symbolic in Q, C, R, M, T, D, η, ν_1 (K = M, weights 1/√M)."""
-
-    equations: tuple[sp.Expr, sp.Expr, sp.Expr]
-    generalization_error: sp.Expr
-    difference_stiffness: sp.Expr
-    teacher_response: sp.Expr
-    noise: bool
-
-    @cached_property
-    def slopes(self) -> list[sp.Expr]:
-        """Their derivatives by Q, C, R, shape (3, 3) row by row."""
-        return slopes_of(self.equations, _UNKNOWNS)
-
-    @cached_property
-    def text(self) -> str:
-        """The equations as a function of doubles, as text: of Q, C, R, η, M, T, D and ν_1."""
-        symbols = [*_UNKNOWNS, _ETA, *_GIVEN]
-        function = as_function(symbols, list(self.equations), "floats", {"SignMean4": _sign_mean4})
-        return function_text(function)
-
-    @cached_property
-    def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
-        """Equations of equal students, Q = C: two equations, and their derivatives by Q and R."""
-        equations = [e.xreplace({C: Q}) for e in self.equations[:2]]
-        return equations, slopes_of(equations, (Q, R))
-
-
-def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
-    """Return the equations of the symmetric state, from the engine's.
-
-    Args:
-        equations: What :func:`~symderiv.learning.derive_equations` gives.
-        noise: True keeps the terms of order η².
-    """
-    from symderiv.analysis.symmetric import reduced_equations
-
-    reduced = reduced_equations(equations, paired=False, noise=noise)
-    weight = 1 / sp.sqrt(s.M)
-    here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
-    value = {
-        name: expression.xreplace(here)
-        for name, expression in {**reduced.gradients, **reduced.noise}.items()
-    }
-    stiffness = value[A_SAME] + (s.M - 1) * value[A_OTHER]
-    difference = value[A_SAME] - value[A_OTHER]
-    pull = value[B_SAME]
-    same, other = (value.get(x, sp.Integer(0)) for x in (GAMMA_SAME, GAMMA_OTHER))
-    half = _ETA * _NU / 2
-    return FullFlow(
-        (
-            R * stiffness + (T + D) * pull,
-            stiffness * (Q + (s.M - 1) * C) + s.M**2 * pull * R - half * (same + (s.M - 1) * other),
-            difference * (Q - C) - half * (same - other),
-        ),
-        reduced.generalization_error.xreplace(here),
-        difference,
-        sp.diff(pull, R),
-        noise,
-    )
-
-
 def full_plateau(
-    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: sp.Rational, bits: int
+    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: Rational, bits: int
 ) -> FullPlateau:
     """Return the symmetric plateau that small, different students approach, with proved digits.
 
@@ -165,7 +79,7 @@ def full_plateau(
         ToleranceError: The state could not be enclosed.
     """
     numeric = _Numeric(flow, teacher)
-    eta = float(learning_rate)
+    closed, eta = flow.plain, float(learning_rate)
     start = numeric.approached(eta)
     if start is None:
         reached, start = numeric.followed(eta)
@@ -177,8 +91,8 @@ def full_plateau(
     work = bits + 40
     with working_bits(work):
         values = numeric.values(work)
-        values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        state = enclosed_root(flow.equations, _UNKNOWNS, values, list(start), work, flow.slopes)
+        values["eta"] = rational_ball(learning_rate)
+        state = enclosed_root(closed.equations, _UNKNOWNS, values, list(start), work, closed.slopes)
         values.update(zip(_UNKNOWNS, state, strict=True))
         return _measured(flow, teacher, values, work)
 
@@ -186,7 +100,7 @@ def full_plateau(
 def equal_students(
     flow: FullFlow,
     teacher: HomogeneousTeacher,
-    learning_rate: sp.Rational,
+    learning_rate: Rational,
     bits: int,
     start: tuple[float, float],
 ) -> FullPlateau:
@@ -203,44 +117,43 @@ def equal_students(
     numeric = _Numeric(flow, teacher)
     with working_bits(work):
         values = numeric.values(work)
-        values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        equations, slopes = flow.equal
-        if any(e.has(sp.zoo, sp.nan) for e in equations):
+        values["eta"] = rational_ball(learning_rate)
+        if flow.plain.equal is None:
             raise ToleranceError("the equations of equal students are singular")
-        first, second = enclosed_root(equations, (Q, R), values, list(start), work, slopes)
-        values.update({Q: first, C: first, R: second})
+        equations, slopes = flow.plain.equal
+        first, second = enclosed_root(equations, ("Q", "R"), values, list(start), work, slopes)
+        values.update({"Q": first, "C": first, "R": second})
         return _measured(flow, teacher, values, work)
 
 
 def _measured(
-    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[sp.Symbol, arb], bits: int
+    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[str, arb], bits: int
 ) -> FullPlateau:
     """Height and escape of a state."""
     error, kappa, response = (
-        ball_at(e, values, bits)
-        for e in (flow.generalization_error, flow.difference_stiffness, flow.teacher_response)
+        ball_at(getattr(flow.plain, name), values, bits)
+        for name in ("generalization_error", "difference_stiffness", "teacher_response")
     )
     rate: arb | None = None
     if teacher.modes is not None:
         modes = teacher.modes(bits)
         # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-        stiffness = values[_ETA] * kappa if flow.noise else arb(0)
-        rate = mode_rates(modes, stiffness, values[_ETA] * response, modes.difference)[0]
-    return FullPlateau(values[Q], values[C], values[R], error, rate)
+        stiffness = values["eta"] * kappa if flow.plain.noise else arb(0)
+        rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
+    return FullPlateau(values["Q"], values["C"], values["R"], error, rate)
 
 
 class _Numeric:
     """The flow in double precision: integration, and solutions followed in η."""
 
     def __init__(self, flow: FullFlow, teacher: HomogeneousTeacher) -> None:
-        self.flow = flow
         self.teacher = teacher
-        values = {symbol: float(x) for symbol, x in self.values(60).items()}
-        self.M, self.T = values[s.M], values[T]
+        values = {name: float(x) for name, x in self.values(60).items()}
+        self.M, self.T = values["M"], values["T"]
         self._given = [values[each] for each in _GIVEN]
-        self._call = function_written(flow.text, {"SignMean4": _sign_mean4})
+        self._call = function_written(flow.plain.text, {"SignMean4": _sign_mean4})
 
-    def values(self, bits: int) -> dict[sp.Symbol, sp.Expr]:
+    def values(self, bits: int) -> dict[str, arb]:
         """M, T, D and the mean eigenvalue as balls."""
         T1, D1, _, _ = self.teacher.moments(bits)
         mean = arb(1)
@@ -250,7 +163,7 @@ class _Numeric:
                 mean = sum(
                     (w * x for w, x in zip(modes.weight, modes.eigenvalue, strict=True)), arb(0)
                 )
-        return {s.M: arb(self.teacher.units), T: T1, D: D1, _NU: mean}
+        return {"M": arb(self.teacher.units), "T": T1, "D": D1, "nu": mean}
 
     def residual(self, state: Floats, eta: float) -> Floats:
         """Return the three equations at (Q, C, R); not a number outside of their domain."""
@@ -333,5 +246,9 @@ class _Numeric:
 
 
 def _sign_mean4(*correlations: float) -> float:
+    import sympy as sp
+
+    from symderiv.gaussian import SignMean4
+
     value: float = float(SignMean4(*map(sp.Float, correlations)))
     return value

@@ -16,12 +16,12 @@ H = H_τ + H_θ matters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS, PlateauForms
+from symderiv.analysis.plateau.closed_plateau import LinearisedMatrices, PlateauForms
+from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS
 from symderiv.analysis.symmetric_names import V_TEACHER, C, Q, R, S, T, V
 from symderiv.analysis.symmetric_names import D as ROW
 from symderiv.gaussian.forms.surds import AlgebraFrame, tidy
@@ -30,27 +30,7 @@ from symderiv.learning.derivation import sizes_and_rates as s
 if TYPE_CHECKING:
     from symderiv.analysis.symmetric import ReducedEquations
 
-BASIS = ("r", "s", "q", "c")
-"""Deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
-
 _M, _T, _D = SYMBOLS
-
-
-@dataclass(frozen=True)
-class LinearisedMatrices:
-    """The matrices in M, T, D, each 4 × 4 in the basis r, s, q, c.
-
-    Attributes:
-        G: Coefficient of -Λ.
-        H_row: H_τ.
-        H_difference: H_θ.
-        H: Their sum, which alone matters where teachers are uncorrelated in all orders.
-    """
-
-    G: sp.Matrix
-    H_row: sp.Matrix
-    H_difference: sp.Matrix
-    H: sp.Matrix
 
 
 def linearised_matrices(

@@ -31,12 +31,11 @@ checked against the Jacobian of the full equations, all eigenvalues with their m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from symderiv.analysis.plateau.closed_plateau import PlateauForms
 from symderiv.analysis.symmetric_names import V_TEACHER, D, Q, R, T, V
 from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
 
@@ -66,53 +65,36 @@ FRAME = AlgebraFrame(
 """Closed forms in M, T, D, and teachers that are admissible."""
 
 
-@dataclass(frozen=True)
-class PlateauForms:
-    """Parts of the plateau as expressions in c, M, T, D (K = M, all output weights 1/√M).
+def closed_expressions(forms: PlateauForms, length: sp.Expr) -> dict[str, sp.Expr]:
+    """Return :attr:`PlateauForms.closed` with a closed form of c."""
+    # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
+    known = {} if length.has(sp.asin) else {c: length}
+    names = {
+        "R": c * (TEACHER + D),
+        "Q": c**2 * M * (TEACHER + D),
+        "generalization_error": forms.generalization_error,
+        "symmetric_stiffness": forms.symmetric_stiffness,
+        "difference_stiffness": forms.difference_stiffness,
+        "teacher_response": forms.teacher_response,
+        "length_response": forms.length_response,
+        "one_length_response": forms.one_length_response,
+    }
+    tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in names.items()}
+    return {"c": length, **tidied}
 
-    All rates are per unit of ηα. A name of the table above each.
 
-    Attributes:
-        stationarity: φ(c), which vanishes on the plateau.
-        symmetric_stiffness: a_s.
-        difference_stiffness: κ.
-        teacher_response: B' = ∂B_in/∂R_in; -B' θ^(2) is the escape rate where κ = 0.
-        length_response: f_s.
-        one_length_response: f_d.
-        generalization_error: ε_g along the line of states.
-        length: c in closed form, or None where its equation has no closed solution.
-    """
-
-    stationarity: sp.Expr
-    symmetric_stiffness: sp.Expr
-    difference_stiffness: sp.Expr
-    teacher_response: sp.Expr
-    length_response: sp.Expr
-    one_length_response: sp.Expr
-    generalization_error: sp.Expr
-    length: sp.Expr | None
-
-    @cached_property
-    def closed(self) -> Mapping[str, sp.Expr] | None:
-        """R, Q, ε_g and the responses with the closed c put in, simplified; None without it."""
-        if self.length is None:
-            return None
-        # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
-        known = {} if self.length.has(sp.asin) else {c: self.length}
-        names = {
-            "R": c * (TEACHER + D),
-            "Q": c**2 * M * (TEACHER + D),
-            "generalization_error": self.generalization_error,
-            "symmetric_stiffness": self.symmetric_stiffness,
-            "difference_stiffness": self.difference_stiffness,
-            "teacher_response": self.teacher_response,
-            "length_response": self.length_response,
-            "one_length_response": self.one_length_response,
-        }
-        return {
-            "c": self.length,
-            **{name: tidy(value.xreplace(known), FRAME) for name, value in names.items()},
-        }
+def escape_forms(closed: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
+    """Return the rate of escape and its inverse by name: as κ = 0, or else for one mode."""
+    second, rest, eta = sp.symbols("T2 D2 eta", real=True)
+    difference, response = closed["difference_stiffness"], closed["teacher_response"]
+    if difference == 0:
+        rate, inputs = -eta * response * (second - rest / (M - 1)), ""
+    else:
+        # One mode: the secular equation of the specialisation sector is linear.
+        rate = sp.together(-eta * (difference + response * (TEACHER - D / (M - 1))))
+        inputs = "_isotropic"
+    found = {f"unstable_eigenvalue{inputs}": rate}
+    return found if rate == 0 else {**found, f"escape_time{inputs}": 1 / rate}
 
 
 def plateau_forms(equations: LearningEquations) -> PlateauForms:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Rational
 
-import sympy as sp
 from flint import arb, fmpq
 
 from symderiv.foundation.errors import InputError
@@ -55,9 +55,9 @@ class HomogeneousTeacher:
     words: str
 
 
-def rational_ball(value: sp.Rational) -> arb:
+def rational_ball(value: Rational) -> arb:
     """Return an exact rational as a ball."""
-    return arb(fmpq(int(value.p), int(value.q)))
+    return arb(fmpq(int(value.numerator), int(value.denominator)))
 
 
 def _checked_units(units: int) -> int:
@@ -66,7 +66,7 @@ def _checked_units(units: int) -> int:
     return units
 
 
-def _check(order: int, units: int, T: sp.Rational, D: sp.Rational) -> None:
+def _check(order: int, units: int, T: Rational, D: Rational) -> None:
     if not T > 0:
         raise InputError(f"--T{order} {T}: a variance must be positive")
     highest = (units - 1) * T
@@ -78,7 +78,7 @@ def _check(order: int, units: int, T: sp.Rational, D: sp.Rational) -> None:
         )
 
 
-def _balls_of(exact: Iterable[sp.Rational]) -> Callable[[int], tuple[arb, arb, arb, arb]]:
+def _balls_of(exact: Iterable[Rational]) -> Callable[[int], tuple[arb, arb, arb, arb]]:
     """Return T1, D1, T2, D2 as functions of a working precision in bits."""
 
     def moments(bits: int) -> tuple[arb, arb, arb, arb]:
@@ -90,7 +90,7 @@ def _balls_of(exact: Iterable[sp.Rational]) -> Callable[[int], tuple[arb, arb, a
 
 
 def teacher_of_moments(
-    units: int, T1: sp.Rational, D1: sp.Rational, T2: sp.Rational, D2: sp.Rational
+    units: int, T1: Rational, D1: Rational, T2: Rational, D2: Rational
 ) -> HomogeneousTeacher:
     """Return a teacher of which the moments of orders 1 and 2 are known, as exact rationals.
 
@@ -116,7 +116,7 @@ def teacher_of_moments(
     return HomogeneousTeacher(units, _balls_of(exact), modes if isotropic else None, words)
 
 
-def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> HomogeneousTeacher:
+def teacher_of_power_law(units: int, count: int, exponent: Rational) -> HomogeneousTeacher:
     r"""Return the mean teacher with entries N(0, 1) and inputs of eigenvalues ρ_k = ρ_+ k^-(1+β),
     mean 1.
 
