@@ -1,4 +1,4 @@
-"""Results whose expressions come back from a file as they were written, with SymPy or without it."""
+"""Results whose expressions come back from a file as they were, with SymPy or without it."""
 
 from __future__ import annotations
 

@@ -8,28 +8,13 @@ from typing import Any
 import mpmath
 import sympy as sp
 
+from symderiv.analysis import symmetric
 from symderiv.analysis.late.perfect_learning import PerfectLearning
-from symderiv.analysis.symmetric import ReducedEquations, linearised, reduced_equations
-from symderiv.analysis.symmetric_names import (
-    A_OTHER,
-    A_SAME,
-    B_OTHER,
-    B_SAME,
-    GAMMA_OTHER,
-    GAMMA_SAME,
-    V_TEACHER,
-    C,
-    D,
-    Q,
-    R,
-    S,
-    T,
-    V,
-)
+from symderiv.analysis.symmetric import V_TEACHER, C, D, Q, R, ReducedEquations, S, T, V, linearised
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.derivation.sizes_and_rates import M, eta, sigma
+from symderiv.learning.derivation.symbols import M, eta, sigma
 from symderiv.learning.rule.learning_problem import learning_problem
 
 __all__ = ["derived_linearisation", "tidied", "written"]
@@ -42,7 +27,7 @@ _WEIGHTS = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M)}
 def derived_linearisation(activation: str) -> PerfectLearning:
     """Return :func:`~symderiv.analysis.late.perfect_learning.perfect_learning`, derived anew."""
     problem = learning_problem(activation)
-    reduced = reduced_equations(derive_equations(problem), paired=True)
+    reduced = symmetric.reduced_equations(derive_equations(problem), paired=True)
     gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
     # Label noise keeps students away from the teachers; to first order it only adds to Γ.
     without = {**_WEIGHTS, sigma: sp.Integer(0)}
@@ -52,37 +37,23 @@ def derived_linearisation(activation: str) -> PerfectLearning:
         for key, value in reduced.noise.items()
     }
     fixed = {key: _at_teacher(value) for key, value in gradients.items()}
-    # Both hold for the exact dynamics; if they failed, the state would not be a fixed point.
-    _must_vanish(fixed[A_SAME] + fixed[B_SAME], "A + B on the diagonal")
-    _must_vanish(fixed[A_OTHER] + fixed[B_OTHER], "A + B off the diagonal")
-    stiffness = sp.Matrix(
-        [fixed[A_SAME] + (M - 1) * fixed[A_OTHER], fixed[A_SAME] - fixed[A_OTHER]]
-    )
     slopes, noise_slopes = _slopes(gradients), _slopes(noise)
+    pairs = (symmetric.A_SAME, symmetric.B_SAME), (symmetric.A_OTHER, symmetric.B_OTHER)
+    for students, teachers in pairs:
+        # It holds for the exact dynamics; if it failed, the state would not be a fixed point.
+        _must_vanish(fixed[students] + fixed[teachers], f"{students} + {teachers}")
+    noises = symmetric.GAMMA_SAME, symmetric.GAMMA_OTHER
     error = reduced.generalization_error.xreplace(_WEIGHTS)
+    forces = [_towards_teachers(slopes[ours], slopes[theirs]) for ours, theirs in pairs]
     return PerfectLearning(
         activation=problem.student.text,
-        stiffness=stiffness,
-        response=_in_basis(
-            sp.Matrix(
-                [
-                    _towards_teachers(slopes[of_students], slopes[of_teachers])
-                    for of_students, of_teachers in ((A_SAME, B_SAME), (A_OTHER, B_OTHER))
-                ]
-            )
-        ),
-        noise_slope=_in_basis(
-            sp.Matrix([noise_slopes[key][2:] for key in (GAMMA_SAME, GAMMA_OTHER)])
-        ),
-        label_noise=sp.Matrix(
-            [
-                noisy[GAMMA_SAME] + (M - 1) * noisy[GAMMA_OTHER],
-                noisy[GAMMA_SAME] - noisy[GAMMA_OTHER],
-            ]
-        ),
+        stiffness=_told_apart(*(fixed[students] for students, _ in pairs)),
+        response=_in_basis(sp.Matrix(forces)),
+        noise_slope=_in_basis(sp.Matrix([noise_slopes[key][2:] for key in noises])),
+        label_noise=_told_apart(*(noisy[key] for key in noises)),
         **_matrices(reduced, fixed, slopes, noise_slopes),
         error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
-        noise=(noise[GAMMA_SAME], noise[GAMMA_OTHER]),
+        noise=tuple(noise[key] for key in noises),
     )
 
 
@@ -112,6 +83,11 @@ def _towards_teachers(*slopes: Sequence[sp.Expr]) -> list[sp.Expr]:
     """Return derivatives of a sum along r (with q = 2r) and s (with c = 2s)."""
     by_r, by_s, by_q, by_c = (sp.Add(*terms) for terms in zip(*slopes, strict=True))
     return [by_r + 2 * by_q, by_s + 2 * by_c]
+
+
+def _told_apart(same: sp.Expr, other: sp.Expr) -> sp.Matrix:
+    """Return the values of a matrix on equal units and on units that differ."""
+    return sp.Matrix([same + (M - 1) * other, same - other])
 
 
 def _in_basis(table: sp.Matrix) -> sp.Matrix:
@@ -144,22 +120,17 @@ def _matrices(
     return {"G": local, "H": forced, "F": driven}
 
 
-def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
-    """Return a matrix at given T and D, entries simplified, symbolic in M."""
-    values = {T: sp.sympify(T1[0]), D: sp.sympify(T1[1])}
+def tidied(matrix: sp.Matrix) -> sp.Matrix:
+    """Return a matrix at T = 1 and D = 0, entries simplified, symbolic in M."""
+    values = {T: sp.Integer(1), D: sp.Integer(0)}
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 
 
 def written(theory: PerfectLearning, T1: Any, D1: Any) -> dict[str, list[list[str]]]:
     """Return G, H and F at given T and D as texts."""
-    matrices = {"G": theory.G, "H": theory.H, "F": theory.F}
     values = {T: sp.sympify(T1), D: sp.sympify(D1)}
-    return {
-        name: [
-            [str(entry) for entry in row]
-            for row in (
-                tidied(matrix) if (T1, D1) == (1, 0) else matrix.xreplace(values)
-            ).tolist()
-        ]
-        for name, matrix in matrices.items()
-    }
+    found = {}
+    for name, matrix in (("G", theory.G), ("H", theory.H), ("F", theory.F)):
+        at = tidied(matrix) if (T1, D1) == (1, 0) else matrix.xreplace(values)
+        found[name] = [[str(entry) for entry in row] for row in at.tolist()]
+    return found

@@ -1,7 +1,6 @@
 """Closed forms of plateaus as they are kept: their numbers are computed without SymPy.
 
-They are derived in :mod:`symderiv.analysis.plateau.plateau_forms`, ``linearised`` and
-``full_plateau``; the names of symbols are those of these modules.
+Derived in :mod:`symderiv.analysis.plateau.plateau_forms` and ``linearised``, with names from there.
 """
 
 from __future__ import annotations
@@ -15,12 +14,16 @@ from symderiv.formula.kept_trees import KeptTrees, kept_property
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["BASIS", "MATRICES", "FullFlow", "LinearisedMatrices", "PlateauForms"]
+__all__ = ["BASIS", "MATRICES", "RATES", "FullFlow", "LinearisedMatrices", "PlateauForms"]
 
 BASIS = ("r", "s", "q", "c")
 """Deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
 
 MATRICES = ("G", "H", "H_row", "H_difference")
+RATES = (
+    *("symmetric_stiffness", "difference_stiffness"),
+    *("teacher_response", "length_response", "one_length_response"),
+)
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,7 @@ class PlateauForms(KeptTrees):
 
     @kept_property
     def texts(self) -> dict[str, str]:
-        """Closed forms by name as SymPy text, in M, T, D, T2, D2, eta (and c, ρ where they
-        occur).
-        """
+        """Write closed forms by name as SymPy text, in M, T, D, T2, D2, eta, and c if it occurs."""
         if self.closed is None:
             return {
                 "R": "c*(T + D)",
@@ -74,7 +75,7 @@ class PlateauForms(KeptTrees):
 
     @kept_property
     def slope(self) -> sp.Expr:
-        """The derivative of φ by c."""
+        """Return the derivative of φ by c."""
         from symderiv.analysis.plateau.plateau_forms import c
 
         return self.stationarity.diff(c)
@@ -118,17 +119,17 @@ class FullFlow(KeptTrees):
     @kept_property
     def slopes(self) -> list[sp.Expr]:
         """Their derivatives by Q, C, R, shape (3, 3) row by row."""
-        from symderiv.analysis.symmetric_names import C, Q, R
+        from symderiv.analysis.symmetric import C, Q, R
         from symderiv.precision.balls.krawczyk import slopes_of
 
         return slopes_of(self.equations, (Q, C, R))
 
     @kept_property
     def text(self) -> str:
-        """The equations as a function of doubles, as text: of Q, C, R, η, M, T, D and ν_1."""
-        from symderiv.analysis.plateau.plateau_flow import text_of
+        """Equations and slopes as a function of doubles, as text: of Q, C, R, η, M, T, D, ν_1."""
+        from symderiv.analysis.plateau.plateau_forms import text_of
 
-        return text_of(self.equations)
+        return text_of([*self.equations, *self.slopes])
 
     @kept_property
     def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]] | None:
@@ -137,7 +138,7 @@ class FullFlow(KeptTrees):
         """
         import sympy as sp
 
-        from symderiv.analysis.symmetric_names import C, Q, R
+        from symderiv.analysis.symmetric import C, Q, R
         from symderiv.precision.balls.krawczyk import slopes_of
 
         equations = [e.xreplace({C: Q}) for e in self.equations[:2]]

@@ -8,8 +8,8 @@ more equations, and only the mean eigenvalue ν_1 of the inputs enters, whatever
 
 with Q_s = Q + (K-1) C and Γ_s = Γ_ii + (K-1) Γ_ij. Equal students, Q = C, always solve the third
 one; the noise drives them apart, and a second branch has Q > C. Which state is approached is found
-by integrating the three equations from small, different students; Newton's rule and then
-Krawczyk's operator on balls turn it into digits that are proved.
+by steps in time from small, different students, which end as Newton's; Krawczyk's operator on balls
+turns it into digits that are proved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy.typing as npt
 from flint import arb
 
 from symderiv.analysis.fixed_points.newton_steps import newton
-from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
 from symderiv.analysis.plateau.closed_plateau import FullFlow
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, rational_ball
@@ -36,10 +35,12 @@ from symderiv.precision.balls.working import working_bits
 _UNKNOWNS = ("Q", "C", "R")
 _GIVEN = ("M", "T", "D", "nu")
 _LARGE = 1e5
-# Small rates bring the state close to the end of its domain, and steps of differences with it.
-_STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
-_LASTING = 2000.0
-"""Duration of the integration in units of ηα."""
+# Logarithms of Q - C below this mean equal students.
+_APART = -60.0
+# Of steps in time, in units of ηα: the first one and the shortest; the largest change of logarithms
+# in one, and that of the last one.
+_FIRST_STEP, _SHORTEST_STEP = 0.01, 1e-9
+_CHANGE, _STILL = 0.3, 1e-9
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,8 +91,7 @@ def full_plateau(
         )
     work = bits + 40
     with working_bits(work):
-        values = numeric.values(work)
-        values["eta"] = rational_ball(learning_rate)
+        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
         state = enclosed_root(closed.equations, _UNKNOWNS, values, list(start), work, closed.slopes)
         values.update(zip(_UNKNOWNS, state, strict=True))
         return _measured(flow, teacher, values, work)
@@ -116,8 +116,7 @@ def equal_students(
     work = bits + 40
     numeric = _Numeric(flow, teacher)
     with working_bits(work):
-        values = numeric.values(work)
-        values["eta"] = rational_ball(learning_rate)
+        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
         if flow.plain.equal is None:
             raise ToleranceError("the equations of equal students are singular")
         equations, slopes = flow.plain.equal
@@ -165,52 +164,56 @@ class _Numeric:
                 )
         return {"M": arb(self.teacher.units), "T": T1, "D": D1, "nu": mean}
 
-    def residual(self, state: Floats, eta: float) -> Floats:
-        """Return the three equations at (Q, C, R); not a number outside of their domain."""
+    def _moving(self, y: Floats, eta: float) -> tuple[Floats, Floats]:
+        """Return the rates of y = log(Q - C, Q, R) per unit of ηα, up to the factor ν_1, and their
+        derivatives; not a number outside of the domain of the equations.
+        """
+        spread, rest, cross = np.exp(y)
         try:
-            return np.array(self._call(*map(float, state), eta, *self._given), dtype=float)
+            found = np.array(self._call(rest, rest - spread, cross, eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-            return np.full(3, math.nan)
-
-    def _rates(self, state: Floats, eta: float) -> Floats:
-        """dQ, dC, dR per unit of ηα, up to the factor ν_1: the equations are their sums."""
-        first, total, spread = self.residual(state, eta)
-        # d(Q + (M-1) C) = -2 total, d(Q - C) = -2 spread
-        d_spread, d_total = -2 * spread, -2 * total
-        d_c = (d_total - d_spread) / self.M
-        return np.array([d_c + d_spread, d_c, -first])
+            found = np.full(12, math.nan)
+        # d(Q - C) = -2 third, d(Q + (M-1) C) = -2 second, dR = -first
+        share = 2 / self.M
+        turn = [[0, 0, -2 / spread], [0, -share / rest, (share - 2) / rest], [-1 / cross, 0, 0]]
+        by_y = [[0, rest, 0], [-spread, rest, 0], [0, 0, cross]]
+        rates = turn @ found[:3]
+        return rates, turn @ found[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
     def approached(self, eta: float) -> Floats | None:
-        """Return the state that is approached from small students, or None if Q runs away."""
-        begin = np.array([0.01 * self.T, 0.0, 0.002 * self.T])
-        end = integrated(lambda y: self._rates(y, eta), begin, _LASTING, _LARGE * self.T)
-        return None if end is None else self.solved(end, eta)
+        """Return the state that is approached from small students, or None if Q runs away.
+
+        Implicit steps of Euler's rule are those of Newton's where they are long; where a direction
+        grows, they are shorter than it takes to double.
+        """
+        y, step = np.log([0.01 * self.T, 0.01 * self.T, 0.002 * self.T]), _FIRST_STEP
+        rates, slopes = self._moving(y, eta)
+        while step > _SHORTEST_STEP and np.exp(y[1]) < _LARGE * self.T and y[0] > _APART:
+            growth = np.max(np.linalg.eigvals(slopes).real)
+            step = min(step, 0.5 / growth) if growth > 0 else step
+            change = np.linalg.solve(np.eye(3) / step - slopes, rates)
+            found = self._moving(y + change, eta) if np.abs(change).max() < _CHANGE else None
+            if found is None or not np.all(np.isfinite(found[1])):
+                step /= 2
+                continue
+            (rates, slopes), y, step = found, y + change, 2 * step
+            if np.abs(change).max() < _STILL:
+                spread, rest, cross = np.exp(y)
+                return self.solved(np.array([rest, rest - spread, cross]), eta)
+        return None
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
-        """Newton's rule on the equations, the third divided by Q - C, from a state nearby."""
-
-        def scaled(y: Floats) -> Floats:
-            spread, rest, cross = np.exp(y)
-            state = np.array([rest, rest - spread, cross])
-            first, second, third = self.residual(state, eta)
-            return np.array([first / cross, second / rest, third / spread])
-
-        def slopes(y: Floats) -> Floats:
-            found = (differences(scaled, y, step) for step in _STEPS)
-            return next(
-                (each for each in found if np.all(np.isfinite(each))), np.full((3, 3), np.nan)
-            )
-
+        """Return the state with Q > C by Newton's rule from one nearby."""
         begin = np.array([max(start[0] - start[1], 1e-9 * start[0]), start[0], start[2]])
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            found = newton(lambda y: (scaled(y), slopes(y)), np.log(begin), 30, 1e-10)
-            if found is None or not np.abs(scaled(logs := found[0])).max() < 1e-9:
+            found = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
+            if found is None or not np.abs(self._moving(y := found[0], eta)[0]).max() < 1e-9:
                 return None
-        if abs(logs[1] - np.log(begin[1])) > 1.0:
+        if abs(y[1] - np.log(begin[1])) > 1.0:
             return None
-        spread, rest, cross = np.exp(logs)
+        spread, rest, cross = np.exp(y)
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:

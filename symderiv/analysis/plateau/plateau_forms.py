@@ -30,17 +30,18 @@ checked against the Jacobian of the full equations, all eigenvalues with their m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from symderiv.analysis.plateau.closed_plateau import PlateauForms
-from symderiv.analysis.symmetric_names import V_TEACHER, D, Q, R, T, V
+from symderiv.analysis import symmetric
+from symderiv.analysis.plateau.closed_plateau import RATES, FullFlow, PlateauForms
+from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
+from symderiv.analysis.symmetric import V_TEACHER, C, D, Q, R, T, V
+from symderiv.formula.as_function import as_function, function_text
 from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
-
-if TYPE_CHECKING:
-    from symderiv.learning.derivation.learning_equations import LearningEquations
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import LearningEquations
 
 c = sp.Symbol("c", positive=True)
 """The length of the students: J_i = c times the sum of the teachers."""
@@ -52,6 +53,9 @@ TEACHER = sp.Symbol("T", positive=True)
 """T, a variance, in closed forms."""
 
 SYMBOLS = (M, TEACHER, D)
+
+ETA, NU = sp.symbols("eta nu", positive=True)
+"""η and the mean eigenvalue, in equations of the full flow."""
 
 FRAME = AlgebraFrame(
     SYMBOLS,
@@ -69,17 +73,9 @@ def closed_expressions(forms: PlateauForms, length: sp.Expr) -> dict[str, sp.Exp
     """Return :attr:`PlateauForms.closed` with a closed form of c."""
     # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
     known = {} if length.has(sp.asin) else {c: length}
-    names = {
-        "R": c * (TEACHER + D),
-        "Q": c**2 * M * (TEACHER + D),
-        "generalization_error": forms.generalization_error,
-        "symmetric_stiffness": forms.symmetric_stiffness,
-        "difference_stiffness": forms.difference_stiffness,
-        "teacher_response": forms.teacher_response,
-        "length_response": forms.length_response,
-        "one_length_response": forms.one_length_response,
-    }
-    tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in names.items()}
+    found = {"R": c * (TEACHER + D), "Q": c**2 * M * (TEACHER + D)}
+    found |= {name: getattr(forms, name) for name in ("generalization_error", *RATES)}
+    tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in found.items()}
     return {"c": length, **tidied}
 
 
@@ -97,6 +93,12 @@ def escape_forms(closed: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
     return found if rate == 0 else {**found, f"escape_time{inputs}": 1 / rate}
 
 
+def text_of(equations: Sequence[sp.Expr]) -> str:
+    """Return expressions as a function of doubles: of Q, C, R, η, M, T, D and ν_1."""
+    symbols = [Q, C, R, ETA, s.M, T, D, NU]
+    return function_text(as_function(symbols, list(equations), "floats", {"SignMean4": float}))
+
+
 def plateau_forms(equations: LearningEquations) -> PlateauForms:
     """Return the plateau of a problem, derived from its equations.
 
@@ -107,19 +109,15 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         DivergentError: A mean does not exist for these activations.
         NotYetError: A mean has no closed form with the present rules.
     """
-    from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
-    from symderiv.analysis.symmetric import Unit
-    from symderiv.learning.derivation import symbols as s
-
     state = CollinearState(equations)
     one = {LENGTH: sp.Integer(1)}
 
     def gradient(first: int, second: int) -> sp.Expr:
-        units = {s.i: Unit(False, first), s.j: Unit(False, second)}
+        units = {s.i: symmetric.Unit(False, first), s.j: symmetric.Unit(False, second)}
         return state.collapsed(equations.student_gradient, units)
 
     def pull(first: int) -> sp.Expr:
-        units = {s.i: Unit(False, first), s.n: Unit(True, 0)}
+        units = {s.i: symmetric.Unit(False, first), s.n: symmetric.Unit(True, 0)}
         return state.collapsed(equations.teacher_gradient, units)
 
     def line(expression: sp.Expr) -> sp.Expr:
@@ -154,4 +152,37 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         one_length_response=one_response / (c * row),
         generalization_error=error,
         length=positive_root(stationarity, c, FRAME, error),
+    )
+
+
+def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
+    """Return the equations of the symmetric state, from the engine's.
+
+    Args:
+        equations: What :func:`~symderiv.learning.derive_equations` gives.
+        noise: True keeps the terms of order η².
+    """
+    reduced = symmetric.reduced_equations(equations, paired=False, noise=noise)
+    weight = 1 / sp.sqrt(s.M)
+    here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
+    value = {
+        name: expression.xreplace(here)
+        for name, expression in {**reduced.gradients, **reduced.noise}.items()
+    }
+    stiffness = value[symmetric.A_SAME] + (s.M - 1) * value[symmetric.A_OTHER]
+    difference = value[symmetric.A_SAME] - value[symmetric.A_OTHER]
+    pull = value[symmetric.B_SAME]
+    gammas = symmetric.GAMMA_SAME, symmetric.GAMMA_OTHER
+    same, other = (value.get(x, sp.Integer(0)) for x in gammas)
+    half = ETA * NU / 2
+    return FullFlow(
+        (
+            R * stiffness + (T + D) * pull,
+            stiffness * (Q + (s.M - 1) * C) + s.M**2 * pull * R - half * (same + (s.M - 1) * other),
+            difference * (Q - C) - half * (same - other),
+        ),
+        reduced.generalization_error.xreplace(here),
+        difference,
+        sp.diff(pull, R),
+        noise,
     )

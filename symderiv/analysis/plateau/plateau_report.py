@@ -20,6 +20,7 @@ from symderiv.analysis.plateau.closed_plateau import (
     LinearisedMatrices,
     PlateauForms,
 )
+from symderiv.analysis.plateau.full_plateau import FullPlateau, equal_students, full_plateau
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
@@ -31,7 +32,6 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
 
 if TYPE_CHECKING:
-    from symderiv.analysis.plateau.full_plateau import FullPlateau
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
@@ -116,11 +116,7 @@ class PlateauReport:
     def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:
         if state is None:
             return None
-        names = ("Q", "C", "R", "generalization_error", "unstable_eigenvalue")
-        values = {name: getattr(state, name) for name in names}
-        return {
-            name: None if value is None else self.number(value) for name, value in values.items()
-        }
+        return {k: None if v is None else self.number(v) for k, v in vars(state).items()}
 
     def _group(self, group: Group) -> dict[str, Any]:
         return {
@@ -270,10 +266,8 @@ def plateau_report(
     spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
     asked = full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None)
-    if kappa < 0 or asked:
-        from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
     if kappa < 0:
-        spread = full_plateau(quiet_flow(activation), teacher, learning_rate, bits)
+        spread = full_plateau(kept_flow(activation, False), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
         raise InputError(
             "--full: nothing escapes from this state, and students with the same sum are equally "
@@ -282,14 +276,14 @@ def plateau_report(
     if asked:
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:
-            noisy = full_plateau(noisy_flow(activation), teacher, learning_rate, bits)
+            noisy = full_plateau(kept_flow(activation, True), teacher, learning_rate, bits)
         except (ToleranceError, NotYetError):
             if full:
                 raise
     if noisy is not None:
         start = float(numbers.Q), float(numbers.R)
         with suppress(ToleranceError, NotYetError):
-            equal = equal_students(noisy_flow(activation), teacher, learning_rate, bits, start)
+            equal = equal_students(kept_flow(activation, True), teacher, learning_rate, bits, start)
     states = (spread, noisy, equal)
     return PlateauReport(
         activation.text, teacher, learning_rate, digits, forms, numbers, matrices, *states
@@ -318,19 +312,11 @@ def _equations(activation: Activation) -> LearningEquations:
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
-def noisy_flow(activation: Activation) -> FullFlow:
-    """Return the flow of the plateau with the noise of the examples."""
-    from symderiv.analysis.plateau.plateau_flow import full_flow
+def kept_flow(activation: Activation, noise: bool) -> FullFlow:
+    """Return the flow of the plateau with or without the noise of the examples."""
+    from symderiv.analysis.plateau.plateau_forms import full_flow
 
-    return full_flow(_equations(activation))
-
-
-@derived_once(imports=MODULES, shipped=SHIPPED)
-def quiet_flow(activation: Activation) -> FullFlow:
-    """Return the flow of the plateau without the noise of the examples."""
-    from symderiv.analysis.plateau.plateau_flow import full_flow
-
-    return full_flow(_equations(activation), noise=False)
+    return full_flow(_equations(activation), noise=noise)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)

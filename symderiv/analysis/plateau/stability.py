@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb
 
 from symderiv.analysis.low_rank import secular_roots
-from symderiv.analysis.plateau.closed_plateau import PlateauForms
+from symderiv.analysis.plateau.closed_plateau import RATES, PlateauForms
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes, rational_ball
 from symderiv.formula import evaluate_scalar
 from symderiv.foundation.errors import InputError, ToleranceError
@@ -52,7 +52,7 @@ class Sector:
     vector: str = ""
 
 
-SYMMETRIC, DIFFERENCE = "symmetric_stiffness", "difference_stiffness"
+SYMMETRIC, DIFFERENCE = RATES[:2]
 SECTORS = (
     Sector(
         "length",
@@ -182,26 +182,14 @@ def plateau_numbers(
         return ball_at(getattr(forms.plain, name), values, work)
 
     closed = forms.plain.closed or {}
-    names = (
-        "symmetric_stiffness",
-        "difference_stiffness",
-        "teacher_response",
-        "length_response",
-        "one_length_response",
-    )
-    rates = {
-        # What is exactly zero in closed form is so in numbers.
-        name: arb(0) if closed.get(name) == 0 else at(name)
-        for name in names
-    }
+    # What is exactly zero in closed form is so in numbers.
+    rates = {name: arb(0) if closed.get(name) == 0 else at(name) for name in RATES}
     modes = None if teacher.modes is None else teacher.modes(work)
     with working_bits(work):
         eta = rational_ball(learning_rate)
         row = T1 + D1
         R, Q = length * row, length * length * teacher.units * row
-        groups = []
-        for sector in SECTORS:
-            groups.append(_group(sector, teacher, modes, rates, eta))
+        groups = [_group(sector, teacher, modes, rates, eta) for sector in SECTORS]
         escaping = next(group for group in groups if group.sector.name == "specialisation")
         if escaping.values is not None:
             unstable = escaping.values[0]
@@ -257,14 +245,9 @@ def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb
 
 
 def _kind(values: Sequence[arb]) -> str:
-    kinds = set()
-    for value in values:
-        if value < 0:
-            kinds.add("attractive")
-        elif value > 0:
-            kinds.add("escaping")
-        else:
-            kinds.add("neutral")
+    kinds = {
+        "attractive" if value < 0 else "escaping" if value > 0 else "neutral" for value in values
+    }
     if kinds == {"escaping", "neutral"}:
         return "escaping"
     return kinds.pop() if len(kinds) == 1 else "mixed"

@@ -7,7 +7,7 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Rational
 
@@ -78,17 +78,6 @@ def _check(order: int, units: int, T: Rational, D: Rational) -> None:
         )
 
 
-def _balls_of(exact: Iterable[Rational]) -> Callable[[int], tuple[arb, arb, arb, arb]]:
-    """Return T1, D1, T2, D2 as functions of a working precision in bits."""
-
-    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
-        with working_bits(bits):
-            first, second, third, fourth = map(rational_ball, exact)
-        return first, second, third, fourth
-
-    return moments
-
-
 def teacher_of_moments(
     units: int, T1: Rational, D1: Rational, T2: Rational, D2: Rational
 ) -> HomogeneousTeacher:
@@ -103,7 +92,10 @@ def teacher_of_moments(
     _checked_units(units)
     _check(1, units, T1, D1)
     _check(2, units, T2, D2)
-    exact = (T1, D1, T2, D2)
+
+    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
+        with working_bits(bits):
+            return rational_ball(T1), rational_ball(D1), rational_ball(T2), rational_ball(D2)
 
     def modes(bits: int) -> Modes:
         with working_bits(bits):
@@ -113,7 +105,7 @@ def teacher_of_moments(
 
     isotropic = T1 == T2 and D1 == D2
     words = "isotropic inputs" if isotropic else "moments of orders 1 and 2"
-    return HomogeneousTeacher(units, _balls_of(exact), modes if isotropic else None, words)
+    return HomogeneousTeacher(units, moments, modes if isotropic else None, words)
 
 
 def teacher_of_power_law(units: int, count: int, exponent: Rational) -> HomogeneousTeacher:

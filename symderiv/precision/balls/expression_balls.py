@@ -52,16 +52,15 @@ def ball_at(expression: Any, values: Mapping[Any, arb], bits: int) -> arb:
     """Return :func:`ball` for an expression with symbols that stand for balls.
 
     Args:
-        expression: Real at the given values; of SymPy, or plain (:mod:`symderiv.formula.kept_trees`).
+        expression: Real at the given values; of SymPy, or plain
+            (:mod:`symderiv.formula.kept_trees`).
         values: The ``arb`` of every symbol that occurs, or of its name.
         bits: Working precision.
     """
     return balls_at([expression], values, bits)[0]
 
 
-def balls_at(
-    expressions: Sequence[Any], values: Mapping[Any, arb], bits: int
-) -> list[arb]:
+def balls_at(expressions: Sequence[Any], values: Mapping[Any, arb], bits: int) -> list[arb]:
     """Return :func:`ball_at` of several expressions, whose common parts are computed once."""
     with working_bits(bits):
         enclosures = values_of(expressions, _Balls(bits, values), values)
