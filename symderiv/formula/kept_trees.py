@@ -42,6 +42,8 @@ class KeptTrees:
             for name, each in vars(type(self)).items():
                 if isinstance(each, kept_property):
                     getattr(self, name)
+                elif name in own:
+                    raise TypeError(f"{name} has a default, which would hide what is kept")
             own["_kept"] = _written({k: v for k, v in own.items() if not k.startswith("_")})
         kept: bytes = own["_kept"]
         return kept

@@ -31,12 +31,19 @@ _NEAR, _LARGE = 0.05, 1e6
 STILL = 1e-11
 
 
-def integrated(slope: Callable[[Floats], Floats], start: Floats, duration: float) -> Floats | None:
-    """Return where a flow without time comes to; None if it leaves the numbers below a million."""
+def integrated(
+    slope: Callable[[Floats], Floats],
+    start: Floats,
+    duration: float,
+    largest: float = _LARGE,
+) -> Floats | None:
+    """Return where a flow without time comes to; None if it leaves the numbers below
+    ``largest``.
+    """
     from scipy.integrate import solve_ivp
 
     def away(_: float, y: Floats) -> float:
-        return float(_LARGE - np.max(np.abs(y)))
+        return float(largest - np.max(np.abs(y)))
 
     away.terminal = True  # type: ignore[attr-defined]
     with np.errstate(all="ignore"):

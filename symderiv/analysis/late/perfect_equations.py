@@ -9,7 +9,6 @@ import mpmath
 import sympy as sp
 
 from symderiv.analysis import symmetric
-from symderiv.analysis.late.perfect_learning import PerfectLearning
 from symderiv.analysis.symmetric import V_TEACHER, C, D, Q, R, ReducedEquations, S, T, V, linearised
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
@@ -24,8 +23,8 @@ _AT_TEACHER = {Q: T, R: T, C: D / (M - 1), S: D / (M - 1)}
 _WEIGHTS = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M)}
 
 
-def derived_linearisation(activation: str) -> PerfectLearning:
-    """Return :func:`~symderiv.analysis.late.perfect_learning.perfect_learning`, derived anew."""
+def derived_linearisation(activation: str) -> dict[str, Any]:
+    """Return the fields of a :class:`~symderiv.analysis.late.perfect_learning.PerfectLearning`."""
     problem = learning_problem(activation)
     reduced = symmetric.reduced_equations(derive_equations(problem), paired=True)
     gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
@@ -45,16 +44,16 @@ def derived_linearisation(activation: str) -> PerfectLearning:
     noises = symmetric.GAMMA_SAME, symmetric.GAMMA_OTHER
     error = reduced.generalization_error.xreplace(_WEIGHTS)
     forces = [_towards_teachers(slopes[ours], slopes[theirs]) for ours, theirs in pairs]
-    return PerfectLearning(
-        activation=problem.student.text,
-        stiffness=_told_apart(*(fixed[students] for students, _ in pairs)),
-        response=_in_basis(sp.Matrix(forces)),
-        noise_slope=_in_basis(sp.Matrix([noise_slopes[key][2:] for key in noises])),
-        label_noise=_told_apart(*(noisy[key] for key in noises)),
+    return {
+        "activation": problem.student.text,
+        "stiffness": _told_apart(*(fixed[students] for students, _ in pairs)),
+        "response": _in_basis(sp.Matrix(forces)),
+        "noise_slope": _in_basis(sp.Matrix([noise_slopes[key][2:] for key in noises])),
+        "label_noise": _told_apart(*(noisy[key] for key in noises)),
         **_matrices(reduced, fixed, slopes, noise_slopes),
-        error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
-        noise=tuple(noise[key] for key in noises),
-    )
+        "error": sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
+        "noise": tuple(noise[key] for key in noises),
+    }
 
 
 def _at_teacher(expression: sp.Expr) -> sp.Expr:
@@ -126,11 +125,11 @@ def tidied(matrix: sp.Matrix) -> sp.Matrix:
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 
 
-def written(theory: PerfectLearning, T1: Any, D1: Any) -> dict[str, list[list[str]]]:
-    """Return G, H and F at given T and D as texts."""
+def written(matrices: Mapping[str, sp.Matrix], T1: Any, D1: Any) -> dict[str, list[list[str]]]:
+    """Return matrices at given T and D as texts."""
     values = {T: sp.sympify(T1), D: sp.sympify(D1)}
     found = {}
-    for name, matrix in (("G", theory.G), ("H", theory.H), ("F", theory.F)):
+    for name, matrix in matrices.items():
         at = tidied(matrix) if (T1, D1) == (1, 0) else matrix.xreplace(values)
         found[name] = [[str(entry) for entry in row] for row in at.tolist()]
     return found

@@ -214,16 +214,17 @@ def perfect_learning(activation: str) -> PerfectLearning:
     """
     from symderiv.analysis.late.perfect_equations import derived_linearisation
 
-    return derived_linearisation(activation)
+    return PerfectLearning(**derived_linearisation(activation))
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
     """G, H and F of an activation at given T and D, symbolic in M, as texts.
 
-    At T = 1, D = 0 they are simplified. At others T and D are put in and no
-    more: simplifying the roots of such numbers takes minutes.
+    At T = 1, D = 0 they are simplified. At others T and D are put in and no more: simplifying the
+    roots of such numbers takes minutes.
     """
     from symderiv.analysis.late.perfect_equations import written
 
-    return written(perfect_learning(activation), T1, D1)
+    theory = perfect_learning(activation)
+    return written({"G": theory.G, "H": theory.H, "F": theory.F}, T1, D1)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Rational
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,7 @@ class FullPlateau:
 
 
 def full_plateau(
-    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: Rational, bits: int
+    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: Fraction, bits: int
 ) -> FullPlateau:
     """Return the symmetric plateau that small, different students approach, with proved digits.
 
@@ -100,7 +100,7 @@ def full_plateau(
 def equal_students(
     flow: FullFlow,
     teacher: HomogeneousTeacher,
-    learning_rate: Rational,
+    learning_rate: Fraction,
     bits: int,
     start: tuple[float, float],
 ) -> FullPlateau:

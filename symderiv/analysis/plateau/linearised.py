@@ -21,7 +21,7 @@ from typing import Any
 import sympy as sp
 
 from symderiv.analysis.plateau.closed_plateau import LinearisedMatrices, PlateauForms
-from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS
+from symderiv.analysis.plateau.plateau_algebra import FRAME, SYMBOLS
 from symderiv.analysis.symmetric import V_TEACHER, C, Q, R, ReducedEquations, S, T, V, linearised
 from symderiv.analysis.symmetric import D as ROW
 from symderiv.gaussian.forms.surds import AlgebraFrame, tidy

@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
-from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
 from flint import arb
@@ -59,7 +59,7 @@ class PlateauReport:
 
     activation: str
     teacher: HomogeneousTeacher
-    learning_rate: Rational
+    learning_rate: Fraction
     digits: int
     forms: PlateauForms
     numbers: PlateauNumbers
@@ -241,7 +241,7 @@ FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
 def plateau_report(
     activation: Activation,
     teacher: HomogeneousTeacher,
-    learning_rate: Rational,
+    learning_rate: Fraction,
     digits: int,
     *,
     full: bool = False,
@@ -291,7 +291,7 @@ def plateau_report(
 
 
 def _numbers(
-    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Rational, digits: int
+    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Fraction, digits: int
 ) -> tuple[PlateauNumbers, int]:
     """Return the plateau with so many digits, and the bits that they took."""
     bits = int((digits + 5) * _BITS_PER_DIGIT) + 40

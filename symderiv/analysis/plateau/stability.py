@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
-from numbers import Rational
 from typing import Any
 
 from flint import arb
@@ -158,7 +158,7 @@ class PlateauNumbers:
 
 
 def plateau_numbers(
-    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Rational, bits: int
+    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Fraction, bits: int
 ) -> PlateauNumbers:
     """Return the plateau of a teacher with about ``bits`` accurate bits.
 

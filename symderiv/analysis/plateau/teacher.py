@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Rational
+from fractions import Fraction
 
 from flint import arb, fmpq
 
@@ -55,7 +55,7 @@ class HomogeneousTeacher:
     words: str
 
 
-def rational_ball(value: Rational) -> arb:
+def rational_ball(value: Fraction) -> arb:
     """Return an exact rational as a ball."""
     return arb(fmpq(int(value.numerator), int(value.denominator)))
 
@@ -66,7 +66,7 @@ def _checked_units(units: int) -> int:
     return units
 
 
-def _check(order: int, units: int, T: Rational, D: Rational) -> None:
+def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
     if not T > 0:
         raise InputError(f"--T{order} {T}: a variance must be positive")
     highest = (units - 1) * T
@@ -79,7 +79,7 @@ def _check(order: int, units: int, T: Rational, D: Rational) -> None:
 
 
 def teacher_of_moments(
-    units: int, T1: Rational, D1: Rational, T2: Rational, D2: Rational
+    units: int, T1: Fraction, D1: Fraction, T2: Fraction, D2: Fraction
 ) -> HomogeneousTeacher:
     """Return a teacher of which the moments of orders 1 and 2 are known, as exact rationals.
 
@@ -108,7 +108,7 @@ def teacher_of_moments(
     return HomogeneousTeacher(units, moments, modes if isotropic else None, words)
 
 
-def teacher_of_power_law(units: int, count: int, exponent: Rational) -> HomogeneousTeacher:
+def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> HomogeneousTeacher:
     r"""Return the mean teacher with entries N(0, 1) and inputs of eigenvalues ρ_k = ρ_+ k^-(1+β),
     mean 1.
 

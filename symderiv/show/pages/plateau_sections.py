@@ -239,7 +239,7 @@ def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
 def _escape(forms: PlateauForms) -> Section:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_forms import SYMBOLS
+    from symderiv.analysis.plateau.plateau_algebra import SYMBOLS
 
     steps = [
         Step(
