@@ -12,7 +12,8 @@ from typing import Any
 import sympy as sp
 from flint import arb
 
-from symderiv.analysis.plateau.plateau_forms import PlateauForms, plateau_forms
+from symderiv.analysis.plateau.closed_plateau import PlateauForms
+from symderiv.analysis.plateau.plateau_forms import plateau_forms
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, teacher_of_moments
 from symderiv.learning.derivation.learning_equations import derive_equations

@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import sympy as sp
 
-from symderiv.analysis.plateau.full_plateau import equal_students, full_flow
-from symderiv.analysis.plateau.plateau_forms import plateau_forms
+from symderiv.analysis.plateau.full_plateau import equal_students
+from symderiv.analysis.plateau.plateau_forms import full_flow, plateau_forms
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.experiment.studies.simulating import simulate

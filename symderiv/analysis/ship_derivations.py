@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from symderiv.analysis.late.perfect_learning import matrix_texts, perfect_learning
 from symderiv.analysis.linear.system import linear_system, moment_system, system_texts
-from symderiv.analysis.plateau.plateau_report import derived, noisy_flow, quiet_flow
+from symderiv.analysis.plateau.plateau_report import derived, kept_flow
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.formula import activation
 from symderiv.foundation.derivation_cache import Call, imports_digest, package_folders, ship
@@ -18,10 +18,10 @@ ANALYSES: tuple[Call, ...] = (
     (perfect_learning, (_ERF.text,)),
     (matrix_texts, (_ERF.text, 1, 0)),
     (derived, (_ERF,)),
-    (noisy_flow, (_ERF,)),
+    (kept_flow, (_ERF, True)),
     (derived, (_RELU,)),
-    (noisy_flow, (_RELU,)),
-    (quiet_flow, (_RELU,)),
+    (kept_flow, (_RELU, True)),
+    (kept_flow, (_RELU, False)),
     (linear_system, ()),
     (moment_system, ()),
     (system_texts, ()),

@@ -21,24 +21,16 @@ from typing import Any
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
 
-from symderiv.analysis.symmetric_names import A_OTHER as A_OTHER
-from symderiv.analysis.symmetric_names import A_SAME as A_SAME
-from symderiv.analysis.symmetric_names import B_OTHER as B_OTHER
-from symderiv.analysis.symmetric_names import B_SAME as B_SAME
-from symderiv.analysis.symmetric_names import GAMMA_OTHER as GAMMA_OTHER
-from symderiv.analysis.symmetric_names import GAMMA_SAME as GAMMA_SAME
-from symderiv.analysis.symmetric_names import V_TEACHER as V_TEACHER
-from symderiv.analysis.symmetric_names import C as C
-from symderiv.analysis.symmetric_names import D as D
-from symderiv.analysis.symmetric_names import Q as Q
-from symderiv.analysis.symmetric_names import R as R
-from symderiv.analysis.symmetric_names import S as S
-from symderiv.analysis.symmetric_names import T as T
-from symderiv.analysis.symmetric_names import V as V
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.derivation.mean_factors import slots
+
+Q, C, R, S, T, D = sp.symbols("Q C R S T D", real=True)
+V, V_TEACHER = sp.symbols("v v_teacher", real=True)
+A_SAME, A_OTHER, B_SAME, B_OTHER, GAMMA_SAME, GAMMA_OTHER = sp.symbols(
+    "A_same A_other B_same B_other Gamma_same Gamma_other", real=True
+)
 
 _INDICES = {
     "Q": "ss",

@@ -35,6 +35,7 @@ __all__ = [
     "evaluate_scalar",
     "parse_formula",
     "parse_number",
+    "parse_rational",
 ]
 
 
@@ -67,6 +68,21 @@ def parse_number(text: str) -> sp.Expr:
         FormulaError: The text is not a finite real number.
     """
     return parse_formula(text, ())
+
+
+def parse_rational(text: str) -> Fraction | None:
+    """Return the rational that a text means, None if it is another number.
+
+    SymPy is imported for what has functions or roots.
+
+    Raises:
+        FormulaError: The text is not a finite real number.
+    """
+    value = measure(expanded(read(text, ())), {}).value
+    if isinstance(value, Fraction):
+        return value
+    number = parse_number(text)
+    return Fraction(int(number.p), int(number.q)) if number.is_Rational else None
 
 
 def evaluate_scalar(text: str, names: Mapping[str, float]) -> float:

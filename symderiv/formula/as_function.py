@@ -9,9 +9,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-import mpmath
 import numpy as np
-import sympy as sp
 
 __all__ = ["as_function", "function_text", "function_written"]
 
@@ -25,15 +23,19 @@ def _owens_t(h: Any, a: Any) -> Any:
     return owens_t(h, a)
 
 
+def _softplus(x: Any) -> Any:
+    import mpmath
+
+    return mpmath.log1p(mpmath.exp(x))
+
+
 #: By the names of functions; values almost everywhere, at jumps the middle.
 _ARRAYS: Final[Mapping[str, Callable[..., Any]]] = {
     "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
     "SoftPlus": lambda x: np.logaddexp(0.0, x),
     "OwenT": _owens_t,
 }
-_MPMATH: Final[Mapping[str, Callable[..., Any]]] = {
-    "SoftPlus": lambda x: mpmath.log1p(mpmath.exp(x))
-}
+_MPMATH: Final[Mapping[str, Callable[..., Any]]] = {"SoftPlus": _softplus}
 _NONE: Final[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
 
 
@@ -48,6 +50,8 @@ _OF_NUMPY: Final = frozenset(
 
 def _is_elementary(expressions: Any, given: AbstractSet[str]) -> bool:
     """Return whether no function occurs for which SciPy would have to be imported."""
+    import sympy as sp
+
     each = [expressions] if isinstance(expressions, sp.Basic) else expressions
     if not all(isinstance(one, sp.Basic) for one in each):
         return False
@@ -67,6 +71,8 @@ def as_function(
             along, with which expressions have no functions.
         further: Functions by name.
     """
+    import sympy as sp
+
     tables: dict[str, tuple[Mapping[str, Callable[..., Any]], list[Any]]] = {
         "arrays": (_ARRAYS, [np]),  # by its name all of its packages would be imported
         "mpmath": (_MPMATH, ["mpmath"]),

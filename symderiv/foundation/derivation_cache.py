@@ -21,6 +21,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -233,10 +234,12 @@ def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
 
 def _short(value: object) -> object:
     """Return a value with digests in place of formulas, which take longer to print than many
-    questions about them; numbers of SymPy are told as those of Python are.
+    questions about them; numbers of SymPy, and whole ones, are told as those of Python are.
     """
     if type(value) is tuple:
         return tuple(map(_short, value))
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return int(value)
     is_tree = hasattr(value, "free_symbols") and bool(getattr(value, "args", ()))
     return _of_formula(value) if is_tree else value
 

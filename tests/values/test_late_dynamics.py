@@ -13,7 +13,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from symderiv.analysis.late.late_dynamics import LateDynamics, fitted_exponent
-from symderiv.analysis.late.perfect_learning import perfect_learning, tidied
+from symderiv.analysis.late.perfect_equations import tidied
+from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
 from symderiv.integrate.flows.study_flow import flat_parameters

@@ -20,7 +20,8 @@ from flint import arb
 from support.plateau_teachers import teacher_of_modes
 from support.reference_dynamics import Problem
 
-from symderiv.analysis.plateau.plateau_forms import PlateauForms, plateau_forms
+from symderiv.analysis.plateau.closed_plateau import PlateauForms
+from symderiv.analysis.plateau.plateau_forms import plateau_forms
 from symderiv.analysis.plateau.stability import PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,

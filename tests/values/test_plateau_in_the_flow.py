@@ -13,7 +13,8 @@ from flint import arb
 from scipy.integrate import solve_ivp
 from support.plateau_teachers import teacher_of_modes
 
-from symderiv.analysis.plateau.full_plateau import equal_students, full_flow, full_plateau
+from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
+from symderiv.analysis.plateau.plateau_forms import full_flow
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
     teacher_of_moments,
@@ -247,10 +248,10 @@ def test_a_learning_rate_without_plateau_is_refused_with_the_bound() -> None:
 
 def test_rectifiers_have_a_plateau_at_small_rates_and_scale_with_the_teachers() -> None:
     """Rectifiers see no scale: Q, C and R of T = 11/10 are 11/10 of those of T = 1."""
-    from symderiv.analysis.plateau.plateau_report import noisy_flow
+    from symderiv.analysis.plateau.plateau_report import kept_flow
     from symderiv.formula import activation
 
-    found, flow = [], noisy_flow(activation("relu"))
+    found, flow = [], kept_flow(activation("relu"), True)
     for T1 in (sp.Integer(1), rational("11/10")):
         teacher = teacher_of_moments(2, T1, sp.Integer(0), T1, sp.Integer(0))
         found.append(full_plateau(flow, teacher, rational("1/100000"), BITS))

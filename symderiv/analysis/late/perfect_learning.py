@@ -23,42 +23,21 @@ They suffice because ε_g and Γ vanish with the distance to the teacher like it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath
-import sympy as sp
 
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
-from symderiv.analysis.symmetric_names import (
-    A_OTHER,
-    A_SAME,
-    B_OTHER,
-    B_SAME,
-    GAMMA_OTHER,
-    GAMMA_SAME,
-    V_TEACHER,
-    C,
-    D,
-    Q,
-    R,
-    S,
-    T,
-    V,
-)
 from symderiv.formula.kept_trees import KeptTrees
 from symderiv.foundation.derivation_cache import derived_once
-from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError
 from symderiv.gaussian.forms.evaluate import number
-from symderiv.learning.derivation.sizes_and_rates import M, eta, sigma
 
 if TYPE_CHECKING:
-    from symderiv.analysis.symmetric import ReducedEquations
+    import sympy as sp
 
-_STATE = (R, S, Q, C)
-_AT_TEACHER = {Q: T, R: T, C: D / (M - 1), S: D / (M - 1)}
-_WEIGHTS = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M)}
 #: Working digits when the coefficients are needed as doubles.
 _DIGITS = 40
 #: Second derivatives of Γ are differences over 10**-(this).
@@ -114,8 +93,8 @@ class PerfectLearning(KeptTrees):
 
     def at(self, expression: sp.Expr, units: int, T1: Any, D1: Any, digits: int = _DIGITS) -> Any:
         """Return a closed form at given M, T, D as an mpmath number."""
-        values = {M: sp.Integer(units), T: sp.sympify(T1), D: sp.sympify(D1)}
-        return number(sp.sympify(expression), digits, values=values)
+        values = {"M": Fraction(units), "T": _exact(T1), "D": _exact(D1)}
+        return number(expression, digits, values=values)
 
     def coefficients(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = _DIGITS
@@ -137,23 +116,21 @@ class PerfectLearning(KeptTrees):
         numbers: Coefficients = known[asked]
         return numbers
 
-    def _coefficients_of(self, units: int, T1: sp.Expr, D1: sp.Expr, digits: int) -> Coefficients:
+    def _coefficients_of(self, units: int, T1: Any, D1: Any, digits: int) -> Coefficients:
         check_teacher(units, T1, D1)
 
-        def table(matrix: sp.Matrix) -> Any:
-            return tuple(
-                tuple(self.at(e, units, T1, D1, digits) for e in matrix.row(i))
-                for i in range(matrix.rows)
-            )
+        def table(name: str) -> Any:
+            rows = getattr(self.plain, name)
+            return tuple(tuple(self.at(e, units, T1, D1, digits) for e in row) for row in rows)
 
-        stiffness = tuple(row[0] for row in table(self.stiffness))
+        stiffness = tuple(row[0] for row in table("stiffness"))
         if not all(abs(a) > abs(stiffness[0]) * mpmath.mpf(10) ** -14 for a in stiffness):
             raise InputError(
-                f"{self.activation} does not tell units apart at Q = R = T (the error "
+                f"{self.plain.activation} does not tell units apart at Q = R = T (the error "
                 "does not change when they are mixed), so it has no isolated solution",
                 argument="activation",
             )
-        noise_slope = table(self.noise_slope)
+        noise_slope = table("noise_slope")
         context = mpmath.MPContext()
         context.dps = digits
         # Γ raises dᵢ by η² ρ Φ d, the drift lowers it by 2 η ρ A d: the largest η for which the sum
@@ -162,8 +139,8 @@ class PerfectLearning(KeptTrees):
             tuple(entry / (2 * stiffness[row]) for entry in noise_slope[row]) for row in range(2)
         )
         largest = (a + d + context.sqrt((a - d) ** 2 + 4 * b * c)) / 2
-        noise = tuple(row[0] for row in table(self.label_noise))
-        return Coefficients(stiffness, table(self.response), noise_slope, noise, 1 / largest)
+        noise = tuple(row[0] for row in table("label_noise"))
+        return Coefficients(stiffness, table("response"), noise_slope, noise, 1 / largest)
 
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
@@ -173,21 +150,21 @@ class PerfectLearning(KeptTrees):
         Returns:
             Shape (2, 2, 2): component of Γ, and the two components of the deviation.
         """
-        values = {M: sp.Integer(units), T: _exact(T1), D: _exact(D1)}
-        off = values[D] / (units - 1)
-        step = sp.Rational(1, 10**_STEP_DIGITS)
+        values = {"M": Fraction(units), "T": _exact(T1), "D": _exact(D1)}
+        off = values["D"] / (units - 1)
+        step = Fraction(1, 10**_STEP_DIGITS)
 
-        def noise(entry: sp.Expr, uniform: int, differing: int) -> Any:
+        def noise(entry: Any, uniform: int, differing: int) -> Any:
             same = step * (uniform + (units - 1) * differing) / units
-            other = step * sp.Integer(uniform - differing) / units
-            state = {R: values[T] + same, S: off + other}
-            state |= {Q: values[T] + 2 * same, C: off + 2 * other}
+            other = step * (uniform - differing) / units
+            state = {"R": values["T"] + same, "S": off + other}
+            state |= {"Q": values["T"] + 2 * same, "C": off + 2 * other}
             return number(entry, digits + 3 * _STEP_DIGITS, values={**values, **state})
 
         # Γ vanishes at the teacher, so that four differences give a second derivative to step².
         # Differentiating the expression itself would take minutes.
         tables = []
-        for entry in self.noise:
+        for entry in self.plain.noise:
             first, second, both = (
                 (noise(entry, *at) + noise(entry, -at[0], -at[1])) * 10 ** (2 * _STEP_DIGITS)
                 for at in ((1, 0), (0, 1), (1, 1))
@@ -223,8 +200,8 @@ def check_teacher(units: int, T1: Any, D1: Any) -> None:
         )
 
 
-def _exact(value: Any) -> sp.Expr:
-    return sp.Rational(str(value)) if not isinstance(value, sp.Basic) else value
+def _exact(value: Any) -> Any:
+    return Fraction(str(value)) if isinstance(value, int | float | str) else value
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
@@ -235,136 +212,19 @@ def perfect_learning(activation: str) -> PerfectLearning:
         InputError: ε_g has no second derivatives at Q = R = T (activations with a kink).
         DivergentError, NotYetError: see :func:`~symderiv.learning.solver_program`.
     """
-    from symderiv.analysis.symmetric import reduced_equations
-    from symderiv.learning.derivation.learning_equations import derive_equations
-    from symderiv.learning.rule.learning_problem import learning_problem
+    from symderiv.analysis.late.perfect_equations import derived_linearisation
 
-    problem = learning_problem(activation)
-    reduced = reduced_equations(derive_equations(problem), paired=True)
-    gradients = {key: value.xreplace(_WEIGHTS) for key, value in reduced.gradients.items()}
-    # Label noise keeps students away from the teachers; to first order it only adds to Γ.
-    without = {**_WEIGHTS, sigma: sp.Integer(0)}
-    noise = {key: value.xreplace(without) for key, value in reduced.noise.items()}
-    noisy = {
-        key: _at_teacher(value.xreplace({**_WEIGHTS, sigma: sp.Integer(1)}) - noise[key])
-        for key, value in reduced.noise.items()
-    }
-    fixed = {key: _at_teacher(value) for key, value in gradients.items()}
-    # Both hold for the exact dynamics; if they failed, the state would not be a fixed point.
-    _must_vanish(fixed[A_SAME] + fixed[B_SAME], "A + B on the diagonal")
-    _must_vanish(fixed[A_OTHER] + fixed[B_OTHER], "A + B off the diagonal")
-    stiffness = sp.Matrix(
-        [fixed[A_SAME] + (M - 1) * fixed[A_OTHER], fixed[A_SAME] - fixed[A_OTHER]]
-    )
-    slopes, noise_slopes = _slopes(gradients), _slopes(noise)
-    error = reduced.generalization_error.xreplace(_WEIGHTS)
-    return PerfectLearning(
-        activation=problem.student.text,
-        stiffness=stiffness,
-        response=_in_basis(
-            sp.Matrix(
-                [
-                    _towards_teachers(slopes[of_students], slopes[of_teachers])
-                    for of_students, of_teachers in ((A_SAME, B_SAME), (A_OTHER, B_OTHER))
-                ]
-            )
-        ),
-        noise_slope=_in_basis(
-            sp.Matrix([noise_slopes[key][2:] for key in (GAMMA_SAME, GAMMA_OTHER)])
-        ),
-        label_noise=sp.Matrix(
-            [
-                noisy[GAMMA_SAME] + (M - 1) * noisy[GAMMA_OTHER],
-                noisy[GAMMA_SAME] - noisy[GAMMA_OTHER],
-            ]
-        ),
-        **_matrices(reduced, fixed, slopes, noise_slopes),
-        error=sp.Matrix([[_at_teacher(sp.diff(error, by)) for by in _STATE]]),
-        noise=(noise[GAMMA_SAME], noise[GAMMA_OTHER]),
-    )
-
-
-def _at_teacher(expression: sp.Expr) -> sp.Expr:
-    value = expression.xreplace(_AT_TEACHER)
-    if value.has(sp.zoo, sp.nan, sp.oo):
-        raise InputError(
-            "the generalisation error has no second derivatives at Q = R = T (the "
-            "activation has a kink), so there is no linearisation around perfect learning",
-            argument="activation",
-        )
-    return value
-
-
-def _must_vanish(value: sp.Expr, what: str) -> None:
-    sample = {M: sp.Integer(4), T: sp.Rational(6, 5), D: sp.Rational(3, 10)}
-    if abs(number(value.xreplace(sample), 30)) > mpmath.mpf(10) ** -25:
-        raise SymderivError(f"{what} does not vanish at Q = R = T, so this is not a fixed point")
-
-
-def _slopes(values: Mapping[Any, sp.Expr]) -> dict[Any, list[sp.Expr]]:
-    """Return the derivatives of each by the state, at perfect learning."""
-    return {key: [_at_teacher(sp.diff(v, by)) for by in _STATE] for key, v in values.items()}
-
-
-def _towards_teachers(*slopes: Sequence[sp.Expr]) -> list[sp.Expr]:
-    """Return derivatives of a sum along r (with q = 2r) and s (with c = 2s)."""
-    by_r, by_s, by_q, by_c = (sp.Add(*terms) for terms in zip(*slopes, strict=True))
-    return [by_r + 2 * by_q, by_s + 2 * by_c]
-
-
-def _in_basis(table: sp.Matrix) -> sp.Matrix:
-    """Return a map between (same, other) entries in the basis (uniform, differing)."""
-    change = sp.Matrix([[1, M - 1], [1, -1]])
-    return change * table * change.inv()
-
-
-def _matrices(
-    reduced: ReducedEquations,
-    fixed: Mapping[Any, sp.Expr],
-    slopes: Mapping[Any, Sequence[sp.Expr]],
-    noise_slopes: Mapping[Any, Sequence[sp.Expr]],
-) -> dict[str, sp.Matrix]:
-    """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
-    from symderiv.analysis.symmetric import linearised
-
-    rho = sp.Symbol("rho", positive=True)
-    r, ss, q, c = sp.symbols("r s q c", real=True)
-    teachers = {"T": rho**2 * T, "D": rho**2 * D, "eigenvalue": rho}
-    rates = reduced.mode_rates({"R": rho * r, "S": rho * ss, "Q": q, "C": c, **teachers})
-    power = {"R": 2, "S": 2, "Q": 1, "C": 1}
-    orders = {
-        order: [
-            sp.expand(sign * rates[x].expand().coeff(eta, order) / rho ** power[x]) for x in power
-        ]
-        for order, sign in ((1, -1), (2, 1))
-    }
-    at_teacher = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
-    local, forced = linearised(orders[1], at_teacher, fixed, slopes)
-    _, driven = linearised(orders[2], at_teacher, {}, noise_slopes)
-    return {"G": local, "H": forced, "F": driven}
-
-
-def tidied(matrix: sp.Matrix, T1: Sequence[Any] = (1, 0)) -> sp.Matrix:
-    """Return a matrix at given T and D, entries simplified, symbolic in M."""
-    values = {T: sp.sympify(T1[0]), D: sp.sympify(T1[1])}
-    return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
+    return PerfectLearning(**derived_linearisation(activation))
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
     """G, H and F of an activation at given T and D, symbolic in M, as texts.
 
-    At T = 1, D = 0 they are as :func:`tidied` writes them. At others T and D are put in and no
-    more: simplifying the roots of such numbers takes minutes.
+    At T = 1, D = 0 they are simplified. At others T and D are put in and no more: simplifying the
+    roots of such numbers takes minutes.
     """
+    from symderiv.analysis.late.perfect_equations import written
+
     theory = perfect_learning(activation)
-    named = {"G": theory.G, "H": theory.H, "F": theory.F}
-    if (T1, D1) == (1, 0):
-        written = {name: tidied(matrix) for name, matrix in named.items()}
-    else:
-        values = {T: sp.sympify(T1), D: sp.sympify(D1)}
-        written = {name: matrix.xreplace(values) for name, matrix in named.items()}
-    return {
-        name: [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]
-        for name, matrix in written.items()
-    }
+    return written({"G": theory.G, "H": theory.H, "F": theory.F}, T1, D1)

@@ -104,9 +104,9 @@ def linear_system() -> LinearSystem:
     import sympy as sp
 
     from symderiv.analysis.late.perfect_learning import perfect_learning
-    from symderiv.analysis.symmetric_names import C, Q, R, S
-    from symderiv.learning.derivation import sizes_and_rates as s
-    from symderiv.learning.derivation.sizes_and_rates import M
+    from symderiv.analysis.symmetric import C, Q, R, S
+    from symderiv.learning.derivation import symbols as s
+    from symderiv.learning.derivation.symbols import M
 
     theory = perfect_learning("linear")
     deviation = sp.Matrix([[-2, -2 * (M - 1), 1, M - 1]])

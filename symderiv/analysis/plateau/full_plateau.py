@@ -8,61 +8,39 @@ more equations, and only the mean eigenvalue ν_1 of the inputs enters, whatever
 
 with Q_s = Q + (K-1) C and Γ_s = Γ_ii + (K-1) Γ_ij. Equal students, Q = C, always solve the third
 one; the noise drives them apart, and a second branch has Q > C. Which state is approached is found
-by integrating the three equations from small, different students; Newton's rule and then
-Krawczyk's operator on balls turn it into digits that are proved.
+by steps in time from small, different students, which end as Newton's; Krawczyk's operator on balls
+turns it into digits that are proved.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-import sympy as sp
 from flint import arb
 
 from symderiv.analysis.fixed_points.newton_steps import newton
-from symderiv.analysis.fixed_points.symmetric_flow import differences, integrated
+from symderiv.analysis.plateau.closed_plateau import FullFlow
 from symderiv.analysis.plateau.stability import mode_rates
-from symderiv.analysis.plateau.teacher import HomogeneousTeacher
-from symderiv.analysis.symmetric_names import (
-    A_OTHER,
-    A_SAME,
-    B_SAME,
-    GAMMA_OTHER,
-    GAMMA_SAME,
-    V_TEACHER,
-    C,
-    D,
-    Q,
-    R,
-    T,
-    V,
-)
-from symderiv.formula.as_function import as_function, function_text, function_written
-from symderiv.formula.kept_trees import KeptTrees
+from symderiv.analysis.plateau.teacher import HomogeneousTeacher, rational_ball
+from symderiv.formula.as_function import function_written
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.gaussian import SignMean4
-from symderiv.learning.derivation import sizes_and_rates as s
 from symderiv.precision.balls.expression_balls import ball_at
-from symderiv.precision.balls.krawczyk import enclosed_root, slopes_of
+from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
-if TYPE_CHECKING:
-    from symderiv.learning.derivation.learning_equations import LearningEquations
-
-_UNKNOWNS = (Q, C, R)
-_ETA = sp.Symbol("eta", positive=True)
-_NU = sp.Symbol("nu", positive=True)
-_GIVEN = (s.M, T, D, _NU)
+_UNKNOWNS = ("Q", "C", "R")
+_GIVEN = ("M", "T", "D", "nu")
 _LARGE = 1e5
-# Small rates bring the state close to the end of its domain, and steps of differences with it.
-_STEPS = (4e-3, 6e-5, 1e-6, 2e-8)
-_LASTING = 2000.0
-"""Duration of the integration in units of ηα."""
+# Logarithms of Q - C below this mean equal students.
+_APART = -60.0
+# Of steps in time, in units of ηα: the first one and the shortest; the largest change of logarithms
+# in one, and that of the last one.
+_FIRST_STEP, _SHORTEST_STEP = 0.01, 1e-9
+_CHANGE, _STILL = 0.3, 1e-9
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,71 +63,8 @@ class FullPlateau:
     unstable_eigenvalue: arb | None
 
 
-@dataclass(frozen=True)
-class FullFlow(KeptTrees):
-    """The three equations, symbolic in Q, C, R, M, T, D, η, ν_1 (K = M, weights 1/√M)."""
-
-    equations: tuple[sp.Expr, sp.Expr, sp.Expr]
-    generalization_error: sp.Expr
-    difference_stiffness: sp.Expr
-    teacher_response: sp.Expr
-    noise: bool
-
-    @cached_property
-    def slopes(self) -> list[sp.Expr]:
-        """Their derivatives by Q, C, R, shape (3, 3) row by row."""
-        return slopes_of(self.equations, _UNKNOWNS)
-
-    @cached_property
-    def text(self) -> str:
-        """The equations as a function of doubles, as text: of Q, C, R, η, M, T, D and ν_1."""
-        symbols = [*_UNKNOWNS, _ETA, *_GIVEN]
-        function = as_function(symbols, list(self.equations), "floats", {"SignMean4": _sign_mean4})
-        return function_text(function)
-
-    @cached_property
-    def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
-        """Equations of equal students, Q = C: two equations, and their derivatives by Q and R."""
-        equations = [e.xreplace({C: Q}) for e in self.equations[:2]]
-        return equations, slopes_of(equations, (Q, R))
-
-
-def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
-    """Return the equations of the symmetric state, from the engine's.
-
-    Args:
-        equations: What :func:`~symderiv.learning.derive_equations` gives.
-        noise: True keeps the terms of order η².
-    """
-    from symderiv.analysis.symmetric import reduced_equations
-
-    reduced = reduced_equations(equations, paired=False, noise=noise)
-    weight = 1 / sp.sqrt(s.M)
-    here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
-    value = {
-        name: expression.xreplace(here)
-        for name, expression in {**reduced.gradients, **reduced.noise}.items()
-    }
-    stiffness = value[A_SAME] + (s.M - 1) * value[A_OTHER]
-    difference = value[A_SAME] - value[A_OTHER]
-    pull = value[B_SAME]
-    same, other = (value.get(x, sp.Integer(0)) for x in (GAMMA_SAME, GAMMA_OTHER))
-    half = _ETA * _NU / 2
-    return FullFlow(
-        (
-            R * stiffness + (T + D) * pull,
-            stiffness * (Q + (s.M - 1) * C) + s.M**2 * pull * R - half * (same + (s.M - 1) * other),
-            difference * (Q - C) - half * (same - other),
-        ),
-        reduced.generalization_error.xreplace(here),
-        difference,
-        sp.diff(pull, R),
-        noise,
-    )
-
-
 def full_plateau(
-    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: sp.Rational, bits: int
+    flow: FullFlow, teacher: HomogeneousTeacher, learning_rate: Fraction, bits: int
 ) -> FullPlateau:
     """Return the symmetric plateau that small, different students approach, with proved digits.
 
@@ -165,7 +80,7 @@ def full_plateau(
         ToleranceError: The state could not be enclosed.
     """
     numeric = _Numeric(flow, teacher)
-    eta = float(learning_rate)
+    closed, eta = flow.plain, float(learning_rate)
     start = numeric.approached(eta)
     if start is None:
         reached, start = numeric.followed(eta)
@@ -176,9 +91,8 @@ def full_plateau(
         )
     work = bits + 40
     with working_bits(work):
-        values = numeric.values(work)
-        values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        state = enclosed_root(flow.equations, _UNKNOWNS, values, list(start), work, flow.slopes)
+        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
+        state = enclosed_root(closed.equations, _UNKNOWNS, values, list(start), work, closed.slopes)
         values.update(zip(_UNKNOWNS, state, strict=True))
         return _measured(flow, teacher, values, work)
 
@@ -186,7 +100,7 @@ def full_plateau(
 def equal_students(
     flow: FullFlow,
     teacher: HomogeneousTeacher,
-    learning_rate: sp.Rational,
+    learning_rate: Fraction,
     bits: int,
     start: tuple[float, float],
 ) -> FullPlateau:
@@ -202,45 +116,43 @@ def equal_students(
     work = bits + 40
     numeric = _Numeric(flow, teacher)
     with working_bits(work):
-        values = numeric.values(work)
-        values[_ETA] = arb(int(learning_rate.p)) / int(learning_rate.q)
-        equations, slopes = flow.equal
-        if any(e.has(sp.zoo, sp.nan) for e in equations):
+        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
+        if flow.plain.equal is None:
             raise ToleranceError("the equations of equal students are singular")
-        first, second = enclosed_root(equations, (Q, R), values, list(start), work, slopes)
-        values.update({Q: first, C: first, R: second})
+        equations, slopes = flow.plain.equal
+        first, second = enclosed_root(equations, ("Q", "R"), values, list(start), work, slopes)
+        values.update({"Q": first, "C": first, "R": second})
         return _measured(flow, teacher, values, work)
 
 
 def _measured(
-    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[sp.Symbol, arb], bits: int
+    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[str, arb], bits: int
 ) -> FullPlateau:
     """Height and escape of a state."""
     error, kappa, response = (
-        ball_at(e, values, bits)
-        for e in (flow.generalization_error, flow.difference_stiffness, flow.teacher_response)
+        ball_at(getattr(flow.plain, name), values, bits)
+        for name in ("generalization_error", "difference_stiffness", "teacher_response")
     )
     rate: arb | None = None
     if teacher.modes is not None:
         modes = teacher.modes(bits)
         # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-        stiffness = values[_ETA] * kappa if flow.noise else arb(0)
-        rate = mode_rates(modes, stiffness, values[_ETA] * response, modes.difference)[0]
-    return FullPlateau(values[Q], values[C], values[R], error, rate)
+        stiffness = values["eta"] * kappa if flow.plain.noise else arb(0)
+        rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
+    return FullPlateau(values["Q"], values["C"], values["R"], error, rate)
 
 
 class _Numeric:
     """The flow in double precision: integration, and solutions followed in η."""
 
     def __init__(self, flow: FullFlow, teacher: HomogeneousTeacher) -> None:
-        self.flow = flow
         self.teacher = teacher
-        values = {symbol: float(x) for symbol, x in self.values(60).items()}
-        self.M, self.T = values[s.M], values[T]
+        values = {name: float(x) for name, x in self.values(60).items()}
+        self.M, self.T = values["M"], values["T"]
         self._given = [values[each] for each in _GIVEN]
-        self._call = function_written(flow.text, {"SignMean4": _sign_mean4})
+        self._call = function_written(flow.plain.text, {"SignMean4": _sign_mean4})
 
-    def values(self, bits: int) -> dict[sp.Symbol, sp.Expr]:
+    def values(self, bits: int) -> dict[str, arb]:
         """M, T, D and the mean eigenvalue as balls."""
         T1, D1, _, _ = self.teacher.moments(bits)
         mean = arb(1)
@@ -250,54 +162,58 @@ class _Numeric:
                 mean = sum(
                     (w * x for w, x in zip(modes.weight, modes.eigenvalue, strict=True)), arb(0)
                 )
-        return {s.M: arb(self.teacher.units), T: T1, D: D1, _NU: mean}
+        return {"M": arb(self.teacher.units), "T": T1, "D": D1, "nu": mean}
 
-    def residual(self, state: Floats, eta: float) -> Floats:
-        """Return the three equations at (Q, C, R); not a number outside of their domain."""
+    def _moving(self, y: Floats, eta: float) -> tuple[Floats, Floats]:
+        """Return the rates of y = log(Q - C, Q, R) per unit of ηα, up to the factor ν_1, and their
+        derivatives; not a number outside of the domain of the equations.
+        """
+        spread, rest, cross = np.exp(y)
         try:
-            return np.array(self._call(*map(float, state), eta, *self._given), dtype=float)
+            found = np.array(self._call(rest, rest - spread, cross, eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-            return np.full(3, math.nan)
-
-    def _rates(self, state: Floats, eta: float) -> Floats:
-        """dQ, dC, dR per unit of ηα, up to the factor ν_1: the equations are their sums."""
-        first, total, spread = self.residual(state, eta)
-        # d(Q + (M-1) C) = -2 total, d(Q - C) = -2 spread
-        d_spread, d_total = -2 * spread, -2 * total
-        d_c = (d_total - d_spread) / self.M
-        return np.array([d_c + d_spread, d_c, -first])
+            found = np.full(12, math.nan)
+        # d(Q - C) = -2 third, d(Q + (M-1) C) = -2 second, dR = -first
+        share = 2 / self.M
+        turn = [[0, 0, -2 / spread], [0, -share / rest, (share - 2) / rest], [-1 / cross, 0, 0]]
+        by_y = [[0, rest, 0], [-spread, rest, 0], [0, 0, cross]]
+        rates = turn @ found[:3]
+        return rates, turn @ found[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
     def approached(self, eta: float) -> Floats | None:
-        """Return the state that is approached from small students, or None if Q runs away."""
-        begin = np.array([0.01 * self.T, 0.0, 0.002 * self.T])
-        end = integrated(lambda y: self._rates(y, eta), begin, _LASTING, _LARGE * self.T)
-        return None if end is None else self.solved(end, eta)
+        """Return the state that is approached from small students, or None if Q runs away.
+
+        Implicit steps of Euler's rule are those of Newton's where they are long; where a direction
+        grows, they are shorter than it takes to double.
+        """
+        y, step = np.log([0.01 * self.T, 0.01 * self.T, 0.002 * self.T]), _FIRST_STEP
+        rates, slopes = self._moving(y, eta)
+        while step > _SHORTEST_STEP and np.exp(y[1]) < _LARGE * self.T and y[0] > _APART:
+            growth = np.max(np.linalg.eigvals(slopes).real)
+            step = min(step, 0.5 / growth) if growth > 0 else step
+            change = np.linalg.solve(np.eye(3) / step - slopes, rates)
+            found = self._moving(y + change, eta) if np.abs(change).max() < _CHANGE else None
+            if found is None or not np.all(np.isfinite(found[1])):
+                step /= 2
+                continue
+            (rates, slopes), y, step = found, y + change, 2 * step
+            if np.abs(change).max() < _STILL:
+                spread, rest, cross = np.exp(y)
+                return self.solved(np.array([rest, rest - spread, cross]), eta)
+        return None
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
-        """Newton's rule on the equations, the third divided by Q - C, from a state nearby."""
-
-        def scaled(y: Floats) -> Floats:
-            spread, rest, cross = np.exp(y)
-            state = np.array([rest, rest - spread, cross])
-            first, second, third = self.residual(state, eta)
-            return np.array([first / cross, second / rest, third / spread])
-
-        def slopes(y: Floats) -> Floats:
-            found = (differences(scaled, y, step) for step in _STEPS)
-            return next(
-                (each for each in found if np.all(np.isfinite(each))), np.full((3, 3), np.nan)
-            )
-
+        """Return the state with Q > C by Newton's rule from one nearby."""
         begin = np.array([max(start[0] - start[1], 1e-9 * start[0]), start[0], start[2]])
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            found = newton(lambda y: (scaled(y), slopes(y)), np.log(begin), 30, 1e-10)
-            if found is None or not np.abs(scaled(logs := found[0])).max() < 1e-9:
+            found = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
+            if found is None or not np.abs(self._moving(y := found[0], eta)[0]).max() < 1e-9:
                 return None
-        if abs(logs[1] - np.log(begin[1])) > 1.0:
+        if abs(y[1] - np.log(begin[1])) > 1.0:
             return None
-        spread, rest, cross = np.exp(logs)
+        spread, rest, cross = np.exp(y)
         return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
@@ -333,5 +249,9 @@ class _Numeric:
 
 
 def _sign_mean4(*correlations: float) -> float:
+    import sympy as sp
+
+    from symderiv.gaussian import SignMean4
+
     value: float = float(SignMean4(*map(sp.Float, correlations)))
     return value

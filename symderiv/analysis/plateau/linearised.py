@@ -16,41 +16,18 @@ H = H_τ + H_θ matters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
-from symderiv.analysis.plateau.plateau_forms import FRAME, SYMBOLS, PlateauForms
-from symderiv.analysis.symmetric_names import V_TEACHER, C, Q, R, S, T, V
-from symderiv.analysis.symmetric_names import D as ROW
+from symderiv.analysis.plateau.closed_plateau import LinearisedMatrices, PlateauForms
+from symderiv.analysis.plateau.plateau_algebra import FRAME, SYMBOLS
+from symderiv.analysis.symmetric import V_TEACHER, C, Q, R, ReducedEquations, S, T, V, linearised
+from symderiv.analysis.symmetric import D as ROW
 from symderiv.gaussian.forms.surds import AlgebraFrame, tidy
-from symderiv.learning.derivation import sizes_and_rates as s
-
-if TYPE_CHECKING:
-    from symderiv.analysis.symmetric import ReducedEquations
-
-BASIS = ("r", "s", "q", "c")
-"""Deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
+from symderiv.learning.derivation import symbols as s
 
 _M, _T, _D = SYMBOLS
-
-
-@dataclass(frozen=True)
-class LinearisedMatrices:
-    """The matrices in M, T, D, each 4 × 4 in the basis r, s, q, c.
-
-    Attributes:
-        G: Coefficient of -Λ.
-        H_row: H_τ.
-        H_difference: H_θ.
-        H: Their sum, which alone matters where teachers are uncorrelated in all orders.
-    """
-
-    G: sp.Matrix
-    H_row: sp.Matrix
-    H_difference: sp.Matrix
-    H: sp.Matrix
 
 
 def linearised_matrices(
@@ -66,8 +43,6 @@ def linearised_matrices(
         None where a derivative does not exist (the gradients of an activation with a kink depend on
         the root of Q_ii Q_jj - Q_ij², which is zero on the plateau) or c is not algebraic.
     """
-    from symderiv.analysis.symmetric import linearised
-
     if forms.length is None or forms.length.has(sp.asin):
         return None
     rho, tau, theta = sp.symbols("rho tau theta", real=True)

@@ -30,89 +30,16 @@ checked against the Jacobian of the full equations, all eigenvalues with their m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-
 import sympy as sp
 
-from symderiv.analysis.symmetric_names import V_TEACHER, D, Q, R, T, V
-from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
-
-if TYPE_CHECKING:
-    from symderiv.learning.derivation.learning_equations import LearningEquations
-
-c = sp.Symbol("c", positive=True)
-"""The length of the students: J_i = c times the sum of the teachers."""
-
-M = sp.Symbol("M", positive=True)
-"""The number of units, K = M, in closed forms."""
-
-TEACHER = sp.Symbol("T", positive=True)
-"""T, a variance, in closed forms."""
-
-SYMBOLS = (M, TEACHER, D)
-
-FRAME = AlgebraFrame(
-    SYMBOLS,
-    (
-        (sp.Integer(2), sp.Rational(7, 8), sp.Rational(1, 9)),
-        (sp.Integer(3), sp.Rational(13, 10), sp.Rational(1, 5)),
-        (sp.Integer(5), sp.Rational(7, 10), -sp.Rational(1, 10)),
-        (sp.Integer(9), sp.Integer(3), sp.Integer(2)),
-    ),
-)
-"""Closed forms in M, T, D, and teachers that are admissible."""
-
-
-@dataclass(frozen=True)
-class PlateauForms:
-    """Parts of the plateau as expressions in c, M, T, D (K = M, all output weights 1/√M).
-
-    All rates are per unit of ηα. A name of the table above each.
-
-    Attributes:
-        stationarity: φ(c), which vanishes on the plateau.
-        symmetric_stiffness: a_s.
-        difference_stiffness: κ.
-        teacher_response: B' = ∂B_in/∂R_in; -B' θ^(2) is the escape rate where κ = 0.
-        length_response: f_s.
-        one_length_response: f_d.
-        generalization_error: ε_g along the line of states.
-        length: c in closed form, or None where its equation has no closed solution.
-    """
-
-    stationarity: sp.Expr
-    symmetric_stiffness: sp.Expr
-    difference_stiffness: sp.Expr
-    teacher_response: sp.Expr
-    length_response: sp.Expr
-    one_length_response: sp.Expr
-    generalization_error: sp.Expr
-    length: sp.Expr | None
-
-    @cached_property
-    def closed(self) -> Mapping[str, sp.Expr] | None:
-        """R, Q, ε_g and the responses with the closed c put in, simplified; None without it."""
-        if self.length is None:
-            return None
-        # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
-        known = {} if self.length.has(sp.asin) else {c: self.length}
-        names = {
-            "R": c * (TEACHER + D),
-            "Q": c**2 * M * (TEACHER + D),
-            "generalization_error": self.generalization_error,
-            "symmetric_stiffness": self.symmetric_stiffness,
-            "difference_stiffness": self.difference_stiffness,
-            "teacher_response": self.teacher_response,
-            "length_response": self.length_response,
-            "one_length_response": self.one_length_response,
-        }
-        return {
-            "c": self.length,
-            **{name: tidy(value.xreplace(known), FRAME) for name, value in names.items()},
-        }
+from symderiv.analysis import symmetric
+from symderiv.analysis.plateau.closed_plateau import FullFlow, PlateauForms
+from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
+from symderiv.analysis.plateau.plateau_algebra import ETA, FRAME, NU, TEACHER, M, c
+from symderiv.analysis.symmetric import V_TEACHER, C, D, Q, R, T, V
+from symderiv.gaussian.forms.surds import along, positive_root
+from symderiv.learning.derivation import symbols as s
+from symderiv.learning.derivation.learning_equations import LearningEquations
 
 
 def plateau_forms(equations: LearningEquations) -> PlateauForms:
@@ -125,19 +52,15 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         DivergentError: A mean does not exist for these activations.
         NotYetError: A mean has no closed form with the present rules.
     """
-    from symderiv.analysis.plateau.collinear import FIRST, LENGTH, CollinearState
-    from symderiv.analysis.symmetric import Unit
-    from symderiv.learning.derivation import symbols as s
-
     state = CollinearState(equations)
     one = {LENGTH: sp.Integer(1)}
 
     def gradient(first: int, second: int) -> sp.Expr:
-        units = {s.i: Unit(False, first), s.j: Unit(False, second)}
+        units = {s.i: symmetric.Unit(False, first), s.j: symmetric.Unit(False, second)}
         return state.collapsed(equations.student_gradient, units)
 
     def pull(first: int) -> sp.Expr:
-        units = {s.i: Unit(False, first), s.n: Unit(True, 0)}
+        units = {s.i: symmetric.Unit(False, first), s.n: symmetric.Unit(True, 0)}
         return state.collapsed(equations.teacher_gradient, units)
 
     def line(expression: sp.Expr) -> sp.Expr:
@@ -172,4 +95,37 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         one_length_response=one_response / (c * row),
         generalization_error=error,
         length=positive_root(stationarity, c, FRAME, error),
+    )
+
+
+def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
+    """Return the equations of the symmetric state, from the engine's.
+
+    Args:
+        equations: What :func:`~symderiv.learning.derive_equations` gives.
+        noise: True keeps the terms of order η².
+    """
+    reduced = symmetric.reduced_equations(equations, paired=False, noise=noise)
+    weight = 1 / sp.sqrt(s.M)
+    here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
+    value = {
+        name: expression.xreplace(here)
+        for name, expression in {**reduced.gradients, **reduced.noise}.items()
+    }
+    stiffness = value[symmetric.A_SAME] + (s.M - 1) * value[symmetric.A_OTHER]
+    difference = value[symmetric.A_SAME] - value[symmetric.A_OTHER]
+    pull = value[symmetric.B_SAME]
+    gammas = symmetric.GAMMA_SAME, symmetric.GAMMA_OTHER
+    same, other = (value.get(x, sp.Integer(0)) for x in gammas)
+    half = ETA * NU / 2
+    return FullFlow(
+        (
+            R * stiffness + (T + D) * pull,
+            stiffness * (Q + (s.M - 1) * C) + s.M**2 * pull * R - half * (same + (s.M - 1) * other),
+            difference * (Q - C) - half * (same - other),
+        ),
+        reduced.generalization_error.xreplace(here),
+        difference,
+        sp.diff(pull, R),
+        noise,
     )

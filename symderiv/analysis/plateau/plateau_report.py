@@ -7,14 +7,20 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-import sympy as sp
 from flint import arb
 
-from symderiv.analysis.plateau.linearised import BASIS, LinearisedMatrices, linearised_matrices
-from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, plateau_forms
+from symderiv.analysis.plateau.closed_plateau import (
+    BASIS,
+    MATRICES,
+    FullFlow,
+    LinearisedMatrices,
+    PlateauForms,
+)
+from symderiv.analysis.plateau.full_plateau import FullPlateau, equal_students, full_plateau
 from symderiv.analysis.plateau.stability import Group, PlateauNumbers, plateau_numbers
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
@@ -26,12 +32,9 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.working import working_bits
 
 if TYPE_CHECKING:
-    from symderiv.analysis.plateau.full_plateau import FullFlow, FullPlateau
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
 _BITS_PER_DIGIT = 3.33
-_M, _T, _D = SYMBOLS
-_T2, _D2, _ETA = sp.symbols("T2 D2 eta", real=True)
 _LINE = 96
 # Up to here the O(η) flow is taken as it is.
 _SMALL_RATE = 1
@@ -56,7 +59,7 @@ class PlateauReport:
 
     activation: str
     teacher: HomogeneousTeacher
-    learning_rate: sp.Rational
+    learning_rate: Fraction
     digits: int
     forms: PlateauForms
     numbers: PlateauNumbers
@@ -100,7 +103,7 @@ class PlateauReport:
             "unstable_eigenvalue": self.number(numbers.unstable_eigenvalue),
             "escape_time": None if escape is None else self.number(escape),
             "eigenvalues": [self._group(group) for group in numbers.groups],
-            "closed_forms": self._closed_forms,
+            "closed_forms": self.forms.plain.texts,
             "matrices": self._matrices(),
             "rates": {name: self.number(value) for name, value in numbers.rates.items()},
             "spread_plateau": self._state(self.spread),
@@ -113,11 +116,7 @@ class PlateauReport:
     def _state(self, state: FullPlateau | None) -> dict[str, Any] | None:
         if state is None:
             return None
-        names = ("Q", "C", "R", "generalization_error", "unstable_eigenvalue")
-        values = {name: getattr(state, name) for name in names}
-        return {
-            name: None if value is None else self.number(value) for name, value in values.items()
-        }
+        return {k: None if v is None else self.number(v) for k, v in vars(state).items()}
 
     def _group(self, group: Group) -> dict[str, Any]:
         return {
@@ -134,29 +133,28 @@ class PlateauReport:
         if self.matrices is None:
             return None
         record: dict[str, Any] = {"basis": list(BASIS), "formula": FORMULA}
-        for name in ("G", "H", "H_row", "H_difference"):
-            matrix = getattr(self.matrices, name)
-            record[name] = [[str(entry) for entry in matrix.row(a)] for a in range(4)]
+        for name in MATRICES:
+            record[name] = self.matrices.plain.texts[name]
             record[f"{name}_values"] = [
                 [self.number(x) for x in row] for row in self._evaluated[name]
             ]
         return record
 
     @cached_property
-    def _closed_forms(self) -> dict[str, str]:
-        return closed_forms(self.forms)
-
-    @cached_property
     def _evaluated(self) -> dict[str, list[list[Any]]]:
         """The matrices here, by name, as balls."""
-        names = () if self.matrices is None else ("G", "H", "H_row", "H_difference")
-        return {name: self._at_this_teacher(getattr(self.matrices, name)) for name in names}
-
-    def _at_this_teacher(self, matrix: sp.Matrix) -> list[list[Any]]:
+        if self.matrices is None:
+            return {}
         bits = int(self.digits * _BITS_PER_DIGIT) + 60
         T1, D1, _, _ = self.teacher.moments(bits)
-        values = dict(zip(SYMBOLS, (arb(self.teacher.units), T1, D1), strict=True))
-        return [[ball_at(entry, values, bits) for entry in matrix.row(a)] for a in range(4)]
+        values = {"M": arb(self.teacher.units), "T": T1, "D": D1}
+        return {
+            name: [
+                [ball_at(entry, values, bits) for entry in row]
+                for row in getattr(self.matrices.plain, name)
+            ]
+            for name in MATRICES
+        }
 
     def to_text(self) -> str:
         """Return lines for a terminal."""
@@ -188,7 +186,8 @@ class PlateauReport:
             if shown is not None:
                 rows_of = ", ".join(f"{key} = {value}" for key, value in shown.items())
                 yield from textwrap.wrap(f"{name:<22}{rows_of}", _LINE, subsequent_indent=" " * 22)
-        proved = self.to_json()
+        _ = self._record  # what is proved is said of all numbers of the answer
+        proved = self._outward.record()
         yield (
             f"{'certified':<22}numbers to {proved['relative_error_bound']} of themselves, zeros to "
             f"{proved['zero_bound']}; {proved['arithmetic']}"
@@ -200,7 +199,7 @@ class PlateauReport:
             yield f"      {group.sector.formula}: {self._values(group)}"
         yield ""
         yield "closed forms"
-        for name, form in self._closed_forms.items():
+        for name, form in self.forms.plain.texts.items():
             yield from textwrap.wrap(
                 f"{name} = {form}",
                 _LINE,
@@ -239,37 +238,10 @@ SPREAD = (
 FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
 
 
-def closed_forms(forms: PlateauForms) -> dict[str, str]:
-    """Return closed forms by name as SymPy text, in M, T, D, T2, D2, eta (and c, ρ where they
-    occur).
-    """
-    closed = forms.closed
-    if closed is None:
-        return {
-            "R": "c*(T + D)",
-            "Q": "M*c**2*(T + D)",
-            "equation_of_c": f"0 = {forms.stationarity}",
-        }
-    texts = {name: str(value) for name, value in closed.items()}
-    difference = closed["difference_stiffness"]
-    if difference == 0:
-        rate = -_ETA * closed["teacher_response"] * (_T2 - _D2 / (_M - 1))
-        name = "unstable_eigenvalue"
-    else:
-        # One mode: the secular equation of the specialisation sector is linear.
-        rate = -_ETA * (difference + closed["teacher_response"] * (_T - _D / (_M - 1)))
-        rate = sp.together(rate)
-        name = "unstable_eigenvalue_isotropic"
-    texts[name] = str(rate)
-    if rate != 0:
-        texts[name.replace("unstable_eigenvalue", "escape_time")] = str(1 / rate)
-    return texts
-
-
 def plateau_report(
     activation: Activation,
     teacher: HomogeneousTeacher,
-    learning_rate: sp.Rational,
+    learning_rate: Fraction,
     digits: int,
     *,
     full: bool = False,
@@ -294,10 +266,8 @@ def plateau_report(
     spread, noisy, equal = None, None, None
     kappa = numbers.rates["difference_stiffness"]
     asked = full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None)
-    if kappa < 0 or asked:
-        from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
     if kappa < 0:
-        spread = full_plateau(quiet_flow(activation), teacher, learning_rate, bits)
+        spread = full_plateau(kept_flow(activation, False), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
         raise InputError(
             "--full: nothing escapes from this state, and students with the same sum are equally "
@@ -306,14 +276,14 @@ def plateau_report(
     if asked:
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:
-            noisy = full_plateau(noisy_flow(activation), teacher, learning_rate, bits)
+            noisy = full_plateau(kept_flow(activation, True), teacher, learning_rate, bits)
         except (ToleranceError, NotYetError):
             if full:
                 raise
     if noisy is not None:
         start = float(numbers.Q), float(numbers.R)
         with suppress(ToleranceError, NotYetError):
-            equal = equal_students(noisy_flow(activation), teacher, learning_rate, bits, start)
+            equal = equal_students(kept_flow(activation, True), teacher, learning_rate, bits, start)
     states = (spread, noisy, equal)
     return PlateauReport(
         activation.text, teacher, learning_rate, digits, forms, numbers, matrices, *states
@@ -321,7 +291,7 @@ def plateau_report(
 
 
 def _numbers(
-    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: sp.Rational, digits: int
+    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Fraction, digits: int
 ) -> tuple[PlateauNumbers, int]:
     """Return the plateau with so many digits, and the bits that they took."""
     bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
@@ -342,35 +312,22 @@ def _equations(activation: Activation) -> LearningEquations:
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
-def noisy_flow(activation: Activation) -> FullFlow:
-    """Return the flow of the plateau with the noise of the examples."""
-    from symderiv.analysis.plateau.full_plateau import full_flow
+def kept_flow(activation: Activation, noise: bool) -> FullFlow:
+    """Return the flow of the plateau with or without the noise of the examples."""
+    from symderiv.analysis.plateau.plateau_forms import full_flow
 
-    return _with_slopes(full_flow(_equations(activation)))
-
-
-@derived_once(imports=MODULES, shipped=SHIPPED)
-def quiet_flow(activation: Activation) -> FullFlow:
-    """Return the flow of the plateau without the noise of the examples."""
-    from symderiv.analysis.plateau.full_plateau import full_flow
-
-    return _with_slopes(full_flow(_equations(activation), noise=False))
-
-
-def _with_slopes(flow: FullFlow) -> FullFlow:
-    """Return a flow that is kept with its derivatives, which take longer than its root."""
-    _ = flow.slopes, flow.equal, flow.text
-    return flow
+    return full_flow(_equations(activation), noise=noise)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
+    from symderiv.analysis.plateau.linearised import linearised_matrices
+    from symderiv.analysis.plateau.plateau_forms import plateau_forms
     from symderiv.analysis.symmetric import reduced_equations
 
     equations = _equations(activation)
     forms = plateau_forms(equations)
-    _ = forms.closed  # kept with them
     reduced = reduced_equations(equations, paired=True, noise=False)
     return forms, linearised_matrices(reduced, forms)
 
@@ -387,4 +344,4 @@ def _accurate(numbers: PlateauNumbers, digits: int) -> bool:
     return True
 
 
-__all__ = ["PlateauReport", "closed_forms", "derived", "plateau_report"]
+__all__ = ["PlateauReport", "derived", "plateau_report"]

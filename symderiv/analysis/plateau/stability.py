@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-import sympy as sp
 from flint import arb
 
 from symderiv.analysis.low_rank import secular_roots
-from symderiv.analysis.plateau.plateau_forms import SYMBOLS, PlateauForms, c
-from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes
+from symderiv.analysis.plateau.closed_plateau import RATES, PlateauForms
+from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes, rational_ball
+from symderiv.formula import evaluate_scalar
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root
@@ -36,7 +37,7 @@ class Sector:
         words: What moves.
         formula: The matrix over the modes, in the names of
             :mod:`symderiv.analysis.plateau.plateau_forms`.
-        multiplicity: How often, as an expression in M.
+        multiplicity: How often, as a formula in M.
         stiffness: Names and factors that add up to the coefficient of -Λ.
         response: Name of the coefficient of the rank-one part, if there is one.
         vector: Which of the mode vectors u is.
@@ -45,20 +46,19 @@ class Sector:
     name: str
     words: str
     formula: str
-    multiplicity: sp.Expr
+    multiplicity: str
     stiffness: tuple[tuple[str, int], ...]
     response: str | None = None
     vector: str = ""
 
 
-_M = SYMBOLS[0]
-SYMMETRIC, DIFFERENCE = "symmetric_stiffness", "difference_stiffness"
+SYMMETRIC, DIFFERENCE = RATES[:2]
 SECTORS = (
     Sector(
         "length",
         "length of all students",
         "-a_s Lambda - f_s tau w^T",
-        sp.Integer(1),
+        "1",
         ((SYMMETRIC, 1),),
         "length_response",
         "row_sum",
@@ -67,14 +67,14 @@ SECTORS = (
         "norm",
         "Q off the line of equal students, all alike",
         "-2 a_s Lambda",
-        sp.Integer(1),
+        "1",
         ((SYMMETRIC, 2),),
     ),
     Sector(
         "common",
         "all students alike, teachers told apart",
         "-a_s Lambda - B' theta w^T",
-        _M - 1,
+        "M - 1",
         ((SYMMETRIC, 1),),
         "teacher_response",
         "difference",
@@ -83,7 +83,7 @@ SECTORS = (
         "specialisation",
         "every student towards a teacher of its own",
         "-kappa Lambda - B' theta w^T",
-        (_M - 1) ** 2,
+        "(M - 1)**2",
         ((DIFFERENCE, 1),),
         "teacher_response",
         "difference",
@@ -92,7 +92,7 @@ SECTORS = (
         "one_length",
         "lengths of the students differ",
         "-kappa Lambda - f_d tau w^T",
-        _M - 1,
+        "M - 1",
         ((DIFFERENCE, 1),),
         "one_length_response",
         "row_sum",
@@ -101,14 +101,14 @@ SECTORS = (
         "one_norm",
         "Q of one student with the others off the line",
         "-(a_s + kappa) Lambda",
-        _M - 1,
+        "M - 1",
         ((SYMMETRIC, 1), (DIFFERENCE, 1)),
     ),
     Sector(
         "spread",
         "Q of differences of students",
         "-2 kappa Lambda",
-        _M * (_M - 1) / 2,
+        "M*(M - 1)/2",
         ((DIFFERENCE, 2),),
     ),
 )
@@ -158,7 +158,7 @@ class PlateauNumbers:
 
 
 def plateau_numbers(
-    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Any, bits: int
+    forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Fraction, bits: int
 ) -> PlateauNumbers:
     """Return the plateau of a teacher with about ``bits`` accurate bits.
 
@@ -174,34 +174,22 @@ def plateau_numbers(
     """
     work = bits + 60
     T1, D1, T2, D2 = teacher.moments(work)
-    values = dict(zip(SYMBOLS, (arb(teacher.units), T1, D1), strict=True))
+    values = {"M": arb(teacher.units), "T": T1, "D": D1}
     length = plateau_length(forms, values, work)
-    values[c] = length
+    values["c"] = length
 
-    def at(expression: sp.Expr) -> arb:
-        return ball_at(expression, values, work)
+    def at(name: str) -> arb:
+        return ball_at(getattr(forms.plain, name), values, work)
 
-    closed = forms.closed or {}
-    names = (
-        "symmetric_stiffness",
-        "difference_stiffness",
-        "teacher_response",
-        "length_response",
-        "one_length_response",
-    )
-    rates = {
-        # What is exactly zero in closed form is so in numbers.
-        name: arb(0) if closed.get(name) == 0 else at(getattr(forms, name))
-        for name in names
-    }
+    closed = forms.plain.closed or {}
+    # What is exactly zero in closed form is so in numbers.
+    rates = {name: arb(0) if closed.get(name) == 0 else at(name) for name in RATES}
     modes = None if teacher.modes is None else teacher.modes(work)
     with working_bits(work):
-        eta = arb(int(learning_rate.p)) / int(learning_rate.q)
+        eta = rational_ball(learning_rate)
         row = T1 + D1
         R, Q = length * row, length * length * teacher.units * row
-        groups = []
-        for sector in SECTORS:
-            groups.append(_group(sector, teacher, modes, rates, eta))
+        groups = [_group(sector, teacher, modes, rates, eta) for sector in SECTORS]
         escaping = next(group for group in groups if group.sector.name == "specialisation")
         if escaping.values is not None:
             unstable = escaping.values[0]
@@ -214,7 +202,7 @@ def plateau_numbers(
                 "inputs"
             )
         escape_time = 1 / unstable if unstable > 0 else None
-    error = at(forms.generalization_error)
+    error = at("generalization_error")
     return PlateauNumbers(length, R, Q, error, rates, tuple(groups), unstable, escape_time)
 
 
@@ -225,7 +213,7 @@ def _group(
     rates: dict[str, Any],
     eta: arb,
 ) -> Group:
-    count = int(sector.multiplicity.subs(_M, teacher.units))
+    count = int(evaluate_scalar(sector.multiplicity, {"M": teacher.units}))
     stiffness = eta * sum((factor * rates[name] for name, factor in sector.stiffness), arb(0))
     response = arb(0) if sector.response is None else eta * rates[sector.response]
     slope = -stiffness if response.is_zero() else None
@@ -257,43 +245,39 @@ def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb
 
 
 def _kind(values: Sequence[arb]) -> str:
-    kinds = set()
-    for value in values:
-        if value < 0:
-            kinds.add("attractive")
-        elif value > 0:
-            kinds.add("escaping")
-        else:
-            kinds.add("neutral")
+    kinds = {
+        "attractive" if value < 0 else "escaping" if value > 0 else "neutral" for value in values
+    }
     if kinds == {"escaping", "neutral"}:
         return "escaping"
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 
-def plateau_length(forms: PlateauForms, values: dict[sp.Symbol, arb], bits: int) -> Any:
+def plateau_length(forms: PlateauForms, values: dict[str, arb], bits: int) -> Any:
     """Return the length c as a ball: the closed form, or the lowest stable root of its equation."""
-    if forms.length is not None:
-        return ball_at(forms.length, values, bits)
+    plain = forms.plain
+    if plain.length is not None:
+        return ball_at(plain.length, values, bits)
     start = _start(forms, values)
-    return enclosed_root([forms.stationarity], [c], values, [start], bits)[0]
+    return enclosed_root([plain.stationarity], ["c"], values, [start], bits, [plain.slope])[0]
 
 
-def _start(forms: PlateauForms, values: dict[sp.Symbol, arb]) -> float:
+def _start(forms: PlateauForms, values: dict[str, arb]) -> float:
     """Return the root of φ with the lowest error at which φ rises (a minimum of the error in c)."""
 
-    def at(expression: sp.Expr, length: float) -> float:
-        value: float = float(ball_at(expression, {**values, c: arb(length)}, 80).mid())
-        return value
+    def at(name: str, length: float) -> float:
+        place = {**values, "c": arb(length)}
+        return float(ball_at(getattr(forms.plain, name), place, 80).mid())
 
     from scipy.optimize import brentq
 
-    heights = [at(forms.stationarity, x) for x in _GRID]
+    heights = [at("stationarity", x) for x in _GRID]
     minima: list[tuple[float, float]] = []
     for (x, f), (y, g) in pairwise(zip(_GRID, heights, strict=True)):
         # a root may be a point of the grid
         if f < 0 <= g:
-            root = brentq(lambda length: at(forms.stationarity, length), x, y)
-            minima.append((at(forms.generalization_error, root), root))
+            root = brentq(lambda length: at("stationarity", length), x, y)
+            minima.append((at("generalization_error", root), root))
     if not minima:
         raise ToleranceError(
             "no symmetric plateau was found: the error along equal students has no minimum at a "

@@ -7,10 +7,10 @@ asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
-import sympy as sp
 from flint import arb, fmpq
 
 from symderiv.foundation.errors import InputError
@@ -55,9 +55,9 @@ class HomogeneousTeacher:
     words: str
 
 
-def rational_ball(value: sp.Rational) -> arb:
+def rational_ball(value: Fraction) -> arb:
     """Return an exact rational as a ball."""
-    return arb(fmpq(int(value.p), int(value.q)))
+    return arb(fmpq(int(value.numerator), int(value.denominator)))
 
 
 def _checked_units(units: int) -> int:
@@ -66,7 +66,7 @@ def _checked_units(units: int) -> int:
     return units
 
 
-def _check(order: int, units: int, T: sp.Rational, D: sp.Rational) -> None:
+def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
     if not T > 0:
         raise InputError(f"--T{order} {T}: a variance must be positive")
     highest = (units - 1) * T
@@ -78,19 +78,8 @@ def _check(order: int, units: int, T: sp.Rational, D: sp.Rational) -> None:
         )
 
 
-def _balls_of(exact: Iterable[sp.Rational]) -> Callable[[int], tuple[arb, arb, arb, arb]]:
-    """Return T1, D1, T2, D2 as functions of a working precision in bits."""
-
-    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
-        with working_bits(bits):
-            first, second, third, fourth = map(rational_ball, exact)
-        return first, second, third, fourth
-
-    return moments
-
-
 def teacher_of_moments(
-    units: int, T1: sp.Rational, D1: sp.Rational, T2: sp.Rational, D2: sp.Rational
+    units: int, T1: Fraction, D1: Fraction, T2: Fraction, D2: Fraction
 ) -> HomogeneousTeacher:
     """Return a teacher of which the moments of orders 1 and 2 are known, as exact rationals.
 
@@ -103,7 +92,10 @@ def teacher_of_moments(
     _checked_units(units)
     _check(1, units, T1, D1)
     _check(2, units, T2, D2)
-    exact = (T1, D1, T2, D2)
+
+    def moments(bits: int) -> tuple[arb, arb, arb, arb]:
+        with working_bits(bits):
+            return rational_ball(T1), rational_ball(D1), rational_ball(T2), rational_ball(D2)
 
     def modes(bits: int) -> Modes:
         with working_bits(bits):
@@ -113,10 +105,10 @@ def teacher_of_moments(
 
     isotropic = T1 == T2 and D1 == D2
     words = "isotropic inputs" if isotropic else "moments of orders 1 and 2"
-    return HomogeneousTeacher(units, _balls_of(exact), modes if isotropic else None, words)
+    return HomogeneousTeacher(units, moments, modes if isotropic else None, words)
 
 
-def teacher_of_power_law(units: int, count: int, exponent: sp.Rational) -> HomogeneousTeacher:
+def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> HomogeneousTeacher:
     r"""Return the mean teacher with entries N(0, 1) and inputs of eigenvalues ρ_k = ρ_+ k^-(1+β),
     mean 1.
 

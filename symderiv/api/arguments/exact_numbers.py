@@ -5,29 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symderiv.foundation.errors import InputError
-
-if TYPE_CHECKING:
-    import sympy as sp
 
 __all__ = ["exact", "exact_decimal", "times_of"]
 
 
-def exact(name: str, value: Any) -> sp.Rational:
+def exact(name: str, value: Any) -> Fraction:
     """Return the exact rational that an argument means: a text, or the decimal that a float shows.
 
     Raises:
         InputError: it is not a rational number.
     """
-    from symderiv.formula import parse_number
+    from symderiv.formula import parse_rational
 
     try:
-        number = parse_number(value if isinstance(value, str) else str(value))
+        number = parse_rational(value if isinstance(value, str) else str(value))
     except InputError as error:
         raise error.renamed(name) from None
-    if not number.is_Rational:
+    if number is None:
         raise InputError(f"{value} is not a decimal number or a fraction", argument=name)
     return number
 

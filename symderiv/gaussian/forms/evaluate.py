@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Rational
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import mpmath
-import sympy as sp
 
 from symderiv.formula.known_functions import KNOWN
 from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.gaussian.terms.roots import OpaqueRoot
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 _MAX_EXTRA_DIGITS = 2000
-_NO_VALUES: Final[Mapping[sp.Symbol, sp.Expr]] = MappingProxyType({})
+_NO_VALUES: Final[Mapping[Any, Any]] = MappingProxyType({})
 # A value that stays below half of this many extra digits is reported as zero, with that bound.
 _ZERO_DIGITS = 200
 # What mpmath has under the same name: functions with balls, and parts of complex numbers.
@@ -88,25 +90,27 @@ def evaluated(expression: sp.Expr, digits: int, method: str) -> Value:
 
 
 def number(
-    expression: sp.Expr,
+    expression: Any,
     dps: int,
     context: Any = None,
-    values: Mapping[sp.Symbol, sp.Expr] = _NO_VALUES,
+    values: Mapping[Any, Any] = _NO_VALUES,
 ) -> Any:
     """Return an expression as an mpmath real computed with ``dps`` working digits.
 
     Args:
-        expression: The expression without other symbols than those that have values.
+        expression: The expression without other symbols than those that have values; of SymPy, or
+            plain (:mod:`symderiv.formula.kept_trees`).
         dps: The digits.
         context: The context of mpmath; a new one when left out.
-        values: The values of symbols, exact. Putting them into the expression would simplify it
-            anew.
+        values: The values of symbols or of their names, exact. Putting them into the expression
+            would simplify it anew.
     """
     context = context or mpmath.MPContext()
     context.dps = dps
     domain = _Multiprecision(context)
-    known = {symbol: value_of(exact, domain, {}) for symbol, exact in values.items()}
-    value = value_of(expression, domain, known)
+    for symbol, exact in values.items():
+        domain.known[symbol] = value_of(exact, domain, {})
+    value = value_of(expression, domain, domain.known)
     if isinstance(value, context.mpc):
         value = value.real
     if not context.isfinite(value):
@@ -119,35 +123,44 @@ class _Multiprecision:
 
     def __init__(self, context: Any) -> None:
         self.context = context
+        self.known: dict[Any, Any] = {}
 
-    def meaning(self, e: sp.Expr) -> Meaning:
+    def meaning(self, e: Any) -> Meaning:
         """Return the function of mpmath that a node is; what it does not know SymPy computes."""
         c = self.context
-        if e.is_Rational:
-            return constant(c.mpf(int(e.p)) / int(e.q))
-        if e is sp.I:
-            return constant(c.mpc(0, 1))
-        if e.is_Add:
-            return lambda *terms: c.fsum(terms), e.args
-        if e.is_Mul:
-            return lambda *factors: c.fprod(factors), e.args
-        if e.is_Pow:
-            base, exponent = e.args
-            if exponent == sp.S.Half:
-                return c.sqrt, (base,)
-            if exponent.is_Integer:
-                return lambda x: x ** int(exponent), (base,)
-            return c.power, e.args
-        if isinstance(e, OpaqueRoot):
-            return c.sqrt, e.args
+        if isinstance(e, Rational):
+            return constant(c.mpf(int(e.numerator)) / int(e.denominator))
         name = type(e).__name__
-        if isinstance(e, sp.Abs):
-            return abs, e.args
+        if name == "Pow":
+            return self._power(*e.args)
+        if name == "Symbol" and e.name in self.known:
+            return constant(self.known[e.name])
         if name in _OF_MPMATH:
             return getattr(c, name), e.args
-        return constant(self._by_sympy(e))
+        operations = {
+            "Add": lambda *terms: c.fsum(terms),
+            "Mul": lambda *factors: c.fprod(factors),
+            "Abs": abs,
+            "OpaqueRoot": c.sqrt,
+        }
+        if name in operations:
+            return operations[name], e.args
+        if name in ("Pi", "Exp1"):
+            return constant(+(c.pi if name == "Pi" else c.e))
+        return constant(c.mpc(0, 1) if name == "ImaginaryUnit" else self._by_sympy(e))
+
+    def _power(self, base: Any, exponent: Any) -> Meaning:
+        if isinstance(exponent, Rational):
+            power, order = int(exponent.numerator), int(exponent.denominator)
+            if (power, order) == (1, 2):
+                return self.context.sqrt, (base,)
+            if order == 1:
+                return lambda x: x**power, (base,)
+        return self.context.power, (base, exponent)
 
     def _by_sympy(self, e: sp.Expr) -> Any:
+        import sympy as sp
+
         c = self.context
         exact = sp.N(e, c.dps)
         if not exact.is_number or exact.has(sp.Function, sp.nan, sp.zoo, sp.oo, -sp.oo):

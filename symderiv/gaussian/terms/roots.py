@@ -24,9 +24,7 @@ class OpaqueRoot(sp.Function):  # type: ignore[misc]
 
     def _eval_evalf(self, prec: int) -> sp.Expr:
         argument = self.args[0]._eval_evalf(2 * prec)
-        return sp.Float._new(sp.Float(argument, precision=2 * prec).num._mpf_, 2 * prec) ** (
-            sp.Rational(1, 2)
-        )
+        return sp.Float(argument, precision=2 * prec) ** sp.Rational(1, 2)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         power = "" if exp is None else f"^{{{exp}}}"

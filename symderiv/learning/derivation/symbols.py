@@ -14,17 +14,9 @@ from typing import Any
 import sympy as sp
 
 from symderiv.foundation import packing
-from symderiv.learning.derivation.sizes_and_rates import C as C
-from symderiv.learning.derivation.sizes_and_rates import K as K
-from symderiv.learning.derivation.sizes_and_rates import L as L
-from symderiv.learning.derivation.sizes_and_rates import M as M
-from symderiv.learning.derivation.sizes_and_rates import N as N
-from symderiv.learning.derivation.sizes_and_rates import eta as eta
-from symderiv.learning.derivation.sizes_and_rates import eta_v as eta_v
-from symderiv.learning.derivation.sizes_and_rates import kappa as kappa
-from symderiv.learning.derivation.sizes_and_rates import kappa_v as kappa_v
-from symderiv.learning.derivation.sizes_and_rates import sigma as sigma
 from symderiv.statement.stated_motion import Average as Average
+
+K, M, L, N, C = sp.symbols("K M L N C", integer=True, positive=True)
 
 STUDENTS = tuple(sp.Idx(name, K) for name in ("i", "j", "p", "q", "u"))
 TEACHERS = tuple(sp.Idx(name, M) for name in ("n", "m", "o"))
@@ -52,6 +44,10 @@ a, b = COORDINATES
 # Sums run over p, q and m; units that an equation is about are called i, j and n.
 SUMMED = {STUDENTS: (p, q, j, i, u), TEACHERS: (m, n, o)}
 
+eta, eta_v, kappa, kappa_v, sigma = sp.symbols(
+    "learning_rate second_layer_learning_rate weight_decay second_layer_weight_decay label_noise",
+    real=True,
+)
 full_order = sp.Symbol("full_order", real=True)
 # Of learning rules; see learning_rule.py.
 label_flip, keep, evaluation_scale, input_noise = (

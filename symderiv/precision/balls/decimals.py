@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 from typing import Any, Final
 
 import flint
-import sympy as sp
 from flint import arb
 from mpmath import libmp
 
@@ -49,7 +49,7 @@ def arithmetic() -> str:
     return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
-def written(enclosed: arb, exact: sp.Rational | None, digits: int, method: str) -> Value:
+def written(enclosed: arb, exact: Rational | None, digits: int, method: str) -> Value:
     """Return the middle of a ball as text, and the distance of that text from all of the ball.
 
     Args:
@@ -68,7 +68,7 @@ def written(enclosed: arb, exact: sp.Rational | None, digits: int, method: str) 
     shown = Fraction(text)
     low, high = ends(enclosed)
     if exact is not None:
-        low = high = Fraction(int(exact.p), int(exact.q))
+        low = high = Fraction(exact)
     # in fractions: what balls would lose here depends on the precision they happen to work with
     error = max(abs(low - shown), abs(high - shown))
     return Value(text, _upwards(error), True, method, (low, high))

@@ -11,19 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Rational
 from operator import methodcaller
-from typing import Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import sympy as sp
 from flint import acb, arb, fmpq
 
 from symderiv.formula.known_functions import KNOWN
 from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of, values_of
 from symderiv.foundation.errors import NotYetError, ToleranceError
-from symderiv.gaussian import OwenT, SignMean4
 from symderiv.precision.balls.orthant import sign_mean4
 from symderiv.precision.balls.owen import owen_t
 from symderiv.precision.balls.working import Ball, working_bits
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 __all__ = ["arcsine", "ball", "ball_at", "complex_ball"]
 
@@ -46,27 +48,26 @@ def ball(expression: sp.Expr, bits: int) -> arb:
     return ball_at(expression, {}, bits)
 
 
-def ball_at(expression: sp.Expr, values: Mapping[sp.Symbol, arb], bits: int) -> arb:
+def ball_at(expression: Any, values: Mapping[Any, arb], bits: int) -> arb:
     """Return :func:`ball` for an expression with symbols that stand for balls.
 
     Args:
-        expression: Real at the given values.
-        values: The ``arb`` of every symbol that occurs.
+        expression: Real at the given values; of SymPy, or plain
+            (:mod:`symderiv.formula.kept_trees`).
+        values: The ``arb`` of every symbol that occurs, or of its name.
         bits: Working precision.
     """
     return balls_at([expression], values, bits)[0]
 
 
-def balls_at(
-    expressions: Sequence[sp.Expr], values: Mapping[sp.Symbol, arb], bits: int
-) -> list[arb]:
+def balls_at(expressions: Sequence[Any], values: Mapping[Any, arb], bits: int) -> list[arb]:
     """Return :func:`ball_at` of several expressions, whose common parts are computed once."""
     with working_bits(bits):
         enclosures = values_of(expressions, _Balls(bits, values), values)
     return [_real_ball(*each) for each in zip(expressions, enclosures, strict=True)]
 
 
-def _real_ball(expression: sp.Expr, value: Ball) -> arb:
+def _real_ball(expression: Any, value: Ball) -> arb:
     if not isinstance(value, acb):
         return value
     # The value is known to be real, so the imaginary part is rounding.
@@ -95,24 +96,27 @@ class _Balls:
     """Balls, real ones as long as values are; ``known`` are those of parts."""
 
     bits: int
-    known: Mapping[sp.Expr, Ball]
+    known: Mapping[Any, Ball]
 
-    def meaning(self, e: sp.Expr) -> Meaning:
+    def meaning(self, e: Any) -> Meaning:
         """Return the function of balls that a node is."""
         if (number := exact_ball(e)) is not None:
             return constant(number)
-        if e.is_Add:
+        name = type(e).__name__
+        if name == "Symbol":
+            return constant(self.known[e.name])
+        if name == "Add":
             return added(e.args)
-        if e.is_Mul:
+        if name == "Mul":
             return multiplied(e.args)
-        if e.is_Pow:
+        if name == "Pow":
             return _power(*e.args)
-        if isinstance(e, SignMean4):
+        if name == "SignMean4":
             # evaluated apart, with more bits than all else
             return lambda: self._sign_mean4(e), ()
-        if isinstance(e, OwenT):
+        if name == "OwenT":
             return self._owen_t(*e.args)
-        own = _OWN.get(type(e).__name__)
+        own = _OWN.get(name)
         if own is not None:
             return partial(own, e.args[0]), e.args
         return ball_method(e), e.args
@@ -124,7 +128,7 @@ class _Balls:
         return sign_mean4(cast("list[arb]", correlations), self.bits)
 
     def _owen_t(self, h: sp.Expr, a: sp.Expr) -> Meaning:
-        if a in (sp.oo, -sp.oo):
+        if a.is_infinite:
             raise NotYetError("there is no enclosure of OwenT with an infinite slope")
         return lambda x, slope: owen_t(x, cast("arb", _real(slope)), self.bits), (h, a)
 
@@ -141,37 +145,42 @@ def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
     return methodcaller(known.ball)
 
 
-def exact_ball(e: sp.Expr) -> Ball | None:
+def exact_ball(e: Any) -> Ball | None:
     """Return the ball of a number that is exact or a constant of its own."""
-    if e.is_Rational:
-        return arb(fmpq(int(e.p), int(e.q)))
-    if e is sp.pi:
-        return arb.pi()
-    if e is sp.E:
-        return arb.const_e()
-    return acb(0, 1) if e is sp.I else None
+    if isinstance(e, Rational):
+        return arb(fmpq(int(e.numerator), int(e.denominator)))
+    known = _CONSTANTS.get(type(e).__name__)
+    return None if known is None else known()
 
 
-def _power(base: sp.Expr, exponent: sp.Expr) -> Meaning:
-    if exponent.is_Integer:
-        return lambda x: x ** int(exponent), (base,)
-    if exponent.is_Rational and exponent.q == 2:
-        return lambda x: _root(x) ** int(exponent.p), (base,)
-    if base is sp.E:
+def _power(base: Any, exponent: Any) -> Meaning:
+    if not isinstance(exponent, Rational):
+        if type(base).__name__ == "Exp1":
+            return methodcaller("exp"), (exponent,)
+        return lambda x, y: acb(x).pow(acb(y)), (base, exponent)
+    power, order = int(exponent.numerator), int(exponent.denominator)
+    if order == 1:
+        return lambda x: x**power, (base,)
+    if order == 2:
+        return lambda x: _root(x) ** power, (base,)
+    if type(base).__name__ == "Exp1":
         return methodcaller("exp"), (exponent,)
-    if exponent.is_Rational and base.is_positive:
-        return lambda x: x.root(int(exponent.q)) ** int(exponent.p), (base,)
-    return lambda x, y: acb(x).pow(acb(y)), (base, exponent)
+
+    def rational_power(x: Ball, y: Ball) -> Ball:
+        positive = isinstance(x, arb) and x > 0
+        return x.root(order) ** power if positive else acb(x).pow(acb(y))
+
+    return rational_power, (base, exponent)
 
 
 def _log(_: sp.Expr, x: Ball) -> Ball:
     return x.log() if isinstance(x, acb) or x > 0 else acb(x).log()
 
 
-def _asin(argument: sp.Expr, x: Ball) -> Ball:
+def _asin(argument: Any, x: Ball) -> Ball:
     # SymPy reduces the square of a root to its rational: ±1 is recognised exactly.
     inside = isinstance(x, arb) and x > -1 and x < 1
-    if not inside and (argument**2 - 1).is_zero:
+    if not inside and hasattr(argument, "is_zero") and (argument**2 - 1).is_zero:
         edge = arb.pi() / 2
         return edge if cast("arb", x) > 0 else -edge
     x = _real(x)
@@ -233,6 +242,11 @@ def _root(x: Ball) -> Ball:
     return acb(real, imaginary)
 
 
+_CONSTANTS: Final[Mapping[str, Callable[[], Ball]]] = {
+    "Pi": arb.pi,
+    "Exp1": arb.const_e,
+    "ImaginaryUnit": lambda: acb(0, 1),
+}
 #: Functions of an argument, as an expression and as a ball, that need a look at their domains.
 _OWN: Final[Mapping[str, Callable[[sp.Expr, Ball], Ball]]] = {
     "log": _log,

@@ -12,8 +12,7 @@ from symderiv.foundation.errors import NotYetError, SymderivError
 if TYPE_CHECKING:
     import sympy as sp
 
-    from symderiv.analysis.plateau.linearised import LinearisedMatrices
-    from symderiv.analysis.plateau.plateau_forms import PlateauForms
+    from symderiv.analysis.plateau.closed_plateau import LinearisedMatrices, PlateauForms
     from symderiv.formula import Activation
     from symderiv.learning.derivation.learning_equations import LearningEquations
 
@@ -165,6 +164,7 @@ def _mode_text(rate: sp.Expr) -> str:
 
 def _matrices(forms: PlateauForms, matrices: LinearisedMatrices | None) -> Section:
     from symderiv.analysis.plateau.stability import SECTORS
+    from symderiv.formula import parse_formula
 
     steps = [
         Step(
@@ -193,7 +193,7 @@ def _matrices(forms: PlateauForms, matrices: LinearisedMatrices | None) -> Secti
                 sector.name.replace("_", " "),
                 statement,
                 "",
-                rf"\left({_latex(sector.multiplicity)}\right) \times \eta "
+                rf"\left({_latex(parse_formula(sector.multiplicity, ['M']))}\right) \times \eta "
                 rf"\left({formula}\right)",
             )
         )
@@ -239,7 +239,7 @@ def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
 def _escape(forms: PlateauForms) -> Section:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_forms import SYMBOLS
+    from symderiv.analysis.plateau.plateau_algebra import SYMBOLS
 
     steps = [
         Step(

@@ -18,16 +18,10 @@ from flint import arb
 from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis import symmetric as state
-from symderiv.analysis.plateau.full_plateau import (
-    _ETA,
-    _NU,
-    FullFlow,
-    _Numeric,
-    equal_students,
-    full_plateau,
-)
-from symderiv.analysis.plateau.plateau_forms import TEACHER, M, PlateauForms, c
-from symderiv.analysis.plateau.plateau_report import PlateauReport, closed_forms
+from symderiv.analysis.plateau.closed_plateau import FullFlow, PlateauForms
+from symderiv.analysis.plateau.full_plateau import _Numeric, equal_students, full_plateau
+from symderiv.analysis.plateau.plateau_algebra import ETA, NU, TEACHER, M, c
+from symderiv.analysis.plateau.plateau_report import PlateauReport
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import (
     HomogeneousTeacher,
@@ -200,15 +194,15 @@ def test_one_rate_is_said_in_closed_form_where_it_is_one() -> None:
         return sp.sympify(text, {name: sp.Integer(number) for name, number in place.items()})
 
     length = 1 / sp.sqrt(27)
-    with_modes = closed_forms(forms(sp.Integer(0), CLOSED))
+    with_modes = forms(sp.Integer(0), CLOSED).texts
     rate = 7 * (1 + length**2) * (5 - R(3, 2))
     assert sp.simplify(value(with_modes["unstable_eigenvalue"]) - rate) == 0
     assert sp.simplify(value(with_modes["escape_time"]) - 1 / rate) == 0
-    isotropic = closed_forms(forms(c / 3, CLOSED))
+    isotropic = forms(c / 3, CLOSED).texts
     rate = 7 * ((1 + length**2) * (2 - R(1, 2)) - length / 3)
     assert sp.simplify(value(isotropic["unstable_eigenvalue_isotropic"]) - rate) == 0
     assert "unstable_eigenvalue" not in isotropic
-    assert "equation_of_c" in closed_forms(forms(c, None))
+    assert "equation_of_c" in forms(c, None).texts
 
 
 # -- teachers ----------------------------------------------------------------------------------
@@ -267,7 +261,7 @@ def test_teachers_that_are_none_are_refused(make: object, words: str) -> None:
 def flow(growth: sp.Expr, noise: bool = True) -> FullFlow:
     """Linear equations with R = (T + D)/2 and Q - C = η ν_1/10; Q_s = ... / (1 - growth)."""
     kappa = R(1, 2) if noise else state.Q - state.C - state.T / 10
-    half = _ETA * _NU / 2
+    half = ETA * NU / 2
     total = state.Q + (s.M - 1) * state.C
     return FullFlow(
         (
@@ -319,18 +313,18 @@ def test_students_may_differ_much_on_the_plateau() -> None:
 
 def test_equal_students_leave_out_the_equation_of_their_difference() -> None:
     teacher = teacher_of_moments(2, R(1), R(0), R(1), R(0))
-    found = equal_students(flow(_ETA / 4), teacher, R(2), BITS, (1.2, 0.4))
+    found = equal_students(flow(ETA / 4), teacher, R(2), BITS, (1.2, 0.4))
     assert float(found.R) == pytest.approx(0.5, rel=1e-14)
     assert float(found.Q) == float(found.C) == pytest.approx(1.0, rel=1e-14)
     assert all(value.rel_accuracy_bits() > BITS for value in (found.Q, found.R))
-    other = full_plateau(flow(_ETA / 4), teacher, R(2), BITS)
+    other = full_plateau(flow(ETA / 4), teacher, R(2), BITS)
     # students that differ: Q - C = η/10 around the same mean
     assert float(other.Q) == pytest.approx(1.1, rel=1e-14)
     assert float(other.C) == pytest.approx(0.9, rel=1e-14)
 
 
 def test_the_escape_of_equal_students_has_the_digits_asked_for() -> None:
-    found = equal_students(flow(_ETA / 4), modes(2), R(2), BITS, (1.2, 0.4))
+    found = equal_students(flow(ETA / 4), modes(2), R(2), BITS, (1.2, 0.4))
     assert found.unstable_eigenvalue is not None
     assert found.unstable_eigenvalue.rel_accuracy_bits() > BITS - 15
 
@@ -342,7 +336,7 @@ def test_a_report_shows_the_states_that_were_found() -> None:
         "g", teacher, R(2), 10, made, plateau_numbers(made, teacher, R(2), BITS), None
     )
     without = shown.to_text()
-    state = full_plateau(flow(_ETA / 4), teacher, R(2), BITS)
+    state = full_plateau(flow(ETA / 4), teacher, R(2), BITS)
     for name, words in (("spread", "spread plateau"), ("full", "full flow"), ("equal", "same, Q")):
         assert words not in without
         (line,) = (
@@ -358,9 +352,9 @@ def test_a_rate_without_plateau_is_refused_with_the_one_up_to_which_there_is() -
     """Q_s = 3 R / (1 - η ν_1/4): stationary up to η = 4, in isotropic inputs."""
     teacher = teacher_of_moments(3, R(1), R(0), R(1), R(0))
     with pytest.raises(InputError, match=r"--learning-rate 9: .* only up to ([\d.]+) ") as caught:
-        full_plateau(flow(_ETA * _NU / 4), teacher, R(9), BITS)
+        full_plateau(flow(ETA * NU / 4), teacher, R(9), BITS)
     assert float(str(caught.value).partition("up to ")[2].split()[0]) == pytest.approx(4, rel=1e-3)
-    near = full_plateau(flow(_ETA * _NU / 4), teacher, R(39, 10), BITS)
+    near = full_plateau(flow(ETA * NU / 4), teacher, R(39, 10), BITS)
     assert float(near.Q + 2 * near.C) == pytest.approx(1.5 / 0.025, rel=1e-12)
 
 

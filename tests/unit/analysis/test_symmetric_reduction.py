@@ -11,7 +11,7 @@ from flint import arb
 from support.plain_module import checked_in
 
 from symderiv.analysis import symmetric as state
-from symderiv.analysis.plateau.full_plateau import full_flow
+from symderiv.analysis.plateau.plateau_forms import full_flow
 from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations

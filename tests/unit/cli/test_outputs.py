@@ -206,14 +206,14 @@ def _once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture(autouse=True)
 def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from symderiv.analysis.plateau import plateau_report as report
+    from symderiv.analysis.plateau import plateau_forms
     from symderiv.checking import recipes
     from symderiv.show.pages import derivations
 
     # what is no matter of files is done once
     monkeypatch.setattr(cli, "build_app", _app)
     for module, name in (
-        (report, "plateau_forms"),
+        (plateau_forms, "plateau_forms"),
         (derivations, "learning_derivation"),
         (recipes, "solver_text"),
     ):

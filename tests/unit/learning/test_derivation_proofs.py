@@ -270,7 +270,7 @@ def _texts(tree: ast.Module) -> list[str]:
 
 def test_the_derivation_has_no_words_and_no_latex() -> None:
     folder = Path(symderiv.learning.derivation.__file__).parent
-    names = {"sizes_and_rates.py": "learning_rate second_layer_learning_rate weight_decay"}
+    names = {"symbols.py": "learning_rate second_layer_learning_rate weight_decay"}
     for path in sorted(folder.glob("*.py")):
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             listed = text.startswith(names.get(path.name, "\0")) or text == "K M L N C"

@@ -67,6 +67,12 @@ def test_an_arcsine_whose_argument_cannot_be_told_from_one_is_cut_at_one() -> No
         assert found.rad() < arb((1, -20))
 
 
+def test_a_root_that_sympy_does_not_simplify_has_all_digits_in_sympy() -> None:
+    found = sp.N(OpaqueRoot(sp.Integer(10**30 + 57)), 50)
+    # (10**15 + e)**2 = 10**30 + 57
+    assert abs((found - 10**15) * 2 * 10**15 - 57) < sp.Float(10) ** -12
+
+
 def test_a_root_of_something_not_told_from_zero_stays_finite() -> None:
     zero = sp.sqrt(2) * sp.sqrt(3) - OpaqueRoot(6)
     value = complex_ball(sp.sqrt(zero), 100)

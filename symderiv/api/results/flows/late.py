@@ -251,7 +251,7 @@ def _matrices(found: LateDynamics) -> dict[str, Any]:
     """G, H, F symbolic in M at these T and D, and the equation they stand in."""
     from symderiv.analysis.late.perfect_learning import matrix_texts
 
-    texts: dict[str, Any] = {**matrix_texts(found.theory.activation, *found.teacher_moments)}
+    texts: dict[str, Any] = {**matrix_texts(found.theory.plain.activation, *found.teacher_moments)}
     texts["equation"] = (
         "dx_k/d alpha = -eta*rho_k*(G*x_k + H*X) + eta**2*rho_k*F*X, X = sum_k w_k*rho_k*x_k, "
         "x = (r, s, q, c)"
