@@ -18,6 +18,7 @@ from symderiv.analysis.fixed_points.bifurcation_curves import (
 )
 from symderiv.analysis.fixed_points.connections import connections
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
+from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
@@ -58,6 +59,7 @@ _MOST_DIGITS = 1000
 _DOUBLE = 15
 _LARGE_FLOW = 400
 _LARGEST_BOX = 100.0
+_VARIES = 2e-3
 _RATE, _LEAST_RATE = "training.learning_rate", 1e-4
 _DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
 
@@ -69,11 +71,16 @@ class FixedPoints(Answer):
         points: a dictionary for each, those that vectors can have first, by index and error:
             ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
             Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
-            directions are unstable, and ``neutral``, how many cannot be told from neutral;
+            directions are unstable, and ``neutral``, how many cannot be told from neutral (both
+            None, and no eigenvalues, where the rates have no derivatives);
             ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
             exchange in it; ``physical``, whether vectors with these overlaps exist;
             ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
-            of every order parameter, proved or estimated; ``residual``.
+            of every order parameter, proved or estimated; ``residual``; ``family``, None for a
+            single point, else what is known of the continuum that this point, the most symmetric
+            one found, represents: its ``dimension``, how many points of it were ``found``, how many
+            neutral directions lead out of it (``undecided``), and the ``least`` and ``largest``
+            values of order parameters on it (None without bound).
         connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
             approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
         symmetries: how many exchanges of units leave the flow alone.
@@ -100,7 +107,10 @@ class FixedPoints(Answer):
         proved = sum(each["certified"] for each in record["points"])
         rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
         rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
-        rows.append(("points", f"{len(record['points'])} found, {proved} of them proved"))
+        points = f"{len(record['points'])} found, {proved} of them proved"
+        continua = sum(each["family"] is not None for each in record["points"])
+        points += f", {continua} of them families" if continua else ""
+        rows.append(("points", points))
         return Summary(self._title, rows, record["warnings"])
 
     def _document(self) -> Part:
@@ -109,22 +119,39 @@ class FixedPoints(Answer):
             [
                 str(number),
                 f"{float(each['generalization_error']):.8g}",
-                str(each["index"]) + (f" + {each['neutral']}?" if each["neutral"] else ""),
+                _index_text(each),
                 str(each["orbit"]),
-                f"{float(each['eigenvalues'][0][0]):.6g}",
-                ("proved" if each["certified"] else "found")
-                + ("" if each["physical"] else ", no vectors"),
+                _rate_text(each),
+                _kind_text(each),
                 each["symmetry"],
                 self._led_to(number),
             ]
             for number, each in enumerate(self._record["points"], 1)
         ]
         nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        if any(each["family"] for each in self._record["points"]):
+            nodes.append(self._families())
         if self._record["proved_spaces"]:
             nodes.append(self._proved())
         if self._record["branches"]:
             nodes += self._followed()
         return Part("", nodes)
+
+    def _families(self) -> Tabular:
+        """Return the continua of fixed points, with what varies on them."""
+        rows = [
+            [
+                str(number),
+                str(each["family"]["dimension"]),
+                str(each["family"]["found"]),
+                _stability_text(each),
+                _extent_text(each["family"]),
+            ]
+            for number, each in enumerate(self._record["points"], 1)
+            if each["family"]
+        ]
+        heads = ("", "dimension", "points of it found", "across it", "order parameters on it")
+        return Tabular(heads, rows, "Families of fixed points", "rrrll")
 
     def _proved(self) -> Tabular:
         """Return the spaces in which no fixed point is missing."""
@@ -209,11 +236,72 @@ class FixedPoints(Answer):
         return axes
 
 
+def _index_text(point: Mapping[str, Any]) -> str:
+    """Return the number of unstable directions, and of those across a family that are neutral."""
+    if point["index"] is None:
+        return "none"
+    unknown = point["family"]["undecided"] if point["family"] else point["neutral"]
+    return str(point["index"]) + (f" + {unknown}?" if unknown else "")
+
+
+def _rate_text(point: Mapping[str, Any]) -> str:
+    """Return the largest rate, of a family the largest across it."""
+    rates = sorted((float(each[0]) for each in point["eigenvalues"]), key=abs)
+    across = rates[point["family"]["dimension"] if point["family"] else 0 :]
+    return f"{max(across):.6g}" if across else "none"
+
+
+def _kind_text(point: Mapping[str, Any]) -> str:
+    kind = "proved" if point["certified"] else "found"
+    if point["family"]:
+        kind = f"family of dimension {point['family']['dimension']}"
+    return kind + ("" if point["physical"] else ", no vectors")
+
+
+def _stability_text(point: Mapping[str, Any]) -> str:
+    """Return what directions that leave a family do, at the state that represents it."""
+    if point["index"] is None:
+        return "no derivatives"
+    undecided = point["family"]["undecided"]
+    stable = len(point["eigenvalues"]) - point["index"] - point["neutral"]
+    said = f"{stable} stable, {point['index']} unstable"
+    return said + (f", {undecided} neutral: not decided" if undecided else "")
+
+
+def _extent_text(family: Mapping[str, Any]) -> str:
+    """Return what varies on a family, those of one range together."""
+    ranges: dict[str, list[str]] = {}
+    for name, least in family["least"].items():
+        low, high = np.array(least, dtype=float), np.array(family["largest"][name], dtype=float)
+        for place, (a, b) in zip(
+            np.ndindex(low.shape), zip(low.flat, high.flat, strict=True), strict=True
+        ):
+            if (name == "Q" and place[0] > place[1]) or b - a < _VARIES:
+                continue
+            label = f"{name}_{''.join(str(n + 1) for n in place)}"
+            ranges.setdefault(_range_text(float(a), float(b)), []).append(label)
+    return "; ".join(f"{', '.join(names)} {ends}" for ends, names in ranges.items())
+
+
+def _range_text(low: float, high: float) -> str:
+    """Return a range, an end of which may be not a number: none."""
+    if np.isnan(low) or np.isnan(high):
+        return (
+            "any" if low != low and high != high else f"≤ {high:g}" if low != low else f"≥ {low:g}"
+        )
+    return f"{low:g} to {high:g}"
+
+
 def _from_to(values: Sequence[float]) -> str:
     return f"{values[0]:.6g} to {values[-1]:.6g}"
 
 
 _CAUTION = "points are those that were found; that there are no others is not proved"
+_NO_SLOPES = (
+    "points without an index: students coincide or lie along a teacher, where the rates of this "
+    "activation have no derivatives"
+)
+_NOT_FOLLOWED = "families are not followed in a key; only single points are"
 _IN_SPACES = "that there are no other points is proved among the symmetric states of the table only"
 
 
@@ -340,8 +428,9 @@ def fixed_points_of(
     points, order = [each for each, _ in numbered], [n for _, n in numbered]
     proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
-    curves = _followed(stated, real, along) if along else {}
-    edges = connections(flow, stated.jacobian, real) if not unconnected else []
+    alone = [each for each in real if not isinstance(each, Family)]
+    curves = _followed(stated, alone, along) if along else {}
+    edges = connections(flow, real) if not unconnected else []
     return FixedPoints(
         {
             "activation": study.student_activation,
@@ -368,16 +457,20 @@ def fixed_points_of(
             "bifurcations": [],
             "curves": [],
             **curves,
-            "warnings": _cautions(proved),
+            "warnings": _cautions(proved, real, bool(along)),
         }
     )
 
 
-def _cautions(proved: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what is not proved."""
-    if any(each["whole"] and not each["left"] for each in proved):
-        return []
-    return [_IN_SPACES if proved else _CAUTION]
+def _cautions(
+    proved: Sequence[Mapping[str, Any]], points: Sequence[Found], along: bool
+) -> list[str]:
+    """Return what is not proved or not said."""
+    whole = any(each["whole"] and not each["left"] for each in proved)
+    cautions = [] if whole else [_IN_SPACES if proved else _CAUTION]
+    cautions += [_NO_SLOPES] if any(each.slopes is None for each in points) else []
+    followed = along and any(isinstance(each, Family) for each in points)
+    return cautions + ([_NOT_FOLLOWED] if followed else [])
 
 
 def _space_record(
@@ -428,29 +521,17 @@ def points_of(
             points, spaces = proved_spaces(stated.exact(), stated.jacobian, points, complete)
         except NotYetError as error:
             raise error.renamed("complete") from None
-    numbers = {id(each): n for n, each in enumerate(points)}
-    points.sort(
+    numbers = {id(each.slopes): n for n, each in enumerate(points)}
+    listed = families(flow, stated.error_at, points)
+    listed.sort(
         key=lambda each: (
             not flow.physical(each.values),
+            each.slopes is None,
             each.index,
             round(stated.error_at(each.values), 10),
         )
     )
-    distinct = _one_of_each_family(stated, points)
-    return [(each, numbers[id(each)]) for each in distinct], spaces
-
-
-def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:
-    """Return points without those that differ from another along neutral directions only: they
-    have the same error and as many unstable and neutral directions.
-    """
-    distinct: dict[tuple[object, ...], Found] = {}
-    for number, each in enumerate(found):
-        physical = stated.flow.physical(each.values)
-        error = round(stated.error_at(each.values), 7)
-        family = (physical, each.index, each.neutral, error)
-        distinct.setdefault(family if each.neutral else (number,), each)
-    return list(distinct.values())
+    return [(each, numbers.get(id(each.slopes), -1)) for each in listed], spaces
 
 
 class _Along(NamedTuple):
@@ -674,17 +755,60 @@ def _record(
         if exact is None or point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
         numbers |= _polished(exact, stated, point, digits)
+    smooth = point.slopes is not None
     return {
         **numbers,
         **others,
-        "index": point.index if proof is None or proof.index is None else proof.index,
-        "neutral": point.neutral,
+        "index": (point.index if proof is None or proof.index is None else proof.index)
+        if smooth
+        else None,
+        "neutral": point.neutral if smooth else None,
         "orbit": point.orbit,
         "symmetry": _symmetry(flow, point),
         "physical": flow.physical(point.values),
         "certified": proof is not None and proof.index is not None,
         "residual": point.residual * flow.unit,
+        "family": _family_record(stated, point) if isinstance(point, Family) else None,
     }
+
+
+def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
+    """Return the size and the extent of a family."""
+    flow = stated.flow
+
+    def named(values: np.ndarray) -> dict[str, np.ndarray]:
+        views = flow.packing(0).views(flow.state(values))
+        others = {name: each for name, each in views.items() if not families_of(name)}
+        return {name: np.array(x) for name, x in (_overlaps(stated, values) | others).items()}
+
+    def numbers(values: np.ndarray) -> np.ndarray:
+        return np.concatenate([each.ravel() for each in named(values).values()])
+
+    nothing = numbers(np.zeros(flow.place.size))
+    rows = np.array([numbers(each) - nothing for each in np.eye(flow.place.size)]).T
+    # Q_ij and Q_ji are one
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    shapes = {name: each.shape for name, each in named(family.values).items()}
+    record: dict[str, Any] = {
+        "dimension": family.dimension,
+        "found": len(family.members),
+        "undecided": max(0, family.neutral - family.dimension) if family.eigenvalues.size else None,
+    }
+    for end, values in zip(("least", "largest"), family.extent(distinct), strict=True):
+        flat, at = values[place.ravel()] + nothing, 0
+        record[end] = {}
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            record[end][name] = _finite(flat[at : at + size].reshape(shape).tolist())
+            at += size
+    return record
+
+
+def _finite(nested: Any) -> Any:
+    """Return numbers rounded to what is known of an extent, None for infinite ones."""
+    if isinstance(nested, list):
+        return [_finite(each) for each in nested]
+    return round(nested, 3) + 0.0 if np.isfinite(nested) else None
 
 
 def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
@@ -706,8 +830,8 @@ def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
 
 def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     flow = stated.flow
-    slopes = stated.jacobian(point.values)
-    step = np.linalg.lstsq(slopes, flow.slope(point.values), rcond=1e-12)[0]
+    rates = flow.slope(point.values)
+    step = rates if point.slopes is None else np.linalg.lstsq(point.slopes, rates, rcond=1e-12)[0]
     return {
         **_overlaps(stated, point.values),
         "generalization_error": stated.error_at(point.values),
