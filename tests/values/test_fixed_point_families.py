@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.api.results.flows.stationary import FixedPoints
+from symderiv.api.results.flows.fixed_point_answer import FixedPoints
 from symderiv.foundation.documents.text_writer import text
 
 

@@ -12,7 +12,7 @@ import symderiv as sd
 from symderiv.analysis.fixed_points.completeness import BoxedEquations, census
 from symderiv.analysis.fixed_points.search import spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
-from symderiv.api.results.flows.stationary import StationaryFlow
+from symderiv.api.results.flows.stationary_flow import StationaryFlow
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.operations import Recorder
