@@ -9,7 +9,8 @@ from pathlib import Path
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.equations.certified import formulas_of
 from symderiv.api.results.equations.exports import Export, written_source
-from symderiv.api.results.flows.stationary import StationaryFlow, points_of
+from symderiv.api.results.flows.stationary import points_of
+from symderiv.api.results.flows.stationary_flow import StationaryFlow
 from symderiv.enclosures.coq_fixed_point import coq_fixed_point
 from symderiv.enclosures.proved_step import VectorField
 from symderiv.enclosures.traced_flow import TracedFlow

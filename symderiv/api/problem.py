@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from symderiv.api.results.equilibria.statics import Equilibrium
     from symderiv.api.results.flows.best_constants import BestConstant
     from symderiv.api.results.flows.biased_plateau import BiasedPlateau
+    from symderiv.api.results.flows.fixed_point_answer import FixedPoints
     from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
     from symderiv.api.results.flows.late import LateLearning
     from symderiv.api.results.flows.plateau import Plateau
-    from symderiv.api.results.flows.stationary import FixedPoints
     from symderiv.api.results.rate_function import RateFunction
     from symderiv.api.results.runs.fits import Fit
     from symderiv.api.results.runs.fluctuations import Fluctuations

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import symderiv as sd
-from symderiv.api.results.flows.stationary import FixedPoints
+from symderiv.api.results.flows.fixed_point_answer import FixedPoints
 
 
 def alike(students: int = 2, teachers: int = 2, **others: Any) -> sd.Problem:

@@ -171,7 +171,7 @@ def census(
     """
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
     in_R = np.unique(equations.states.of_teachers[0])
-    bound = np.full(equations.states.size, largest)
+    bound = np.full(equations.states.size, float(largest))
     bound[in_R[in_R >= 0]] = reach
     return roots_in_box(
         equations.recording,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.families import Family
 from symderiv.analysis.fixed_points.search import Found
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
@@ -20,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 _STEP, _NEAR, _SYMMETRIC = 2e-3, 4e-4, 1e-9
 _LASTING, _STAGES, _LARGE = 60.0, 150, 1e4
 _COMBINATIONS = 4
+# of a state near a family
+_STILL = 1e-6
 # Of the length of a step: what may be missing in Q for vectors to exist.
 _BENT = 0.05
 
@@ -42,32 +45,33 @@ class Connection:
     time: float
 
 
-def connections(
-    flow: UnitFlow, jacobian: Callable[[Floats], Floats], points: Sequence[Found]
-) -> list[Connection]:
+def connections(flow: UnitFlow, points: Sequence[Found]) -> list[Connection]:
     """Return where the flow goes from a small step along every unstable direction, both ways.
 
     Of directions with equal rates some combinations are taken; steps that leave the states of
-    vectors are left out.
+    vectors are left out. A family is approached at any of its points.
     """
     images = [flow.images(each.values) for each in points]
     owners = np.repeat(np.arange(len(points)), [len(each) for each in images])
-    every = np.concatenate(images)
+    every = np.concatenate(images) if images else np.zeros((0, flow.place.size))
+    continua = {n: each for n, each in enumerate(points) if isinstance(each, Family)}
     edges: dict[tuple[int, float, int | None], Connection] = {}
     slowest = min(each.slowest for each in points) if points else 1.0
     for number, point in enumerate(points):
-        for rate, start in _departures(flow, jacobian(point.values), point):
-            target, time = _arrival(flow, start, (every, owners), slowest)
+        for rate, start in _departures(flow, point):
+            target, time = _arrival(flow, start, (every, owners), continua, slowest)
             key = number, round(rate, 10), target
             edges.setdefault(key, Connection(number, rate, target, time))
     return list(edges.values())
 
 
-def _departures(flow: UnitFlow, slopes: Floats, point: Found) -> Iterator[tuple[float, Floats]]:
+def _departures(flow: UnitFlow, point: Found) -> Iterator[tuple[float, Floats]]:
     """Yield states one step away along unstable directions, with their rates per unit of α."""
-    values, vectors = np.linalg.eig(slopes)
+    if point.slopes is None or not point.index:
+        return
+    values, vectors = np.linalg.eig(point.slopes)
     rates = values.real * flow.unit
-    unstable = np.flatnonzero(rates > 1e-7 * np.max(np.abs(rates)))
+    unstable = np.flatnonzero(rates >= np.sort(rates)[-point.index])
     random = np.random.default_rng(7)
     scale = _STEP * (1 + np.max(np.abs(point.values)))
     while unstable.size:
@@ -104,7 +108,11 @@ def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Fl
 
 
 def _arrival(
-    flow: UnitFlow, start: Floats, known: tuple[Floats, npt.NDArray[np.int64]], slowest: float
+    flow: UnitFlow,
+    start: Floats,
+    known: tuple[Floats, npt.NDArray[np.int64]],
+    continua: Mapping[int, Family],
+    slowest: float,
 ) -> tuple[int | None, float]:
     """Return the number of the fixed point that is approached, and when, per unit of α.
 
@@ -124,6 +132,10 @@ def _arrival(
         nearest = int(np.argmin(apart))
         if apart[nearest] < _NEAR * (1 + np.max(np.abs(state))):
             return int(owners[nearest]), float(end / flow.unit)
+        if continua and np.max(np.abs(flow.slope(state))) < _STILL:
+            for number, family in continua.items():
+                if family.passes(state, _NEAR):
+                    return number, float(end / flow.unit)
     return None, float("inf")
 
 

@@ -19,7 +19,7 @@ from scipy.integrate import solve_ivp
 from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
 from symderiv.analysis.fixed_points.newton_steps import root_near
 
-__all__ = ["Found", "found_points", "measured", "root_in", "spaces_of"]
+__all__ = ["Found", "found_points", "measured", "root_in", "spaces_of", "spectrum"]
 
 Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
@@ -42,15 +42,19 @@ class Found:
         orbit: How many images it has.
         stabiliser: Numbers of the symmetries that keep it.
         residual: Largest rate that is left, in the unit of the flow.
-        eigenvalues: The eigenvalues of the Jacobian in coordinates, per unit of α, largest real
-            part first.
+        slopes: The Jacobian in coordinates, in the unit of the flow; None where rates have no
+            derivatives.
+        eigenvalues: Its eigenvalues per unit of α, largest real part first.
+        resolved: Real parts below this share of the largest eigenvalue cannot be told from zero.
     """
 
     values: Floats
     orbit: int
     stabiliser: npt.NDArray[np.int64]
     residual: float
+    slopes: Floats | None
     eigenvalues: npt.NDArray[np.complex128]
+    resolved: float = _NEUTRAL
 
     @property
     def neutral(self) -> int:
@@ -66,11 +70,12 @@ class Found:
     def slowest(self) -> float:
         """The least rate, growing or decaying, that is not neutral."""
         sizes = np.abs(self.eigenvalues.real)
-        return float(np.min(sizes[sizes > self._small], initial=np.max(sizes)))
+        most = np.max(sizes, initial=0.0) or np.inf
+        return float(np.min(sizes[sizes > self._small], initial=most))
 
     @property
     def _small(self) -> float:
-        return _NEUTRAL * float(np.max(np.abs(self.eigenvalues)))
+        return self.resolved * float(np.max(np.abs(self.eigenvalues), initial=0.0))
 
 
 def found_points(
@@ -119,10 +124,14 @@ def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found |
     slopes = jacobian(chosen)
     if not np.all(np.isfinite(slopes)):
         return None
-    rates = np.linalg.eigvals(slopes).astype(np.complex128) * flow.unit
-    order = np.lexsort((-rates.imag, -rates.real.round(12)))
     residual = float(np.max(np.abs(flow.slope(chosen))))
-    return Found(chosen, orbit, stabiliser, residual, rates[order])
+    return Found(chosen, orbit, stabiliser, residual, slopes, spectrum(slopes, flow.unit))
+
+
+def spectrum(slopes: Floats, unit: float) -> npt.NDArray[np.complex128]:
+    """Return eigenvalues per unit of α, largest real part first."""
+    rates = np.linalg.eigvals(slopes).astype(np.complex128) * unit
+    return np.asarray(rates[np.lexsort((-rates.imag, -rates.real.round(12)))])
 
 
 def root_in(

@@ -17,16 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partitions
+from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, orbits
 
-__all__ = ["UnitFlow", "exchanged"]
+__all__ = ["UnitFlow", "exchanged", "root_of"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 _MOST_ELEMENTS = 50_000
 _COMMUTES = 1e-8
+_STEPS, _SMOOTH = (2e-3, 4e-3), 1e-5
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class UnitFlow(ExchangedFlow):
         random = np.random.default_rng(seed)
         K, M, L = (self.sizes[letter] for letter in "KML")
         teachers = self.packing(1).views(self.constants)["teacher_overlap"]
-        roots = [_root(teachers[..., k]) for k in range(L)]
+        roots = [root_of(teachers[..., k]) for k in range(L)]
         for _ in range(count):
             state = self.begin.copy()
             views = self.packing(0).views(state)
@@ -154,6 +156,27 @@ class UnitFlow(ExchangedFlow):
             rest, vectors = np.linalg.eigh(views["student_overlap"][..., k] - along)
             views["student_overlap"][..., k] = along + vectors @ np.diag(rest.clip(0)) @ vectors.T
         return state[self.place]
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether the rates go on beyond the states of vectors, and have derivatives on their edge:
+        not those of activations with kinks, which are looked at where all students are along one
+        teacher.
+        """
+        state = self.begin.copy()
+        views = self.packing(0).views(state)
+        teachers = self.packing(1).views(self.constants)["teacher_overlap"]
+        lengths = np.linspace(0.6, 0.9, self.sizes["K"])
+        views["student_overlap"][...] = np.multiply.outer(
+            np.outer(lengths, lengths), teachers[0, 0]
+        )
+        views["cross_overlap"][...] = np.multiply.outer(lengths, teachers[0])
+        return self.differentiable(state[self.place])
+
+    def differentiable(self, values: Floats) -> bool:
+        """Return whether derivatives by differences do not depend on their step."""
+        fine, coarse = (differences(self.slope, values, step) for step in _STEPS)
+        return bool(np.max(np.abs(fine - coarse)) < _SMOOTH * (1e-3 + np.max(np.abs(fine))))
 
     # The symmetry group.
 
@@ -294,6 +317,7 @@ def exchanged(orders: Labels) -> list[list[int]]:
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 
-def _root(matrix: Floats) -> Floats:
+def root_of(matrix: Floats) -> Floats:
+    """Return a root S of a covariance T = S S^T."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(vectors * np.sqrt(values.clip(0)))

@@ -12,7 +12,7 @@ import symderiv as sd
 from symderiv.analysis.fixed_points.completeness import BoxedEquations, census
 from symderiv.analysis.fixed_points.search import spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
-from symderiv.api.results.flows.stationary import StationaryFlow
+from symderiv.api.results.flows.stationary_flow import StationaryFlow
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.operations import Recorder
@@ -138,7 +138,7 @@ def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     problem = sd.Problem(
         "erf", students=1, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
     )
-    found = problem.fixed_points(complete=2.0, unconnected=True, starts=2)
+    found = problem.fixed_points(complete=2, unconnected=True, starts=2)
     assert found.complete
     assert found.warnings == []
     (proved,) = found.proved_spaces

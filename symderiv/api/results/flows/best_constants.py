@@ -10,12 +10,8 @@ from numpy.polynomial import chebyshev
 
 from symderiv.analysis.fixed_points.continuation import LargestRate
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.flows.stationary import (
-    StationaryFlow,
-    constants_along,
-    points_of,
-    value_of,
-)
+from symderiv.api.results.flows.stationary import points_of, value_of
+from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
 from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.problem.key_names import study_key

@@ -9,7 +9,7 @@ import numpy as np
 
 from symderiv.analysis.plateau.numeric_plateau import NumericPlateau, numeric_plateau
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.flows.stationary import unit_flow_of
+from symderiv.api.results.flows.stationary_flow import unit_flow_of
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.rules.rule_flows import rule_flow
 from symderiv.integrate.rules.rule_run import RuleFlow

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from os import PathLike
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from symderiv.analysis.fixed_points.bifurcation_curves import (
     BifurcationCurve,
@@ -18,300 +16,41 @@ from symderiv.analysis.fixed_points.bifurcation_curves import (
 )
 from symderiv.analysis.fixed_points.connections import connections
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
+from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
-from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
-from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
-from symderiv.api.results.rate_function import flow_at
-from symderiv.compiled_code.machine_code import MachineCode
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.api.results.flows.fixed_point_answer import FixedPoints
+from symderiv.api.results.flows.stationary_flow import (
+    StationaryFlow,
+    constants_along,
+    overlaps_at,
+)
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.packing import families_of
-from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.problem.key_names import study_key
 
 if TYPE_CHECKING:
-    from flint import arb
-    from matplotlib.axes import Axes
-
     from symderiv.analysis.fixed_points.completeness import ProvedSpace
     from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
-    from symderiv.integrate.flows.study_flow import Flow
-    from symderiv.problem.state import State
+    from symderiv.api.results.flows.stationary_flow import Start
     from symderiv.problem.study import Study
 
-    Start = State | str | PathLike[str] | Mapping[str, Any]
+__all__ = ["fixed_points_of", "points_of", "value_of"]
 
-__all__ = [
-    "FixedPoints",
-    "StationaryFlow",
-    "constants_along",
-    "fixed_points_of",
-    "points_of",
-    "value_of",
-]
-
-_STEP = 4e-3
 _MOST_DIGITS = 1000
 _DOUBLE = 15
 _LARGE_FLOW = 400
 _LARGEST_BOX = 100.0
 _RATE, _LEAST_RATE = "training.learning_rate", 1e-4
-_DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
-
-
-class FixedPoints(Answer):
-    """The fixed points that were found, one for all that symmetries take to each other.
-
-    Attributes:
-        points: a dictionary for each, those that vectors can have first, by index and error:
-            ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
-            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
-            directions are unstable, and ``neutral``, how many cannot be told from neutral;
-            ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
-            exchange in it; ``physical``, whether vectors with these overlaps exist;
-            ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
-            of every order parameter, proved or estimated; ``residual``.
-        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
-            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
-        symmetries: how many exchanges of units leave the flow alone.
-        complete: whether it is proved that there are no others in the whole box that was asked for.
-        proved_spaces: what is proved of symmetric states, dictionaries ``symmetry`` (what all
-            states of the space have), ``dimension``, ``whole`` (whether it is all states),
-            ``largest_Q`` (the box: states of vectors with every Q_ii at most this), ``points``
-            (numbers of all fixed points in it, from 1), ``boxes`` (how many parts were looked at)
-            and ``left`` (of how many parts nothing is proved).
-        branches: where a key was followed, dictionaries ``parameter``, ``generalization_error``,
-            ``index``, ``physical`` (lists along the curve), ``Q``, ``R`` (with the place on the
-            curve first) and ``ends``, why it ends.
-        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
-            ``parameter``, ``generalization_error``, ``frequency`` and the ``branch``, from 1.
-        curves: where two keys were followed, the curves of these bifurcations in both, dictionaries
-            ``kind``, ``parameter`` and ``second`` (both keys along the curve),
-            ``generalization_error``, ``frequency``, ``physical``, ``Q``, ``R`` and ``ends``.
-    """
-
-    _title = "Fixed points"
-
-    def _summary(self) -> Summary:
-        record = self._record
-        proved = sum(each["certified"] for each in record["points"])
-        rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
-        rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
-        rows.append(("points", f"{len(record['points'])} found, {proved} of them proved"))
-        return Summary(self._title, rows, record["warnings"])
-
-    def _document(self) -> Part:
-        heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
-        rows = [
-            [
-                str(number),
-                f"{float(each['generalization_error']):.8g}",
-                str(each["index"]) + (f" + {each['neutral']}?" if each["neutral"] else ""),
-                str(each["orbit"]),
-                f"{float(each['eigenvalues'][0][0]):.6g}",
-                ("proved" if each["certified"] else "found")
-                + ("" if each["physical"] else ", no vectors"),
-                each["symmetry"],
-                self._led_to(number),
-            ]
-            for number, each in enumerate(self._record["points"], 1)
-        ]
-        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
-        if self._record["proved_spaces"]:
-            nodes.append(self._proved())
-        if self._record["branches"]:
-            nodes += self._followed()
-        return Part("", nodes)
-
-    def _proved(self) -> Tabular:
-        """Return the spaces in which no fixed point is missing."""
-        rows = [
-            [
-                ("all states; " if each["whole"] else "") + each["symmetry"],
-                f"Q_ii ≤ {each['largest_Q']:g}",
-                ", ".join(map(str, each["points"])) or "none",
-                str(each["boxes"]),
-                f"not proved: {each['left']} parts are left" if each["left"] else "proved",
-            ]
-            for each in self._record["proved_spaces"]
-        ]
-        heads = ("states with", "box", "fixed points", "parts", "that these are all")
-        return Tabular(heads, rows, "Completeness", "lllrl")
-
-    def _followed(self) -> list[Tabular]:
-        """Return the branches and what happens on them."""
-        branches = [
-            [
-                str(number),
-                f"{each['parameter'][0]:.6g}",
-                f"{each['parameter'][-1]:.6g}",
-                ", ".join(map(str, sorted(set(each["index"])))),
-                " and ".join(each["ends"]),
-            ]
-            for number, each in enumerate(self._record["branches"], 1)
-        ]
-        events = [
-            [
-                str(each["branch"]),
-                each["kind"],
-                f"{each['parameter']:.8g}",
-                f"{each['generalization_error']:.6g}",
-            ]
-            for each in self._record["bifurcations"]
-        ]
-        key = self._record["followed"]
-        tables = [
-            Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
-            Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
-        ]
-        if self._record["second"]:
-            rows = [
-                [
-                    each["kind"],
-                    _from_to(each["parameter"]),
-                    _from_to(each["second"]),
-                    " and ".join(each["ends"]),
-                ]
-                for each in self._record["curves"]
-            ]
-            heads = ("kind", key, self._record["second"], "ends")
-            tables.append(Tabular(heads, rows, "Curves of bifurcations", "lrrl"))
-        return tables
-
-    def _led_to(self, number: int) -> str:
-        ends = {
-            "none known" if each["target"] is None else str(each["target"])
-            for each in self._record["connections"]
-            if each["source"] == number
-        }
-        return ", ".join(sorted(ends))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points by index and error, with arrows to where unstable directions lead; the
-        branches if a key was followed; the curves of bifurcations if two were.
-
-        Args:
-            ax: Matplotlib axes to draw into; None makes new ones.
-        """
-        plots, record = drawing("analysis_plots.fixed_point_plots"), self._record
-        if record["curves"]:
-            keys = record["followed"], record["second"]
-            plane: Axes = plots.curve_axes(record["curves"], keys, ax)
-            return plane
-        axes: Axes = (
-            plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
-            if record["branches"]
-            else plots.saddle_axes(record["points"], record["connections"], ax)
-        )
-        return axes
-
-
-def _from_to(values: Sequence[float]) -> str:
-    return f"{values[0]:.6g} to {values[-1]:.6g}"
 
 
 _CAUTION = "points are those that were found; that there are no others is not proved"
+_NO_SLOPES = (
+    "points without an index: students coincide or lie along a teacher, where the rates of this "
+    "activation have no derivatives"
+)
+_NOT_FOLLOWED = "families are not followed in a key; only single points are"
 _IN_SPACES = "that there are no other points is proved among the symmetric states of the table only"
-
-
-@dataclass(frozen=True)
-class StationaryFlow:
-    """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
-
-    study: Study
-    start: Start | None
-    own: Flow
-    flow: UnitFlow
-
-    @classmethod
-    def of(cls, study: Study, initial: Start | None) -> StationaryFlow:
-        """Return the flow of a study, from a start that has its teachers and inputs.
-
-        Raises:
-            InputError: the rates depend on more than the state, or on several classes of inputs.
-        """
-        own = flow_at(study, start_of(study, initial))
-        if isinstance(own, ComponentsFlow):
-            raise InputError("must be inputs of one class here", argument="inputs")
-        return cls(study, initial, own, unit_flow_of(own, study.training.learning_rate))
-
-    def jacobian(self, values: np.ndarray) -> np.ndarray:
-        """Return the derivatives of the rates by all coordinates."""
-        return differences(self.flow.slope, values, _STEP)
-
-    def error_at(self, values: np.ndarray, constants: np.ndarray | None = None) -> float:
-        """Return the generalisation error at coordinates."""
-        sizes = self.flow.sizes
-        Q, R = np.empty((sizes["K"], sizes["K"])), np.empty((sizes["K"], sizes["M"]))
-        state = np.ascontiguousarray(self.flow.state(values))
-        module = self.own.kernel.module
-        used = self.flow.constants if constants is None else constants
-        return float(module.flat_observables(state, self.own.sizes, used, Q, R))
-
-    def exact(self) -> ExactFlow:
-        """Return the same flow with its numbers as formulas, for proofs.
-
-        Raises:
-            NotYetError: its equations have no closed form.
-        """
-        from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
-
-        if self.study.rule_keys:
-            raise NotYetError("only plain descent of the squared loss has proofs")
-        study, exact = self.study, {}
-        for which, vector, name, key in (
-            (0, "state", "v", "student_weights"),
-            (1, "parameters", "v_teacher", "teacher_weights"),
-        ):
-            given = getattr(study.network, key)
-            if isinstance(given, str):
-                place = self.flow.packing(which).slices[name]
-                value = partial(_ball_of, given, study.K, study.M)
-                exact[vector] = dict.fromkeys(range(place.start, place.stop), value)
-        module = spectral_module(study.student_activation, study.network.teacher_activation)
-        return ExactFlow(self.flow, module, exact)
-
-
-def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
-    """Return a flow of a study as one whose fixed points are looked for."""
-    right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
-    at, used, change = (np.array(each) for each in (own.begin, own.parameters, own.begin))
-    # rates are asked for many thousand times, so that arguments are looked at once
-    arguments = 0.0, at, own.sizes, used, change
-    call = (
-        right_hand_side.bound(*arguments)
-        if isinstance(right_hand_side, MachineCode)
-        else partial(right_hand_side, *arguments)
-    )
-
-    def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        at[:], used[:] = state, constants
-        call()
-        return change.copy()
-
-    sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
-    layout = own.layout["state"], own.layout["parameters"]
-    return UnitFlow(rates, layout, sizes, own.begin.copy(), own.parameters.copy(), learning_rate)
-
-
-def _ball_of(formula: str, K: int, M: int) -> arb:
-    """Return an output weight that is a formula in K and M, at the working precision."""
-    from flint import ctx
-
-    return _ball_at(formula, K, M, ctx.prec)
-
-
-@lru_cache(maxsize=64)
-def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
-    from symderiv.formula import parse_formula
-    from symderiv.precision.balls.expression_balls import ball_at
-
-    tree = parse_formula(formula, ("K", "M"))
-    values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
-    return ball_at(tree.subs(values), {}, bits)
 
 
 def fixed_points_of(
@@ -340,8 +79,9 @@ def fixed_points_of(
     points, order = [each for each, _ in numbered], [n for _, n in numbered]
     proved = [_space_record(flow, each, complete or 0.0, order) for each in spaces]
     real = [each for each in points if flow.physical(each.values)]
-    curves = _followed(stated, real, along) if along else {}
-    edges = connections(flow, stated.jacobian, real) if not unconnected else []
+    alone = [each for each in real if not isinstance(each, Family)]
+    curves = _followed(stated, alone, along) if along else {}
+    edges = connections(flow, real) if not unconnected else []
     return FixedPoints(
         {
             "activation": study.student_activation,
@@ -368,16 +108,20 @@ def fixed_points_of(
             "bifurcations": [],
             "curves": [],
             **curves,
-            "warnings": _cautions(proved),
+            "warnings": _cautions(proved, real, bool(along)),
         }
     )
 
 
-def _cautions(proved: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what is not proved."""
-    if any(each["whole"] and not each["left"] for each in proved):
-        return []
-    return [_IN_SPACES if proved else _CAUTION]
+def _cautions(
+    proved: Sequence[Mapping[str, Any]], points: Sequence[Found], along: bool
+) -> list[str]:
+    """Return what is not proved or not said."""
+    whole = any(each["whole"] and not each["left"] for each in proved)
+    cautions = [] if whole else [_IN_SPACES if proved else _CAUTION]
+    cautions += [_NO_SLOPES] if any(each.slopes is None for each in points) else []
+    followed = along and any(isinstance(each, Family) for each in points)
+    return cautions + ([_NOT_FOLLOWED] if followed else [])
 
 
 def _space_record(
@@ -428,29 +172,17 @@ def points_of(
             points, spaces = proved_spaces(stated.exact(), stated.jacobian, points, complete)
         except NotYetError as error:
             raise error.renamed("complete") from None
-    numbers = {id(each): n for n, each in enumerate(points)}
-    points.sort(
+    numbers = {id(each.slopes): n for n, each in enumerate(points)}
+    listed = families(flow, stated.error_at, points)
+    listed.sort(
         key=lambda each: (
             not flow.physical(each.values),
+            each.slopes is None,
             each.index,
             round(stated.error_at(each.values), 10),
         )
     )
-    distinct = _one_of_each_family(stated, points)
-    return [(each, numbers[id(each)]) for each in distinct], spaces
-
-
-def _one_of_each_family(stated: StationaryFlow, found: Sequence[Found]) -> list[Found]:
-    """Return points without those that differ from another along neutral directions only: they
-    have the same error and as many unstable and neutral directions.
-    """
-    distinct: dict[tuple[object, ...], Found] = {}
-    for number, each in enumerate(found):
-        physical = stated.flow.physical(each.values)
-        error = round(stated.error_at(each.values), 7)
-        family = (physical, each.index, each.neutral, error)
-        distinct.setdefault(family if each.neutral else (number,), each)
-    return list(distinct.values())
+    return [(each, numbers.get(id(each.slopes), -1)) for each in listed], spaces
 
 
 class _Along(NamedTuple):
@@ -551,7 +283,7 @@ def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve)
             stated.flow.physical(values, constants)
             for values, (constants, _) in zip(curve.values, given, strict=True)
         ],
-        **_overlaps(stated, curve.values),
+        **overlaps_at(stated, curve.values),
         "ends": list(curve.ends),
     }
 
@@ -586,65 +318,9 @@ def _branch_record(
             flow.physical(values, at(value)[0])
             for values, value in zip(branch.values, branch.parameter, strict=True)
         ],
-        **_overlaps(stated, branch.values),
+        **overlaps_at(stated, branch.values),
         "ends": list(branch.ends),
     }
-
-
-def _overlaps(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
-    """Return Q and R at coordinates, or along many of them."""
-    state, flow = stated.own.state, stated.flow
-    views = flow.packing(0).views(np.array([flow.state(each) for each in np.atleast_2d(values)]))
-    Q = views["student_overlap"] @ (state.weight * state.eigenvalue)
-    R = views["cross_overlap"] @ state.weight
-    only = values.ndim == 1
-    return {"Q": (Q[0] if only else Q).tolist(), "R": (R[0] if only else R).tolist()}
-
-
-def constants_along(
-    stated: StationaryFlow, key: str, low: float, high: float
-) -> Callable[[float], tuple[np.ndarray, float]]:
-    """Return the constants of a run, and its learning rate, as functions of a key's value.
-
-    They are polynomials through Chebyshev's points between the ends, exact for what is linear.
-
-    Raises:
-        InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
-            other values.
-    """
-    flow = stated.flow
-    still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
-
-    def packed(value: float) -> np.ndarray:
-        there = StationaryFlow.of(stated.study.changed({key: value}), stated.start).flow
-        if there.begin.shape != flow.begin.shape or not np.allclose(
-            there.begin[still], flow.begin[still]
-        ):
-            raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
-        return np.append(there.constants, there.unit)
-
-    middle, half = (low + high) / 2, (high - low) / 2
-    tried = np.array([packed(middle + half * x) for x in _TRIED])
-    for degree in _DEGREES:
-        nodes = chebyshev.chebpts1(degree + 1)
-        given = np.array([packed(middle + half * x) for x in nodes])
-        polynomials = chebyshev.chebfit(nodes, given, degree)
-        apart = np.abs(chebyshev.chebval(_TRIED, polynomials).T - tried)
-        if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
-            break
-    else:
-        raise InputError(
-            f"{key} does not enter the equations smoothly; it cannot be followed",
-            argument="follow",
-        )
-
-    # differences ask for all coordinates at one value
-    @lru_cache(maxsize=8)
-    def at(value: float) -> tuple[np.ndarray, float]:
-        whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
-        return whole[:-1].copy(), float(whole[-1])
-
-    return at
 
 
 def _records(stated: StationaryFlow, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
@@ -674,17 +350,60 @@ def _record(
         if exact is None or point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
         numbers |= _polished(exact, stated, point, digits)
+    smooth = point.slopes is not None
     return {
         **numbers,
         **others,
-        "index": point.index if proof is None or proof.index is None else proof.index,
-        "neutral": point.neutral,
+        "index": (point.index if proof is None or proof.index is None else proof.index)
+        if smooth
+        else None,
+        "neutral": point.neutral if smooth else None,
         "orbit": point.orbit,
         "symmetry": _symmetry(flow, point),
         "physical": flow.physical(point.values),
         "certified": proof is not None and proof.index is not None,
         "residual": point.residual * flow.unit,
+        "family": _family_record(stated, point) if isinstance(point, Family) else None,
     }
+
+
+def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
+    """Return the size and the extent of a family."""
+    flow = stated.flow
+
+    def named(values: np.ndarray) -> dict[str, np.ndarray]:
+        views = flow.packing(0).views(flow.state(values))
+        others = {name: each for name, each in views.items() if not families_of(name)}
+        return {name: np.array(x) for name, x in (overlaps_at(stated, values) | others).items()}
+
+    def numbers(values: np.ndarray) -> np.ndarray:
+        return np.concatenate([each.ravel() for each in named(values).values()])
+
+    nothing = numbers(np.zeros(flow.place.size))
+    rows = np.array([numbers(each) - nothing for each in np.eye(flow.place.size)]).T
+    # Q_ij and Q_ji are one
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    shapes = {name: each.shape for name, each in named(family.values).items()}
+    record: dict[str, Any] = {
+        "dimension": family.dimension,
+        "found": len(family.members),
+        "undecided": max(0, family.neutral - family.dimension) if family.eigenvalues.size else None,
+    }
+    for end, values in zip(("least", "largest"), family.extent(distinct), strict=True):
+        flat, at = values[place.ravel()] + nothing, 0
+        record[end] = {}
+        for name, shape in shapes.items():
+            size = int(np.prod(shape))
+            record[end][name] = _finite(flat[at : at + size].reshape(shape).tolist())
+            at += size
+    return record
+
+
+def _finite(nested: Any) -> Any:
+    """Return numbers rounded to what is known of an extent, None for infinite ones."""
+    if isinstance(nested, list):
+        return [_finite(each) for each in nested]
+    return round(nested, 3) + 0.0 if np.isfinite(nested) else None
 
 
 def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
@@ -706,10 +425,10 @@ def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
 
 def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     flow = stated.flow
-    slopes = stated.jacobian(point.values)
-    step = np.linalg.lstsq(slopes, flow.slope(point.values), rcond=1e-12)[0]
+    rates = flow.slope(point.values)
+    step = rates if point.slopes is None else np.linalg.lstsq(point.slopes, rates, rcond=1e-12)[0]
     return {
-        **_overlaps(stated, point.values),
+        **overlaps_at(stated, point.values),
         "generalization_error": stated.error_at(point.values),
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
         "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),

@@ -34,7 +34,8 @@ def saddle_axes(
     taken: dict[int, int] = {}
     for number, point in enumerate(points, 1):
         if point["physical"]:
-            index = int(point["index"])
+            # what has no index stands left of all
+            index = -1 if point["index"] is None else int(point["index"])
             taken[index] = taken.get(index, 0) + 1
             # points of one index stand beside each other
             shift = 0.16 * (taken[index] // 2) * (-1) ** taken[index]
@@ -54,24 +55,30 @@ def saddle_axes(
                     "connectionstyle": "arc3,rad=0.12",
                 },
             )
-    for label, certified, tone in (("proved", True, colour(0, 2)), ("found", False, colour(1, 2))):
-        chosen = [n for n in places if points[n - 1]["certified"] is certified]
+    kinds = {n: _kind(points[n - 1]) for n in places}
+    for label, mark, tone in (("proved", "o", 0), ("found", "o", 1), ("family", "s", 1)):
+        chosen = [n for n in places if kinds[n] == label]
         if chosen:
             axis.plot(
                 *zip(*(places[n] for n in chosen), strict=True),
-                "o",
-                color=tone,
+                mark,
+                color=colour(tone, 2),
                 markersize=13,
                 label=label,
             )
     for number, place in places.items():
         axis.annotate(str(number), place, ha="center", va="center", color="white", fontsize=8)
     axis.locator_params(axis="x", integer=True)
-    axis.set_xlabel("unstable directions")
+    without = any(point["physical"] and point["index"] is None for point in points)
+    axis.set_xlabel("unstable directions" + (" (-1: rates have no derivatives)" if without else ""))
     axis.set_ylabel("generalisation error")
     axis.margins(0.12)
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return axis
+
+
+def _kind(point: Mapping[str, Any]) -> str:
+    return "family" if point["family"] else "proved" if point["certified"] else "found"
 
 
 _MARKS = {"fold": "s", "pitchfork": "P", "transcritical": "X", "hopf": "D", "branch point": "o"}

@@ -1,0 +1,349 @@
+"""Families of fixed points: continua, each found once, with its dimension and its extent.
+
+At a fixed point of a family some directions are neutral and lead to further fixed points. Steps of
+a finite size along them, corrected by Newton's method, tell these from directions that are neutral
+to first order only: how many independent ones there are is the dimension. Two points are of one
+family if such steps lead from one to the other or to an image of it. All steps are taken by
+:class:`.VectorStates`, so that they end where vectors end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.analysis.fixed_points.search import Found, spectrum
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+from symderiv.analysis.fixed_points.vector_states import VectorStates, slopes_inside
+
+__all__ = ["Family", "families"]
+
+Floats = npt.NDArray[np.float64]
+
+_KERNEL, _MOVES = 1e-4, 1e-4
+_STEP, _TRIED, _ASIDE, _TURNED = 0.02, 3, 6, 0.2
+_LONGEST, _SHORTEST, _WALK = 0.3, 1e-6, 300
+_SAME, _NEARER = 1e-5, 1e-3
+_IMAGES, _MOST_IMAGES, _LARGE, _FAR, _FLAT = 12, 48, 20.0, 1e3, 1e-4
+_NEAR, _LOOSE, _UNSURE = 1e-2, 1e-2, 10.0
+
+
+@dataclass(frozen=True)
+class Family(Found):
+    """Fixed points that neutral directions connect, as the one of them with most symmetries.
+
+    Attributes:
+        eigenvalues: One zero for each dimension, then those across the family.
+        states: How its states are numbered.
+        z: The numbers of one that the others are reached from.
+        along: The directions that stay inside, in these numbers, orthonormal columns.
+        members: The points of it that were found.
+    """
+
+    states: VectorStates = field(kw_only=True)
+    z: Floats = field(kw_only=True)
+    along: Floats = field(kw_only=True)
+    members: tuple[Found, ...] = field(kw_only=True)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the family."""
+        return int(self.along.shape[1])
+
+    def leads_to(self, values: Floats, close: float = _SAME) -> bool:
+        """Return whether the family goes through a fixed point or an image of it."""
+        flow = self.states.flow
+        states, z, along = self.states, self.z, self.along
+        if not flow.physical(values):
+            states, z = VectorStates(flow, None), states.values(z)
+            along = _tangent(states, z)[0]
+        images = np.unique(flow.images(values).round(9), axis=0)
+        nearest = np.argsort(np.max(np.abs(images - states.values(z)), axis=1))[:_IMAGES]
+        return any(_reaches(states, z, along, images[n], close) for n in nearest)
+
+    def passes(self, values: Floats, close: float) -> bool:
+        """Return whether a point of the family is near a state that is still."""
+        flow = self.states.flow
+        states, start = VectorStates.of(flow, flow.inside(values))
+        z = states.settled(start)
+        if z is None:
+            return False
+        there = states.values(z)
+        near = np.max(np.abs(there - values)) < close * (1 + np.max(np.abs(values)))
+        return bool(near) and self.leads_to(there, close)
+
+    def extent(self, observed: Floats) -> tuple[Floats, Floats]:
+        """Return the least and the largest value of each of some numbers on the family, infinite
+        where it goes on.
+
+        Args:
+            observed: What coordinates are multiplied by, shape (m, n).
+        """
+        random = np.random.default_rng(19)
+        states, starts = self.states, [self.z]
+        # what symmetries keep least or largest at the state itself is not at those beside it
+        aside = self.along @ random.standard_normal(self.dimension)
+        for sign in (1.0, -1.0):
+            beside = _stepped(states, self.z, sign * _STEP * aside)
+            starts += [] if beside is None else [beside]
+
+        def end(weights: Floats) -> float:
+            start = max(starts, key=lambda z: float(weights @ states.values(z)))
+            return _end(states, start, self.along, weights)
+
+        ends = [[sign * end(sign * row) for row in observed] for sign in (-1.0, 1.0)]
+        return np.array(ends[0]), np.array(ends[1])
+
+
+def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, close: float) -> bool:
+    """Return whether steps among fixed points lead from one to another."""
+    for _ in range(_WALK):
+        there = states.near(z, goal)
+        if there is None:
+            return False
+        apart = np.max(np.abs(states.values(z) - goal))
+        if apart < close * (1 + np.max(np.abs(goal))):
+            return True
+        inside = _carried(_tangent(states, z)[0], inside)
+        reached = _stepped(states, z, inside @ (inside.T @ (there - z)))
+        if reached is None:
+            return False
+        nearer = apart - np.max(np.abs(states.values(reached) - goal))
+        if nearer < _NEARER * np.max(np.abs(reached - z)):
+            return False
+        z = reached
+    return False
+
+
+def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> float:
+    """Return the largest value that steps uphill among fixed points lead to."""
+    longest, random = _STEP, np.random.default_rng(17)
+
+    def height(x: Floats) -> float:
+        return float(weights @ states.values(x))
+
+    for _ in range(_WALK):
+        inside = _carried(_tangent(states, z)[0], inside)
+        uphill = inside @ (inside.T @ (weights @ states.moved(z)))
+        size = np.linalg.norm(uphill)
+        if size < _FLAT:
+            break
+        # where one number is at its end, others may not be
+        aside = random.standard_normal((_ASIDE * (inside.shape[1] > 1), inside.shape[1]))
+        ways = [uphill / size, *(uphill / size + inside @ each for each in aside)]
+        steps = (_stepped(states, z, longest * way, height) for way in ways)
+        reached = next((each for each in steps if each is not None), None)
+        if reached is None:
+            break
+        longest, z = 2 * float(np.linalg.norm(reached - z)), reached
+        if height(z) > _LARGE:
+            return np.inf
+        if np.max(np.abs(z)) > _FAR:
+            break
+    return height(z)
+
+
+def _tangent(states: VectorStates, z: Floats) -> tuple[Floats, Floats]:
+    """Return directions of numbers in which rates do not change and coordinates do, and the
+    coordinates that they move, both as orthonormal columns.
+    """
+    with np.errstate(all="ignore"):
+        slopes, moved = states.slopes(z), states.moved(z)
+    if not np.all(np.isfinite(slopes)):
+        return np.zeros((z.size, 0)), np.zeros((moved.shape[0], 0))
+    _, sizes, rows = np.linalg.svd(slopes)
+    neutral = rows[np.sum(sizes > _KERNEL * sizes[0]) :].T
+    left, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
+    kept = sizes > _MOVES * np.max(np.abs(moved))
+    return neutral @ right[kept].T, left[:, kept]
+
+
+def _stepped(
+    states: VectorStates,
+    z: Floats,
+    step: Floats,
+    height: Callable[[Floats], float] | None = None,
+) -> Floats | None:
+    """Return the fixed point after a step, or after a shorter one; None if there is none."""
+    size = float(np.linalg.norm(step))
+    share = min(1.0, _LONGEST * (1 + float(np.max(np.abs(z)))) / max(size, 1e-300))
+    while share * size > _SHORTEST:
+        reached = states.settled(z + share * step)
+        if reached is not None:
+            moved = float(np.linalg.norm(reached - z))
+            near = _TURNED * share * size < moved < share * size / _TURNED
+            if near and (height is None or height(reached) > height(z)):
+                return reached
+        share /= 2
+    return None
+
+
+def _along(states: VectorStates, z: Floats) -> Floats:
+    """Return the directions in which steps of a finite size stay among fixed points, orthonormal
+    columns: those in which rates change by the square of a step are no directions of a family.
+    """
+    inside, _ = _tangent(states, z)
+    here, ways = states.values(z), []
+    random = np.random.default_rng(13)
+    for _ in range(_TRIED * inside.shape[1]):
+        step = inside @ random.standard_normal(inside.shape[1])
+        step *= _STEP / np.linalg.norm(step)
+        for sign in (1.0, -1.0):
+            reached = states.settled(z + sign * step)
+            if reached is not None:
+                way = np.linalg.norm(states.values(reached) - here)
+                if way > np.linalg.norm(states.values(z + sign * step) - here) / 4:
+                    ways.append((reached - z) / np.linalg.norm(reached - z))
+                    break
+    if not ways:
+        return np.zeros((z.size, 0))
+    left, sizes, _ = np.linalg.svd(np.array(ways).T, full_matrices=False)
+    return _carried(inside, left[:, sizes > _TURNED])
+
+
+def _carried(inside: Floats, before: Floats) -> Floats:
+    """Return the part of neutral directions that is nearest to directions of a family nearby."""
+    left, sizes, _ = np.linalg.svd(inside @ (inside.T @ before), full_matrices=False)
+    return np.asarray(left[:, sizes > 0.5])
+
+
+def families(
+    flow: UnitFlow, level: Callable[[Floats], float], points: Sequence[Found]
+) -> list[Found]:
+    """Return points with families in place of their members, which have one error, ``level``.
+
+    Where rates have a kink on the edge of the states that vectors have, points are looked at inside
+    of it, and those without vectors are left out: the equations say nothing of them.
+    """
+    known = list(points) if flow.smooth else _with_vectors(flow, points)
+    starts = [
+        (number, _begun(flow, point))
+        for number, point in enumerate(known)
+        if point.neutral or point.slopes is None
+    ]
+    # those of vectors, and of more directions, first: others lie on their edge, or beyond
+    starts.sort(
+        key=lambda each: (_rank(each[1].states) >= 0, each[1].dimension, _rank(each[1].states)),
+        reverse=True,
+    )
+    found: list[tuple[Family, list[int]]] = []
+    for number, start in starts:
+        height = level(start.values)
+        own = (
+            numbers
+            for family, numbers in found
+            if abs(level(family.values) - height) < _SAME and _one(family, start)
+        )
+        known_one = next(own, None)
+        if known_one is not None:
+            known_one.append(number)
+        elif start.dimension:
+            found.append((start, [number]))
+    owned = {number for _, numbers in found for number in numbers}
+    whole = [_represented(family, [known[n] for n in numbers]) for family, numbers in found]
+    return [*(each for n, each in enumerate(known) if n not in owned), *whole]
+
+
+def _begun(flow: UnitFlow, point: Found) -> Family:
+    """Return the family through a point, of dimension 0 if there is none."""
+    states, start = VectorStates.of(flow, point.values)
+    z = states.settled(start)
+    along = np.zeros((start.size, 0)) if z is None else _along(states, z)
+    settled = start if z is None else z
+    rates = _eigenvalues(states, settled, along, point) if along.size else point.eigenvalues
+    whole = replace(point, eigenvalues=rates)
+    return Family(**vars(whole), states=states, z=settled, along=along, members=())
+
+
+def _one(family: Family, other: Family) -> bool:
+    """Return whether two families are one: all rates across them are the same, as of what no
+    exchange of units, but a rotation takes to each other; or steps lead to a point of the other.
+    """
+    # where more directions are neutral, a root is known to the root of rounding
+    degenerate = not other.dimension or other.neutral > other.dimension
+    if family.dimension == other.dimension and not (family.slopes is None or other.slopes is None):
+        ends = [np.sort(each.eigenvalues.real) for each in (family, other)]
+        if np.max(np.abs(ends[0] - ends[1])) < _SAME * np.max(np.abs(ends)):
+            return True
+    return family.leads_to(other.values, _LOOSE if degenerate else _SAME)
+
+
+def _rank(states: VectorStates) -> int:
+    return -1 if states.ranks is None else sum(states.ranks)
+
+
+def _eigenvalues(
+    states: VectorStates, z: Floats, along: Floats, point: Found
+) -> npt.NDArray[np.complex128]:
+    """Return the eigenvalues of a point of a family: a zero for each dimension, and those across,
+    which are zero where they cannot be told from it.
+    """
+    if point.slopes is None:
+        return point.eigenvalues
+    across = np.linalg.svd(states.moved(z) @ along)[0][:, along.shape[1] :]
+    rates = spectrum(across.T @ point.slopes @ across, states.flow.unit)
+    rates[np.abs(rates) < point.resolved * np.max(np.abs(rates), initial=0.0)] = 0.0
+    every = np.concatenate([rates, np.zeros(along.shape[1])])
+    return np.asarray(every[np.argsort(-every.real, kind="stable")])
+
+
+def _represented(family: Family, members: Sequence[Found]) -> Family:
+    """Return a family as its member with most symmetries, if possible one that vectors have."""
+    flow = family.states.flow
+    real = [each for each in members if flow.physical(each.values)] or members
+    for chosen in sorted(real, key=lambda each: each.orbit):
+        states, start = VectorStates.of(flow, chosen.values)
+        # others lie on an edge
+        if _rank(states) == _rank(family.states):
+            along = _along(states, start)
+            if along.shape[1] == family.dimension:
+                break
+    images = np.unique(flow.images(chosen.values).round(9), axis=0)[:_MOST_IMAGES]
+    joined = sum(_reaches(states, start, along, image, _SAME) for image in images)
+    changed = {
+        "states": states,
+        "z": start,
+        "along": along,
+        "eigenvalues": _eigenvalues(states, start, along, chosen),
+        "orbit": len(images) // max(1, joined),
+        "members": tuple(real),
+    }
+    return replace(family, **vars(chosen) | changed)
+
+
+def _with_vectors(flow: UnitFlow, points: Sequence[Found]) -> list[Found]:
+    """Return the points of vectors, with derivatives from inside where there are no others."""
+    known: list[Found] = []
+    for point in points:
+        if flow.physical(point.values) and flow.differentiable(point.values):
+            known.append(point)
+            continue
+        states, start = VectorStates.of(flow, flow.inside(point.values))
+        z = states.settled(start)
+        values = point.values if z is None else states.values(z)
+        near = np.max(np.abs(values - point.values)) < _NEAR * (1 + np.max(np.abs(values)))
+        if z is None or not near:
+            if not flow.physical(point.values):
+                continue
+            values = point.values
+        if any(flow.same(each.values, values) for each in known):
+            continue
+        known.append(_inside(flow, values))
+    return known
+
+
+def _inside(flow: UnitFlow, values: Floats) -> Found:
+    """Return what is known of a fixed point on the edge."""
+    chosen, orbit, stabiliser = flow.canonical(values)
+    residual = float(np.max(np.abs(flow.slope(chosen))))
+    measured = slopes_inside(flow, chosen)
+    if measured is None:
+        none = np.zeros(0, dtype=np.complex128)
+        return Found(chosen, orbit, stabiliser, residual, None, none)
+    slopes, error = measured
+    resolved = _UNSURE * error / float(np.max(np.abs(slopes)))
+    rates = spectrum(slopes, flow.unit)
+    return Found(chosen, orbit, stabiliser, residual, slopes, rates, max(resolved, 1e-7))

@@ -1,0 +1,251 @@
+"""The fixed points of a problem as an answer: text, page and figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.api.results.answer import Answer
+from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.drawing import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FixedPoints"]
+
+_VARIES = 2e-3
+
+
+class FixedPoints(Answer):
+    """The fixed points that were found, one for all that symmetries take to each other.
+
+    Attributes:
+        points: a dictionary for each, those that vectors can have first, by index and error:
+            ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
+            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
+            directions are unstable, and ``neutral``, how many cannot be told from neutral (both
+            None, and no eigenvalues, where the rates have no derivatives);
+            ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
+            exchange in it; ``physical``, whether vectors with these overlaps exist;
+            ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
+            of every order parameter, proved or estimated; ``residual``; ``family``, None for a
+            single point, else what is known of the continuum that this point, the most symmetric
+            one found, represents: its ``dimension``, how many points of it were ``found``, how many
+            neutral directions lead out of it (``undecided``), and the ``least`` and ``largest``
+            values of order parameters on it (None without bound).
+        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
+            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
+        symmetries: how many exchanges of units leave the flow alone.
+        complete: whether it is proved that there are no others in the whole box that was asked for.
+        proved_spaces: what is proved of symmetric states, dictionaries ``symmetry`` (what all
+            states of the space have), ``dimension``, ``whole`` (whether it is all states),
+            ``largest_Q`` (the box: states of vectors with every Q_ii at most this), ``points``
+            (numbers of all fixed points in it, from 1), ``boxes`` (how many parts were looked at)
+            and ``left`` (of how many parts nothing is proved).
+        branches: where a key was followed, dictionaries ``parameter``, ``generalization_error``,
+            ``index``, ``physical`` (lists along the curve), ``Q``, ``R`` (with the place on the
+            curve first) and ``ends``, why it ends.
+        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
+            ``parameter``, ``generalization_error``, ``frequency`` and the ``branch``, from 1.
+        curves: where two keys were followed, the curves of these bifurcations in both, dictionaries
+            ``kind``, ``parameter`` and ``second`` (both keys along the curve),
+            ``generalization_error``, ``frequency``, ``physical``, ``Q``, ``R`` and ``ends``.
+    """
+
+    _title = "Fixed points"
+
+    def _summary(self) -> Summary:
+        record = self._record
+        proved = sum(each["certified"] for each in record["points"])
+        rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
+        rows += [(name, record[name]) for name in ("learning_rate", "order", "symmetries")]
+        points = f"{len(record['points'])} found, {proved} of them proved"
+        continua = sum(each["family"] is not None for each in record["points"])
+        points += f", {continua} of them families" if continua else ""
+        rows.append(("points", points))
+        return Summary(self._title, rows, record["warnings"])
+
+    def _document(self) -> Part:
+        heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
+        rows = [
+            [
+                str(number),
+                f"{float(each['generalization_error']):.8g}",
+                _index_text(each),
+                str(each["orbit"]),
+                _rate_text(each),
+                _kind_text(each),
+                each["symmetry"],
+                self._led_to(number),
+            ]
+            for number, each in enumerate(self._record["points"], 1)
+        ]
+        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        if any(each["family"] for each in self._record["points"]):
+            nodes.append(self._families())
+        if self._record["proved_spaces"]:
+            nodes.append(self._proved())
+        if self._record["branches"]:
+            nodes += self._followed()
+        return Part("", nodes)
+
+    def _families(self) -> Tabular:
+        """Return the continua of fixed points, with what varies on them."""
+        rows = [
+            [
+                str(number),
+                str(each["family"]["dimension"]),
+                str(each["family"]["found"]),
+                _stability_text(each),
+                _extent_text(each["family"]),
+            ]
+            for number, each in enumerate(self._record["points"], 1)
+            if each["family"]
+        ]
+        heads = ("", "dimension", "points of it found", "across it", "order parameters on it")
+        return Tabular(heads, rows, "Families of fixed points", "rrrll")
+
+    def _proved(self) -> Tabular:
+        """Return the spaces in which no fixed point is missing."""
+        rows = [
+            [
+                ("all states; " if each["whole"] else "") + each["symmetry"],
+                f"Q_ii ≤ {each['largest_Q']:g}",
+                ", ".join(map(str, each["points"])) or "none",
+                str(each["boxes"]),
+                f"not proved: {each['left']} parts are left" if each["left"] else "proved",
+            ]
+            for each in self._record["proved_spaces"]
+        ]
+        heads = ("states with", "box", "fixed points", "parts", "that these are all")
+        return Tabular(heads, rows, "Completeness", "lllrl")
+
+    def _followed(self) -> list[Tabular]:
+        """Return the branches and what happens on them."""
+        branches = [
+            [
+                str(number),
+                f"{each['parameter'][0]:.6g}",
+                f"{each['parameter'][-1]:.6g}",
+                ", ".join(map(str, sorted(set(each["index"])))),
+                " and ".join(each["ends"]),
+            ]
+            for number, each in enumerate(self._record["branches"], 1)
+        ]
+        events = [
+            [
+                str(each["branch"]),
+                each["kind"],
+                f"{each['parameter']:.8g}",
+                f"{each['generalization_error']:.6g}",
+            ]
+            for each in self._record["bifurcations"]
+        ]
+        key = self._record["followed"]
+        tables = [
+            Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
+            Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
+        ]
+        if self._record["second"]:
+            rows = [
+                [
+                    each["kind"],
+                    _from_to(each["parameter"]),
+                    _from_to(each["second"]),
+                    " and ".join(each["ends"]),
+                ]
+                for each in self._record["curves"]
+            ]
+            heads = ("kind", key, self._record["second"], "ends")
+            tables.append(Tabular(heads, rows, "Curves of bifurcations", "lrrl"))
+        return tables
+
+    def _led_to(self, number: int) -> str:
+        ends = {
+            "none known" if each["target"] is None else str(each["target"])
+            for each in self._record["connections"]
+            if each["source"] == number
+        }
+        return ", ".join(sorted(ends))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the points by index and error, with arrows to where unstable directions lead; the
+        branches if a key was followed; the curves of bifurcations if two were.
+
+        Args:
+            ax: Matplotlib axes to draw into; None makes new ones.
+        """
+        plots, record = drawing("analysis_plots.fixed_point_plots"), self._record
+        if record["curves"]:
+            keys = record["followed"], record["second"]
+            plane: Axes = plots.curve_axes(record["curves"], keys, ax)
+            return plane
+        axes: Axes = (
+            plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
+            if record["branches"]
+            else plots.saddle_axes(record["points"], record["connections"], ax)
+        )
+        return axes
+
+
+def _index_text(point: Mapping[str, Any]) -> str:
+    """Return the number of unstable directions, and of those across a family that are neutral."""
+    if point["index"] is None:
+        return "none"
+    unknown = point["family"]["undecided"] if point["family"] else point["neutral"]
+    return str(point["index"]) + (f" + {unknown}?" if unknown else "")
+
+
+def _rate_text(point: Mapping[str, Any]) -> str:
+    """Return the largest rate, of a family the largest across it."""
+    rates = sorted((float(each[0]) for each in point["eigenvalues"]), key=abs)
+    across = rates[point["family"]["dimension"] if point["family"] else 0 :]
+    return f"{max(across):.6g}" if across else "none"
+
+
+def _kind_text(point: Mapping[str, Any]) -> str:
+    kind = "proved" if point["certified"] else "found"
+    if point["family"]:
+        kind = f"family of dimension {point['family']['dimension']}"
+    return kind + ("" if point["physical"] else ", no vectors")
+
+
+def _stability_text(point: Mapping[str, Any]) -> str:
+    """Return what directions that leave a family do, at the state that represents it."""
+    if point["index"] is None:
+        return "no derivatives"
+    undecided = point["family"]["undecided"]
+    stable = len(point["eigenvalues"]) - point["index"] - point["neutral"]
+    said = f"{stable} stable, {point['index']} unstable"
+    return said + (f", {undecided} neutral: not decided" if undecided else "")
+
+
+def _extent_text(family: Mapping[str, Any]) -> str:
+    """Return what varies on a family, those of one range together."""
+    ranges: dict[str, list[str]] = {}
+    for name, least in family["least"].items():
+        low, high = np.array(least, dtype=float), np.array(family["largest"][name], dtype=float)
+        for place, (a, b) in zip(
+            np.ndindex(low.shape), zip(low.flat, high.flat, strict=True), strict=True
+        ):
+            if (name == "Q" and place[0] > place[1]) or b - a < _VARIES:
+                continue
+            label = f"{name}_{''.join(str(n + 1) for n in place)}"
+            ranges.setdefault(_range_text(float(a), float(b)), []).append(label)
+    return "; ".join(f"{', '.join(names)} {ends}" for ends, names in ranges.items())
+
+
+def _range_text(low: float, high: float) -> str:
+    """Return a range, an end of which may be not a number: none."""
+    if np.isnan(low) or np.isnan(high):
+        return (
+            "any" if low != low and high != high else f"≤ {high:g}" if low != low else f"≥ {low:g}"
+        )
+    return f"{low:g} to {high:g}"
+
+
+def _from_to(values: Sequence[float]) -> str:
+    return f"{values[0]:.6g} to {values[-1]:.6g}"

@@ -1,0 +1,188 @@
+"""A study as the flow whose fixed points are looked for, also along a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.rate_function import flow_at
+from symderiv.compiled_code.machine_code import MachineCode
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.integrate.flows.components import ComponentsFlow
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from symderiv.analysis.fixed_points.proof import ExactFlow
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.problem.state import State
+    from symderiv.problem.study import Study
+
+    Start = State | str | PathLike[str] | Mapping[str, Any]
+
+__all__ = ["StationaryFlow", "constants_along", "overlaps_at", "unit_flow_of"]
+
+_STEP = 4e-3
+_DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
+
+
+@dataclass(frozen=True)
+class StationaryFlow:
+    """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
+
+    study: Study
+    start: Start | None
+    own: Flow
+    flow: UnitFlow
+
+    @classmethod
+    def of(cls, study: Study, initial: Start | None) -> StationaryFlow:
+        """Return the flow of a study, from a start that has its teachers and inputs.
+
+        Raises:
+            InputError: the rates depend on more than the state, or on several classes of inputs.
+        """
+        own = flow_at(study, start_of(study, initial))
+        if isinstance(own, ComponentsFlow):
+            raise InputError("must be inputs of one class here", argument="inputs")
+        return cls(study, initial, own, unit_flow_of(own, study.training.learning_rate))
+
+    def jacobian(self, values: np.ndarray) -> np.ndarray:
+        """Return the derivatives of the rates by all coordinates."""
+        return differences(self.flow.slope, values, _STEP)
+
+    def error_at(self, values: np.ndarray, constants: np.ndarray | None = None) -> float:
+        """Return the generalisation error at coordinates."""
+        sizes = self.flow.sizes
+        Q, R = np.empty((sizes["K"], sizes["K"])), np.empty((sizes["K"], sizes["M"]))
+        state = np.ascontiguousarray(self.flow.state(values))
+        module = self.own.kernel.module
+        used = self.flow.constants if constants is None else constants
+        return float(module.flat_observables(state, self.own.sizes, used, Q, R))
+
+    def exact(self) -> ExactFlow:
+        """Return the same flow with its numbers as formulas, for proofs.
+
+        Raises:
+            NotYetError: its equations have no closed form.
+        """
+        from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
+
+        if self.study.rule_keys:
+            raise NotYetError("only plain descent of the squared loss has proofs")
+        study, exact = self.study, {}
+        for which, vector, name, key in (
+            (0, "state", "v", "student_weights"),
+            (1, "parameters", "v_teacher", "teacher_weights"),
+        ):
+            given = getattr(study.network, key)
+            if isinstance(given, str):
+                place = self.flow.packing(which).slices[name]
+                value = partial(_ball_of, given, study.K, study.M)
+                exact[vector] = dict.fromkeys(range(place.start, place.stop), value)
+        module = spectral_module(study.student_activation, study.network.teacher_activation)
+        return ExactFlow(self.flow, module, exact)
+
+
+def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
+    """Return a flow of a study as one whose fixed points are looked for."""
+    right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
+    at, used, change = (np.array(each) for each in (own.begin, own.parameters, own.begin))
+    # rates are asked for many thousand times, so that arguments are looked at once
+    arguments = 0.0, at, own.sizes, used, change
+    call = (
+        right_hand_side.bound(*arguments)
+        if isinstance(right_hand_side, MachineCode)
+        else partial(right_hand_side, *arguments)
+    )
+
+    def rates(state: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        at[:], used[:] = state, constants
+        call()
+        return change.copy()
+
+    sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
+    layout = own.layout["state"], own.layout["parameters"]
+    return UnitFlow(rates, layout, sizes, own.begin.copy(), own.parameters.copy(), learning_rate)
+
+
+def _ball_of(formula: str, K: int, M: int) -> arb:
+    """Return an output weight that is a formula in K and M, at the working precision."""
+    from flint import ctx
+
+    return _ball_at(formula, K, M, ctx.prec)
+
+
+@lru_cache(maxsize=64)
+def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
+    from symderiv.formula import parse_formula
+    from symderiv.precision.balls.expression_balls import ball_at
+
+    tree = parse_formula(formula, ("K", "M"))
+    values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
+    return ball_at(tree.subs(values), {}, bits)
+
+
+def overlaps_at(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
+    """Return Q and R at coordinates, or along many of them."""
+    state, flow = stated.own.state, stated.flow
+    views = flow.packing(0).views(np.array([flow.state(each) for each in np.atleast_2d(values)]))
+    Q = views["student_overlap"] @ (state.weight * state.eigenvalue)
+    R = views["cross_overlap"] @ state.weight
+    only = values.ndim == 1
+    return {"Q": (Q[0] if only else Q).tolist(), "R": (R[0] if only else R).tolist()}
+
+
+def constants_along(
+    stated: StationaryFlow, key: str, low: float, high: float
+) -> Callable[[float], tuple[np.ndarray, float]]:
+    """Return the constants of a run, and its learning rate, as functions of a key's value.
+
+    They are polynomials through Chebyshev's points between the ends, exact for what is linear.
+
+    Raises:
+        InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
+            other values.
+    """
+    flow = stated.flow
+    still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
+
+    def packed(value: float) -> np.ndarray:
+        there = StationaryFlow.of(stated.study.changed({key: value}), stated.start).flow
+        if there.begin.shape != flow.begin.shape or not np.allclose(
+            there.begin[still], flow.begin[still]
+        ):
+            raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
+        return np.append(there.constants, there.unit)
+
+    middle, half = (low + high) / 2, (high - low) / 2
+    tried = np.array([packed(middle + half * x) for x in _TRIED])
+    for degree in _DEGREES:
+        nodes = chebyshev.chebpts1(degree + 1)
+        given = np.array([packed(middle + half * x) for x in nodes])
+        polynomials = chebyshev.chebfit(nodes, given, degree)
+        apart = np.abs(chebyshev.chebval(_TRIED, polynomials).T - tried)
+        if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
+            break
+    else:
+        raise InputError(
+            f"{key} does not enter the equations smoothly; it cannot be followed",
+            argument="follow",
+        )
+
+    # differences ask for all coordinates at one value
+    @lru_cache(maxsize=8)
+    def at(value: float) -> tuple[np.ndarray, float]:
+        whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
+        return whole[:-1].copy(), float(whole[-1])
+
+    return at
