@@ -13,7 +13,7 @@ import numpy as np
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress
 from symderiv.integrate.flows.implicit_run import integrate
-from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout
+from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import Modes
@@ -122,12 +122,15 @@ class RuleFlow(Flow):
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> Modes:
         """Return how a flat state is coupled, of a run with these constants.
 
-        Stated rules may sum the overlaps of any families, and what keeps weights on a sphere sums
-        the rates of the squared lengths.
+        Modules of stated rules name the sums of overlaps that they make, and what keeps weights on
+        a sphere sums the rates of the squared lengths.
         """
         rule, summed = self.rule.rule, FIELDS
         if rule.stated:
-            summed = {families_of(name) for name in self.layout["state"]}
+            text = self.kernel.path.read_text(encoding="utf-8")
+            families = [families_of(name) for name in self.layout["state"]]
+            names = set().union(*(name for each in families if each for name in sums_of(each)))
+            summed = {*FIELDS, *(name for name in names if name in text)}
         return modes_of_layout(
             self.layout, self.sizes, parameters, begin.size, summed,
             moments=rule.normalise == "sphere",

@@ -81,7 +81,7 @@ def implicit_pays(walk: Any, asked: np.ndarray, modes: Modes, tolerance: float) 
         tolerance: of the steps.
     """
     S, G, C, L = modes.counts
-    evaluation = 1.0 + 0.0006 * modes.size
+    evaluation = 1.0 + 0.004 * modes.size
     systems = L * (0.042 * S**2 + 0.001 * S**3) + _SYSTEM * (G + C) ** 3
     step = _IMPLICIT_EVALUATIONS * evaluation + systems
     results = int(np.count_nonzero(asked > walk["alpha"]))

@@ -227,7 +227,7 @@ def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path
 
 def flow_for(rule: dict[str, object], L: int) -> RuleFlow | Flow:
     """Return the flow of a rule from a state in general position, with L eigenvalues."""
-    last = 0.003 if "averaging_rate" in rule else 0.0
+    last = 0.003 if {"averaging_rate", "sobolev_weight"} & set(rule) else 0.0
     inputs = Spectrum([4.0, 2.0, 1.0, 0.5, 0.1, 0.02, last][:L], dimension=84)
     problem = Problem(
         "erf", students=2, teachers=2, learning_rate=0.4, student_std=0.5, inputs=inputs, **rule
@@ -260,6 +260,7 @@ RULES = [
     {"normalise": "gradient"},
     {"keep": 0.7, "update_noise": 0.2},
     {"consistency_weight": 0.5, "averaging_rate": 0.5},
+    {"sobolev_weight": 0.5},
 ]
 
 
