@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import Assignment
 
-from symderiv.integrate.steppers.coupled_modes import Modes, Row
+from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.system.closed_motion import Closed, overlap_name
 from symderiv.system.named_states import Layout
 
@@ -23,14 +23,16 @@ def sums_in(closed: Closed) -> Sums:
     procedure = closed.program.procedure("right_hand_side")
     assert procedure is not None
     values = (step.value for step in procedure.body if isinstance(step, Assignment))
-    found = {term for value in values for term in value.atoms(sp.Sum)}
+    terms = {term for value in values for term in value.atoms(sp.Sum)}
     return tuple(
         {str(array.base): int(power) for array, power in each.function.as_powers_dict().items()}
-        for each in sorted(found, key=str)
+        for each in sorted(terms, key=str)
     )
 
 
-def modes_of_system(closed: Closed, sums: Sums, layout: Layout, constants: np.ndarray) -> Modes:
+def modes_of_system(
+    closed: Closed, sums: Sums, layout: Layout, constants: np.ndarray
+) -> CoupledModes:
     """Return the modes of a state, and how they are summed.
 
     Args:
@@ -47,7 +49,7 @@ def modes_of_system(closed: Closed, sums: Sums, layout: Layout, constants: np.nd
             weights[name].append(np.prod([*others], axis=0))
     moving = {overlap_name(pair): pair for pair in closed.moving}
     rows = (
-        Row(state.slices[name].start, tuple(weights[name]), pair[0] == pair[1])
+        ModeRow(state.slices[name].start, tuple(weights[name]), pair[0] == pair[1])
         for name, pair in moving.items()
     )
-    return Modes(state.size, layout.classes, tuple(rows))
+    return CoupledModes(state.size, layout.classes, tuple(rows))

@@ -15,7 +15,7 @@ from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readab
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
 from symderiv.integrate.flows.implicit_run import integrate
-from symderiv.integrate.steppers.coupled_modes import Modes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed
@@ -236,7 +236,7 @@ class Solver:
             {name: self.layout.dimensions(name) for name in names},
         )
 
-    def modes(self, constants: np.ndarray) -> Modes:
+    def modes(self, constants: np.ndarray) -> CoupledModes:
         """Return how states are coupled, of runs with these constants."""
         return modes_of_system(self.closed, self._sums, self.layout, constants)
 

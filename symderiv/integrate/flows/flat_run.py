@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.integrate.steppers.coupled_modes import Modes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.switching import due, implicit_pays, limited
 from symderiv.integrate.steppers.walk import (
@@ -63,7 +63,7 @@ class FlatProblem:
     sizes: np.ndarray
     parameters: np.ndarray
     asked: np.ndarray
-    modes: Modes | None = None
+    modes: CoupledModes | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.packing import COVARIANCES, Packing, families_of
-from symderiv.integrate.steppers.coupled_modes import Modes, Row, rows_of
+from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow, rows_of
 
 #: Sums over the modes that every module makes, by the names of their arrays.
 FIELDS: Set[str] = frozenset(COVARIANCES.values())
@@ -22,7 +22,7 @@ def modes_of_layout(
     summed: Set[str] = FIELDS,
     *,
     moments: bool = False,
-) -> Modes:
+) -> CoupledModes:
     """Return the modes of a state.
 
     Args:
@@ -41,7 +41,7 @@ def modes_of_layout(
     # what is not summed so may have eigenvalues that are zero
     eigenvalue = np.where(known["eigenvalue"] == 0.0, 1.0, known["eigenvalue"])
     variance = weight * (known["eigenvalue"] + known.get("input_noise", 0.0) ** 2)
-    rows: list[Row] = []
+    rows: list[ModeRow] = []
     for name, axes in layout["state"].items():
         if axes[-1:] == ("L",):
             families = families_of(name)
@@ -57,7 +57,7 @@ def modes_of_layout(
                 tuple(chosen),
                 len(set(families)) == 1,
             )
-    return Modes(size, named["L"], tuple(rows))
+    return CoupledModes(size, named["L"], tuple(rows))
 
 
 def sums_of(families: tuple[str, ...]) -> tuple[set[str], set[str]]:

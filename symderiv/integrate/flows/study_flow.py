@@ -16,7 +16,7 @@ from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress,
 from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
 from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.steppers.coupled_modes import Modes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
@@ -126,7 +126,7 @@ class Flow:
             checkpoint=self.checkpoint,
         )
 
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> Modes:
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
         """Return how a flat state is coupled, of a run with these constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
 

@@ -16,7 +16,7 @@ from symderiv.integrate.flows.implicit_run import integrate
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.steppers.coupled_modes import Modes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.order_names import order_name
 from symderiv.problem.rule_of import StudyRule
@@ -119,7 +119,7 @@ class RuleFlow(Flow):
                 views[name][...] = added[name]
         return flat
 
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> Modes:
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
         """Return how a flat state is coupled, of a run with these constants.
 
         Modules of stated rules name the sums of overlaps that they make, and what keeps weights on

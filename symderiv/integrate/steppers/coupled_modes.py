@@ -23,7 +23,7 @@ IMPLICIT_HEAD, COUNTS = 12, slice(5, 9)
 _ROUNDING = 1e-12
 
 
-class Row(NamedTuple):
+class ModeRow(NamedTuple):
     """A number of all modes, which lie beside each other.
 
     Args:
@@ -40,23 +40,23 @@ class Row(NamedTuple):
 
 def rows_of(
     start: int, shape: Sequence[int], weights: tuple[np.ndarray, ...], squared: bool = False
-) -> list[Row]:
+) -> list[ModeRow]:
     """Return the rows of a field (..., L), squared for lengths and angles of a family of vectors.
 
     Args:
         start: place of the field.
         shape: of the field.
-        weights: see :class:`Row`.
+        weights: see :class:`ModeRow`.
         squared: True if its axes before the last are the same vectors.
     """
     return [
-        Row(start + number * shape[-1], weights, squared and len(set(place)) < 2)
+        ModeRow(start + number * shape[-1], weights, squared and len(set(place)) < 2)
         for number, place in enumerate(np.ndindex(*shape[:-1]))
     ]
 
 
 @dataclass(frozen=True)
-class Modes:
+class CoupledModes:
     """The modes of a state, and their sums.
 
     Args:
@@ -67,10 +67,10 @@ class Modes:
 
     size: int
     count: int
-    given: tuple[Row, ...] = ()
+    given: tuple[ModeRow, ...] = ()
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ModeRow, ...]:
         """The rows, where there are several modes, without sums that others of their row give."""
         if self.count == 1:
             return ()
@@ -102,8 +102,8 @@ class Modes:
 
     def vector(self) -> np.ndarray:
         """Return the vector with what is known before the steps."""
-        found = np.zeros(self.numbers)
-        found[COUNTS] = self.counts
+        vector = np.zeros(self.numbers)
+        vector[COUNTS] = self.counts
         rows, alone = self.rows, set(self.alone)
         lone = {row.start: row.squared for row in self.given if row.start in alone}
         squared = [lone.get(place, False) for place in self.alone]
@@ -123,30 +123,30 @@ class Modes:
             *(known[key][1] for key in keys),
         ]
         begin = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
-        found[IMPLICIT_HEAD : IMPLICIT_HEAD + begin.size] = begin
-        return found
+        vector[IMPLICIT_HEAD : IMPLICIT_HEAD + begin.size] = begin
+        return vector
 
-    def repeated(self, times: int) -> Modes:
+    def repeated(self, times: int) -> CoupledModes:
         """Return the modes of a state with so many alike behind one another."""
         rows = (
             row._replace(start=row.start + number * self.size)
             for number in range(times)
             for row in self.given
         )
-        return Modes(times * self.size, self.count, tuple(rows))
+        return CoupledModes(times * self.size, self.count, tuple(rows))
 
 
 def _apart(weights: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """Return those that no others before them give."""
-    kept: tuple[np.ndarray, ...] = ()
+    independent: tuple[np.ndarray, ...] = ()
     if len(weights) == 1 and np.any(weights[0]):
         return weights
     for each in weights:
-        more = np.array([*kept, each])
+        more = np.array([*independent, each])
         scale = np.max(np.abs(more), axis=1, keepdims=True)
         if np.all(scale > 0.0) and np.linalg.matrix_rank(more / scale, tol=1e-9) == len(more):
-            kept = (*kept, each)
-    return kept
+            independent = (*independent, each)
+    return independent
 
 
 def _patterns(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,12 +160,12 @@ def _patterns(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         lifts = np.full((1, L), 1.0 / total if total != 0.0 else 1.0)
     else:
         lifts = np.linalg.pinv(weights).T
-    kept = np.ones(L)
+    unsummed = np.ones(L)
     moving = np.flatnonzero(np.any(weights != 0.0, axis=0))
     groups = moving.size // (sums + 1) if sums else 0
     if groups == 0:
-        kept[moving] = 0.0
-        return lifts, kept
+        unsummed[moving] = 0.0
+        return lifts, unsummed
     first = moving[: (groups - 1) * (sums + 1)].reshape(groups - 1, sums + 1)
     for group in (first, moving[None, first.size :]):
         signs = np.where(np.arange(group.shape[1]) % 2 == 0, 1.0, -0.9)
@@ -175,5 +175,5 @@ def _patterns(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             signs - (np.linalg.pinv(within, rcond=_ROUNDING) @ (within @ signs)[..., None])[..., 0]
         )
         largest = np.max(np.abs(still), axis=1, keepdims=True, initial=1e-300)
-        kept[group] = still / largest
-    return lifts, kept
+        unsummed[group] = still / largest
+    return lifts, unsummed

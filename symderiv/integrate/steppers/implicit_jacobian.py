@@ -55,12 +55,12 @@ def fill_jacobian(rhs, work, runs, room, alpha):  # type: ignore[no-untyped-def]
 @hidden_part
 def _mixed(work, room, moved, row):  # type: ignore[no-untyped-def]
     """Change a number of all modes so that its sums stay; tell whether that is possible."""
-    L, begin = work.kept.shape[1], int(work.rows[row])
+    L, begin = work.unsummed.shape[1], int(work.rows[row])
     largest, changed = _SMALLEST, 0.0
     for k in range(L):
         largest = max(largest, abs(room.y[begin + k]))
     for k in range(L):
-        change = work.kept[row, k]
+        change = work.unsummed[row, k]
         moved[begin + k] = room.y[begin + k] + largest * change
         changed += abs(change)
     return changed > 0.0
@@ -69,7 +69,7 @@ def _mixed(work, room, moved, row):  # type: ignore[no-untyped-def]
 @hidden_part
 def _fill_block(work, room, moved, slope, column):  # type: ignore[no-untyped-def]
     """Fill a column of all blocks, and undo the change; nothing was changed: zeros."""
-    S, L = work.kept.shape
+    S, L = work.unsummed.shape
     begin = int(work.rows[column])
     for row in range(S):
         at = int(work.rows[row])

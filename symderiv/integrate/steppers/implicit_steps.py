@@ -124,7 +124,7 @@ def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
     allowed = max(10.0 * _ROUNDING / estimated, min(0.03, relative / estimated))
     least = 5.0 * _ROUNDING / allowed
     estimated_absolute = absolute * estimated / relative
-    S, L = work.kept.shape
+    S, L = work.unsummed.shape
     for row in range(S + 1):
         largest = 0.0
         for k in range(L if row < S else work.alone.size):

@@ -33,7 +33,7 @@ class Work(NamedTuple):
         squared: 1 where differences go up, 0 where they go towards zero; shape (B,).
         weights: of modes in the sums, shape (C, L).
         lifts: changes of the modes of its row that change a sum by 1, shape (C, L).
-        kept: changes of a row that change none of its sums, or zeros; shape (S, L).
+        unsummed: changes of a row that change none of its sums, or zeros; shape (S, L).
         blocks: derivatives of modes by themselves, shape (S, S, L).
         border: derivatives of modes by numbers alone and sums, shape (S, B, L).
         corner: derivatives of numbers alone by these and sums, shape (G, B).
@@ -53,7 +53,7 @@ class Work(NamedTuple):
     squared: np.ndarray
     weights: np.ndarray
     lifts: np.ndarray
-    kept: np.ndarray
+    unsummed: np.ndarray
     blocks: np.ndarray
     border: np.ndarray
     corner: np.ndarray
@@ -81,8 +81,8 @@ def work_of(numbers, size):  # type: ignore[no-untyped-def]
     alone = IMPLICIT_HEAD + S
     squared = alone + G + C
     weights = squared + B
-    kept = weights + 2 * C * L
-    blocks = kept + S * L
+    unsummed = weights + 2 * C * L
+    blocks = unsummed + S * L
     border = blocks + S * S * L
     corner = border + S * B * L
     matrices = corner + G * B
@@ -99,7 +99,7 @@ def work_of(numbers, size):  # type: ignore[no-untyped-def]
         view(numbers, squared, (B,)),
         view(numbers, weights, (C, L)),
         view(numbers, weights + C * L, (C, L)),
-        view(numbers, kept, (S, L)),
+        view(numbers, unsummed, (S, L)),
         view(numbers, blocks, (S, S, L)),
         view(numbers, border, (S, B, L)),
         view(numbers, corner, (G, B)),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.integrate.steppers.coupled_modes import Modes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 
 # Steps between two looks at an explicit run.
 _BETWEEN = 50
@@ -69,7 +69,7 @@ def limited(
     return rate * float(walk["step"]) > _LIMITED
 
 
-def implicit_pays(walk: Any, asked: np.ndarray, modes: Modes, tolerance: float) -> bool:
+def implicit_pays(walk: Any, asked: np.ndarray, modes: CoupledModes, tolerance: float) -> bool:
     """Return whether implicit steps to the end are likely to be faster than explicit ones.
 
     By rough costs in microseconds of an evaluation and of the linear systems.

@@ -12,11 +12,12 @@ from support import small_systems as systems
 from support.plain_stepper import plain_view
 from support.studies import toml
 
+from symderiv import System, activation
 from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows import flat_run, implicit_run
-from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.solving import flow_of, solve
@@ -24,7 +25,7 @@ from symderiv.integrate.steppers import implicit_jacobian, implicit_work
 from symderiv.integrate.steppers.coupled_modes import _patterns
 from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW
 from symderiv.problem.initial import initial
-from symderiv.problem.input_models import Spectrum
+from symderiv.problem.input_models import PowerLaw, Spectrum
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 from symderiv.storage.checkpoint import Checkpoint
@@ -321,8 +322,52 @@ def test_the_jacobian_predicts_changes_of_the_slope(monkeypatch, rule, L):
 @pytest.mark.parametrize("L", [1, 3, 4, 10, 41])
 def test_changes_of_modes_move_one_sum_or_none(sums, L):
     weights = np.random.default_rng(L).uniform(0.1, 2.0, (sums, L)) ** 3
-    lifts, kept = _patterns(weights)
-    np.testing.assert_allclose(weights @ kept, 0.0, atol=1e-11 * max(np.max(weights, initial=0), 1))
-    assert np.max(np.abs(kept)) == (pytest.approx(1.0) if sums < L else 0.0)
+    lifts, unsummed = _patterns(weights)
+    np.testing.assert_allclose(
+        weights @ unsummed, 0.0, atol=1e-11 * max(np.max(weights, initial=0), 1)
+    )
+    assert np.max(np.abs(unsummed)) == (pytest.approx(1.0) if sums < L else 0.0)
     if sums <= L:
         np.testing.assert_allclose(weights @ lifts.T, np.eye(sums), atol=1e-9)
+
+
+def two_kinds_of_inputs() -> FlatProblem:
+    """Return a stated system whose students see inputs with a spectrum, and others without."""
+    P = System()
+    x, z = P.inputs("x", PowerLaw(20, exponent=1.0, dimension=200)), P.inputs("z")
+    w, B = P.vectors("w", 2), P.vectors("B", fixed=True)
+    g = activation("erf")
+    output, target = (g(w @ x) + w @ z / 4).sum(), g(B @ x)
+    P.descend((output - target) ** 2 / 2, {w: 0.3})
+    rng = np.random.default_rng(3)
+    initial_vectors = {"w": 0.3 * rng.normal(size=(2, 200)), "B": rng.normal(size=200)}
+    solver = P.solver
+    state, constants = solver.layout.packed(initial_vectors, {})
+    asked = np.geomspace(1e-2, 3e3, 40)
+    modes = solver.modes(constants)
+    assert modes.counts[2] > modes.counts[0]  # some overlaps are in two sums
+    sizes = solver.layout.sizes
+    return FlatProblem(solver.right_hand_side, state, sizes, constants, asked, modes)
+
+
+def slow_averages() -> FlatProblem:
+    """Return a rule with overlaps of three families of vectors."""
+    flow = flow_for({"consistency_weight": 0.5, "averaging_rate": 0.5}, 7)
+    sizes, begin, parameters = flow.sizes, flow.begin, flow.parameters
+    rhs, modes = flow.kernel.right_hand_side_for(2, 2), flow.modes(begin, parameters)
+    return FlatProblem(rhs, begin, sizes, parameters, np.geomspace(1e-2, 3e3, 40), modes)
+
+
+@pytest.mark.parametrize("problem", [two_kinds_of_inputs, slow_averages])
+def test_rules_and_stated_systems_go_on_with_implicit_steps(problem, monkeypatch):
+    flat = problem()
+    exact = flat_run.integrate_flat(flat, StepLimits(1e-12, 1e-16))
+    limits = StepLimits(1e-9, 1e-13)
+    implicit = flat_run.integrate_flat(flat, limits, kinds=("implicit",))
+    monkeypatch.setattr(flat_run, "implicit_pays", lambda *_: True)
+    chosen = flat_run.integrate_flat(flat, limits, kinds=("explicit", "implicit"))
+    assert chosen.method.endswith(", then implicit")
+    largest = np.max(np.abs(exact.results), axis=1, keepdims=True)
+    for run in (implicit, chosen):
+        assert run.cause == "done"
+        assert np.max(np.abs(run.results - exact.results) / largest) < 1e-8
