@@ -158,7 +158,9 @@ class RuleFlow(Flow):
             right_hand_side: the module's own when left out.
         """
         rhs = right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M)
-        modes = self.modes(begin, parameters)
+        # where updates add noise overlaps grow without end, and implicit steps gain nothing
+        noisy = self.rule.rule.update_noise
+        modes = None if noisy else self.modes(begin, parameters)
         return integrate(
             self.study.time.method,
             FlatProblem(rhs, begin, self.sizes, parameters, asked, modes),
