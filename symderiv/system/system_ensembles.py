@@ -23,8 +23,8 @@ from symderiv.integrate.flows.flat_run import (
     FlatProblem,
     FlatResult,
     StepLimits,
-    integrate_flat,
 )
+from symderiv.integrate.flows.implicit_run import integrate
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.study_flow import looser_tolerance
@@ -202,8 +202,11 @@ class _Runs:
         def run(number: int) -> FlatResult:
             begin = replace(self._points[number], state=states[number])
             if plain:
-                problem = FlatProblem(right_hand_side, begin.state, sizes, begin.constants, alpha)
-                results = integrate_flat(problem, limits)
+                modes = self._solver.modes(begin.constants)
+                problem = FlatProblem(
+                    right_hand_side, begin.state, sizes, begin.constants, alpha, modes
+                )
+                results = integrate("auto", problem, limits)
             else:
                 results = self._in_pieces(number, begin, limits)
             ended[0] += 1

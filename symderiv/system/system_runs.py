@@ -13,10 +13,13 @@ import numpy as np
 from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readable
 
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
+from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed
+from symderiv.system.coupled_sums import Sums, modes_of_system, sums_in
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
 
@@ -100,8 +103,8 @@ class Solver:
         """Return a solver of the same program with other inputs, which shares its code."""
         vars(closed)["program"] = self.closed.program
         solver = Solver(closed)
-        code = (self.readable, self._fast, self._observing, self.right_hand_side)
-        names = ("readable", "_fast", "_observing", "right_hand_side")
+        code = (self.readable, self._fast, self._observing, self.right_hand_side, self._sums)
+        names = ("readable", "_fast", "_observing", "right_hand_side", "_sums")
         vars(solver).update(zip(names, code, strict=True))
         solver._lane_texts = self._lane_texts
         return solver
@@ -142,6 +145,10 @@ class Solver:
         """The compiled right-hand side on vectors."""
         compiled: Callable[..., None] = self._fast.specialised(1)
         return compiled
+
+    @cached_property
+    def _sums(self) -> Sums:
+        return sums_in(self.closed)
 
     def rates(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> SystemRates:
         """Return the rates, or what a step adds, and the observables at a state.
@@ -229,6 +236,10 @@ class Solver:
             {name: self.layout.dimensions(name) for name in names},
         )
 
+    def modes(self, constants: np.ndarray) -> CoupledModes:
+        """Return how states are coupled, of runs with these constants."""
+        return modes_of_system(self.closed, self._sums, self.layout, constants)
+
     def times(self, alpha: np.ndarray) -> np.ndarray:
         """Return the times of results nearest to those asked for: of steps, whole numbers."""
         return np.unique(np.rint(alpha)) if self.closed.equations.by_steps else alpha
@@ -261,13 +272,15 @@ class Solver:
             wanted = alpha[inside | (alpha == 0.0)] if start == 0.0 else alpha[inside]
             asked = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
             held = layout.at_time(begin.constants, (start + end) / 2, begin.parameters)
-            result = integrate_flat(
+            result = integrate(
+                "auto",
                 FlatProblem(
                     self.right_hand_side,
                     state,
                     layout.sizes,
                     layout.begun(held, start),
                     asked - start,
+                    self.modes(held),
                 ),
                 limits,
                 progress=_since(start, progress),

@@ -23,12 +23,11 @@ from symderiv.integrate.steppers import (
     implicit_systems,
     implicit_work,
     one_or_eight,
-    stabilised,
     stepper,
 )
 
 _MODULES = (
-    *(between_steps, cone, explicit_steps, one_or_eight, stabilised, stepper),
+    *(between_steps, cone, explicit_steps, one_or_eight, stepper),
     *(implicit_jacobian, implicit_steps, implicit_systems, implicit_work),
 )
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import stepper_for
-from symderiv.integrate.steppers.switching import (
-    TRIED,
-    change,
-    due,
-    implicit_pays,
-    limited,
-    pays,
-    stays,
-)
+from symderiv.integrate.steppers.switching import due, implicit_pays, limited
 from symderiv.integrate.steppers.walk import (
     CHANGED,
     CONE_LEFT,
@@ -32,14 +25,11 @@ from symderiv.integrate.steppers.walk import (
     NEXT,
     NOT_A_NUMBER,
     RUNNING,
-    STABILISED,
-    STAGES,
     STEP_LIMIT,
     STEP_UNDERFLOW,
     STOP,
     VALUES,
     VECTORS,
-    implicit_size,
     memory_of,
     runs_of,
 )
@@ -65,6 +55,7 @@ class FlatProblem:
         sizes: K, M, L.
         parameters: in the layout of the generated modules.
         asked: ascending times, the first may be 0; shape (P,).
+        modes: how the state is coupled, which implicit steps need.
     """
 
     rhs: Callable[..., None]
@@ -72,6 +63,7 @@ class FlatProblem:
     sizes: np.ndarray
     parameters: np.ndarray
     asked: np.ndarray
+    modes: CoupledModes | None = None
 
 
 @dataclass(frozen=True)
@@ -131,8 +123,6 @@ class SteppedRun:
         self.walk = self._memory.walks[0]
         numbers = self._memory.numbers
         self.y, self.slope = numbers[:size], numbers[size : 2 * size]
-        direction = size * (STAGES + 1)
-        self._direction = numbers[direction : direction + size]
         values = size * VECTORS + VALUES
         self._limits = numbers[values - 3 : values]
         self._constants = numbers[values : values + parameters.size]
@@ -154,62 +144,39 @@ class SteppedRun:
 
     def advance(self, steps: int) -> None:
         """Make at most so many steps."""
-        way, method = self.walk, KINDS[int(self.walk["kind"])]
-        stepper, rhs = self._stepper(method)
-        if stepper is None:
-            change(way, EXPLICIT)
-            return self.advance(steps)
-        # the explicit steps that stabilised ones replace are held back by stability, and far more
-        # accurate than asked: on a plateau, where errors grow, that accuracy would be missed
-        part = STRICTER.get(method, 1.0)
-        self._limits[:] = part * self._asked[0], part * self._asked[1], self._asked[2]
-        self._runs.tolerances[0] = self._limits
-        stepper(rhs, self._runs, self._memory, steps, self._most)
-        return None
-
-    def _stepper(self, method: str) -> tuple[Callable[..., Any] | None, Any]:
+        method = KINDS[int(self.walk["kind"])]
         if method not in self._steppers:
             self._steppers[method] = stepper_for(self._problem.rhs, method)
-        return self._steppers[method]
+        stepper, rhs = self._steppers[method]
+        part = STRICTER if method == IMPLICIT else 1.0
+        self._limits[:] = part * self._asked[0], part * self._asked[1], self._asked[2]
+        self._runs.tolerances[0] = self._limits
+        assert stepper is not None  # code without its compiler comes with the stepper's
+        stepper(rhs, self._runs, self._memory, steps, self._most)
 
     def stop(self, code: int) -> None:
         """End the run, with all results before the time that is reached."""
         self._runs.queue[STOP] = code
         self.advance(1)
 
-    def decide(self, kinds: Collection[str]) -> None:
-        """Change the kind of steps to one of ``kinds``, where it is time for that."""
-        way, asked = self.walk, self._runs.asked
-        if way["kind"] == KINDS.index(STABILISED):
-            if not stays(way):
-                self._changes(EXPLICIT)
-            return
-        # compiled code does that too, but first it must be there; what was tried before is known
-        # from the walk, so that a run that goes on decides as one undisturbed
-        if not due(way, float(asked[-1])) or not (
-            way["rate"] > 0.0 or limited(way, self.y, self.slope, self._slope_at)
+    def decide(self) -> None:
+        """Go on with implicit steps, where it is time for that."""
+        way, asked, modes = self.walk, self._runs.asked, self._problem.modes
+        if (
+            modes is not None
+            and due(way, float(asked[-1]))
+            and limited(way, self.y, self.slope, self._slope_at)
+            and implicit_pays(way, asked, modes, self._asked[0])
         ):
-            return
-        if IMPLICIT in kinds and implicit_pays(way, asked, self._problem.sizes, self._asked[0]):
-            self._changes(IMPLICIT)
-        elif (
-            STABILISED in kinds
-            and self._stepper(STABILISED)[0] is not None
-            and pays(way, self._tried())
-        ):
-            self._changes(STABILISED)
-
-    def _changes(self, kind: str) -> None:
-        """Go on with steps of another kind."""
-        self.stop(CHANGED)
-        self._runs.queue[STOP], self.walk["run"], self.walk["code"] = RUNNING, 0, RUNNING
-        change(self.walk, kind)
-        if kind == IMPLICIT:
+            self.stop(CHANGED)
+            self._runs.queue[STOP], way["run"], way["code"] = RUNNING, 0, RUNNING
+            way["in_a_row"], way["last_log"], way["since"] = 0, 0.0, way["alpha"]
             self._begin_implicit()
 
     def _begin_implicit(self) -> None:
         """Make room for what implicit steps keep, and make such steps."""
-        room = np.zeros(implicit_size(self._problem.sizes, self.y.size))
+        assert self._problem.modes is not None
+        room = self._problem.modes.vector()
         self._memory, self.walk["kind"] = (
             self._memory._replace(implicit=room),
             KINDS.index(IMPLICIT),
@@ -218,21 +185,10 @@ class SteppedRun:
     def _slope_at(self, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
         self._problem.rhs(alpha, y, self._problem.sizes, self._problem.parameters, slope)
 
-    def _tried(self) -> float:
-        """Return how long stabilised steps could be, from one that is tried."""
-        way = self.walk
-        step = float(way["step"])
-        way["step"], way["kind"], way["rate"] = TRIED * step, KINDS.index(STABILISED), 0.0
-        self.advance(-1)
-        longest = float(way["step"])
-        way["step"], way["kind"] = step, KINDS.index(EXPLICIT)
-        return longest
-
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         memory, runs = self._memory, self._runs
         live = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
-        live |= {"slope": self.slope, "direction": self._direction}
-        live |= {"times": memory.times, "ends": memory.ends}
+        live |= {"slope": self.slope, "times": memory.times, "ends": memory.ends}
         live["filled"] = runs.results[0, : self.walk["results"]]
         # another run may write them when this one has been stopped
         entry = {name: values.copy() for name, values in live.items()}
@@ -247,9 +203,7 @@ class SteppedRun:
         memory, runs = self._memory, self._runs
         memory.implicit[:] = entry["implicit"]
         memory.walks.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
-        self.y[:], self.slope[:], self._direction[:] = (
-            entry[name] for name in ("y", "slope", "direction")
-        )
+        self.y[:], self.slope[:] = entry["y"], entry["slope"]
         memory.times[:], memory.ends[:] = entry["times"], entry["ends"]
         runs.results[0, : self.walk["results"]] = entry["filled"]
         self._constants[:] = runs.constants[0]
@@ -267,10 +221,7 @@ class SteppedRun:
             rejected=int(way["rejected"]),
             rhs_evaluations=int(way["evaluations"]),
             error_sum=float(way["error_sum"]),
-            method=kind
-            if since == 0.0
-            else f"{EXPLICIT} to alpha = {since:.4g}, then "
-            + (IMPLICIT if kind == IMPLICIT else STABILISED),
+            method=kind if since == 0.0 else f"{EXPLICIT} to alpha = {since:.4g}, then {kind}",
         )
 
 
@@ -285,8 +236,8 @@ def _key(*inputs: np.ndarray) -> str:
 #: Called with the time reached and the number of steps so far.
 Progress = Callable[[float, int], None]
 
-#: The tolerance of other than explicit steps, in that of the run.
-STRICTER = {STABILISED: 0.003, IMPLICIT: 0.02}
+#: The tolerance of implicit steps, in that of the run.
+STRICTER = 0.02
 
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
@@ -298,7 +249,7 @@ def integrate_flat(
     *,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
-    kinds: Collection[str] = (EXPLICIT, STABILISED),
+    kinds: Sequence[str] = (EXPLICIT,),
 ) -> FlatResult:
     """Integrate to the last asked time; never raises for a failed integration.
 
@@ -308,13 +259,12 @@ def integrate_flat(
         progress: called about ten times a second.
         checkpoint: where to go on from and to keep what is needed for it; an integration that it
             holds as finished is not made again.
-        kinds: the kinds of steps that are allowed. The run begins with the first one and changes to
-            another where that is cheaper. Implicit steps need equations that are linear in each
-            mode, given v and the sums over modes.
+        kinds: the kinds of steps that are allowed: the first one, and another one to change to
+            where that is cheaper.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
-    run = SteppedRun(problem, limits, next(iter(kinds)))
+    run = SteppedRun(problem, limits, kinds[0])
     key = ""
     if checkpoint is not None:
         tolerances = limits.relative, limits.absolute, limits.cone
@@ -338,7 +288,7 @@ def _advance(
     progress: Progress | None,
     checkpoint: Checkpoint | None,
     key: str,
-    kinds: Collection[str],
+    kinds: Sequence[str],
 ) -> None:
     """Slices of steps up to the end."""
     way = run.walk
@@ -351,7 +301,7 @@ def _advance(
         if len(kinds) > 1 and way["kind"] != KINDS.index(IMPLICIT):
             # at counts of steps, not at times of the clock: runs are repeatable
             if taken >= way["decide"]:
-                run.decide(kinds)
+                run.decide()
             most = min(most, max(int(way["decide"]) - taken, 1))
         run.advance(most)
         factor = _SLICE_SECONDS / max(time.perf_counter() - started, 1e-6)

@@ -1,4 +1,4 @@
-"""The kinds of steps that a run of plain descent may be made of, by the method asked for."""
+"""The kinds of steps that a run may be made of, by the method asked for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from symderiv.integrate.steppers.walk import (
     EXPLICIT,
     IMPLICIT,
     NOT_A_NUMBER,
-    STABILISED,
     STEP_UNDERFLOW,
-    implicit_size,
 )
 from symderiv.storage.checkpoint import Checkpoint
 
@@ -46,7 +44,7 @@ def integrate(
     Raises:
         InputError: an implicit method was asked for and needs too much memory.
     """
-    numbers = implicit_size(problem.sizes, problem.state.size)
+    numbers = problem.modes.numbers if problem.modes else 0
     fits = numbers <= _MOST_NUMBERS
     if method == "implicit" and not fits:
         raise InputError(
@@ -57,7 +55,7 @@ def integrate(
     kinds = {
         "explicit": (EXPLICIT,),
         "implicit": (IMPLICIT,),
-        "auto": (EXPLICIT, STABILISED, *((IMPLICIT,) if fits else ())),
+        "auto": (EXPLICIT, *((IMPLICIT,) if fits and problem.modes else ())),
     }[method]
     first = integrate_flat(problem, limits, progress=progress, checkpoint=checkpoint, kinds=kinds)
     failed = first.code in (STEP_UNDERFLOW, NOT_A_NUMBER) and method == "auto"

@@ -16,7 +16,8 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
+from symderiv.integrate.flows.implicit_run import integrate
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import (
     moving_packing,
@@ -82,8 +83,9 @@ class VariedFlow:
         asked_tolerance = flow.study.time.relative_tolerance
         tolerance = looser * max(asked_tolerance / _TIGHTER, flow.least_tolerance())
         start = self.begin if begin is None else begin
-        given = FlatProblem(self._slope, start, flow.sizes, self._parameters, asked)
-        result = integrate_flat(given, flow.step_limits(tolerance, 100_000_000))
+        modes = flow.modes(flow.begin, flow.parameters).repeated(len(self.directions) + 1)
+        given = FlatProblem(self._slope, start, flow.sizes, self._parameters, asked, modes)
+        result = integrate("auto", given, flow.step_limits(tolerance, 100_000_000))
         if result.reached < asked.size:
             raise InputError(
                 f"the run ends at alpha = {result.last_alpha:.6g}", argument="time.end"

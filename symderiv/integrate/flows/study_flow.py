@@ -14,7 +14,9 @@ from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
 from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
+from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
@@ -116,11 +118,17 @@ class Flow:
         rhs, start, asked = self.code.right_hand_side, self.begin, self.study.alpha
         return integrate(
             self.study.time.method,
-            FlatProblem(rhs, start, self.sizes, self.parameters, asked),
+            FlatProblem(
+                rhs, start, self.sizes, self.parameters, asked, self.modes(start, self.parameters)
+            ),
             self.step_limits(tolerance, most),
             progress=progress,
             checkpoint=self.checkpoint,
         )
+
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
+        """Return how a flat state is coupled, of a run with these constants."""
+        return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
 
     def step_limits(self, tolerance: float, most: int) -> StepLimits:
         """Tolerances of steps, the absolute one with the relative one, and their number."""

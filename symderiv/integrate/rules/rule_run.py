@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, integrate_flat
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress
+from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.order_names import order_name
 from symderiv.problem.rule_of import StudyRule
@@ -116,6 +119,23 @@ class RuleFlow(Flow):
                 views[name][...] = added[name]
         return flat
 
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
+        """Return how a flat state is coupled, of a run with these constants.
+
+        Modules of stated rules name the sums of overlaps that they make, and what keeps weights on
+        a sphere sums the rates of the squared lengths.
+        """
+        rule, summed = self.rule.rule, FIELDS
+        if rule.stated:
+            text = self.kernel.path.read_text(encoding="utf-8")
+            families = [families_of(name) for name in self.layout["state"]]
+            names = set().union(*(name for each in families if each for name in sums_of(each)))
+            summed = {*FIELDS, *(name for name in names if name in text)}
+        return modes_of_layout(
+            self.layout, self.sizes, parameters, begin.size, summed,
+            moments=rule.normalise == "sphere",
+        )  # fmt: skip
+
     def segment(
         self,
         begin: np.ndarray,
@@ -138,8 +158,12 @@ class RuleFlow(Flow):
             right_hand_side: the module's own when left out.
         """
         rhs = right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M)
-        return integrate_flat(
-            FlatProblem(rhs, begin, self.sizes, parameters, asked),
+        # where updates add noise overlaps grow without end, and implicit steps gain nothing
+        noisy = self.rule.rule.update_noise
+        modes = None if noisy else self.modes(begin, parameters)
+        return integrate(
+            self.study.time.method,
+            FlatProblem(rhs, begin, self.sizes, parameters, asked, modes),
             self.step_limits(tolerance, most),
             progress=progress,
             checkpoint=self.checkpoint,

@@ -2,8 +2,9 @@ r"""Steps of an implicit method of order 9, for long runs whose fast modes have 
 
 Steps of order 8 are limited to 6 over the fastest rate, however smooth the solution has become;
 these are limited by accuracy alone. Their Newton iterations need linear systems with the Jacobian,
-which are solved mode by mode: given the sums :math:`z = \sum_k W_k x_k` over the modes (Q and R)
-and v, the equations of one mode x_k are linear in x_k and in nothing else of the state, so that
+which are solved mode by mode: given sums :math:`z = \sum_k W_k x_k` over the modes (Q and R) and
+the few numbers v that stand alone, the equations of one mode x_k are linear in x_k and in nothing
+else of the state (:mod:`~symderiv.integrate.steppers.coupled_modes`), so that
 
 .. math:: (\mu - D_k)\, \delta x_k = F_k\, (\delta v, \delta z) + \text{residual}_k, \qquad
    \delta z = \sum_k W_k\, \delta x_k,
@@ -58,9 +59,8 @@ _HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
 
 
 @hidden_part
-def keep_length(runs, size, walk, numbers):  # type: ignore[no-untyped-def]
+def keep_length(walk, head):  # type: ignore[no-untyped-def]
     """Keep the length of the step of before, if the next one would not be much longer."""
-    head = work_of(numbers, runs.sizes, size).head
     before = head[ELIMINATED]
     if head[JACOBIAN] > 0.0 and before <= walk.step <= _FURTHER * before:
         walk.step = before
@@ -72,31 +72,30 @@ def implicit_step(rhs, runs, room, size, ordinary, numbers):  # type: ignore[no-
 
     Args:
         rhs: of one run.
-        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes and places are used.
+        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes are used.
         room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
         size: numbers of a state.
         ordinary: not zero if the step goes on from the last one.
         numbers: ``Memory.implicit``.
     """
-    work = work_of(numbers, runs.sizes, size)
+    work = work_of(numbers, size)
     head, start, length = work.head, room.start[0], room.length[0]
-    evaluations, solved, attempts = 0, False, 0
+    evaluations, solved = 0, False
     tolerance = _fill_scale(work, room, size)
-    while not solved and attempts < 2:
+    for attempt in range(2):
         # a Jacobian of this very time cannot be improved
-        if head[JACOBIAN] == 0.0 or (attempts > 0 and head[JACOBIAN] != start + 1.0):
+        if solved or (attempt > 0 and head[JACOBIAN] == start + 1.0):
+            break
+        if head[JACOBIAN] == 0.0 or attempt > 0:
             evaluations += fill_jacobian(rhs, work, runs, room, start)
             head[JACOBIAN], head[ELIMINATED] = start + 1.0, 0.0
-        elif attempts > 0:
-            break
         if head[ELIMINATED] != length:
             for system in range(_SYSTEMS):
                 eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
             head[ELIMINATED] = length
-        _predict(work, room, size, ordinary != 0 and attempts == 0)
+        _predict(work, room, size, ordinary != 0 and attempt == 0)
         iterations, solved = _iterate(rhs, work, runs, room, size, tolerance)
         evaluations += _COUNT * iterations
-        attempts += 1
     stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
     missing = 0.0
     for c in range(size):
@@ -124,15 +123,17 @@ def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
     estimated = _PART * relative**_POWER
     allowed = max(10.0 * _ROUNDING / estimated, min(0.03, relative / estimated))
     least = 5.0 * _ROUNDING / allowed
-    rows, L = work.weights.shape
-    for row in range(rows + 1):
-        begin, stop = row * L, (row + 1) * L if row < rows else size
+    estimated_absolute = absolute * estimated / relative
+    S, L = work.unsummed.shape
+    for row in range(S + 1):
         largest = 0.0
-        for c in range(begin, stop):
-            largest = max(largest, abs(room.y[c]))
-        for c in range(begin, stop):
-            scale = absolute * estimated / relative + estimated * abs(room.y[c]) + least * largest
-            work.scale[c] = max(scale, 1e-300)
+        for k in range(L if row < S else work.alone.size):
+            place = int(work.rows[row]) + k if row < S else int(work.alone[k])
+            largest = max(largest, abs(room.y[place]))
+        for k in range(L if row < S else work.alone.size):
+            place = int(work.rows[row]) + k if row < S else int(work.alone[k])
+            scale = estimated_absolute + estimated * abs(room.y[place]) + least * largest
+            work.scale[place] = max(scale, 1e-300)
     return allowed
 
 

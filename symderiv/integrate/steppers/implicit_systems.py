@@ -7,16 +7,14 @@ is made shorter.
 
 from __future__ import annotations
 
-from symderiv_kernels.fast.runtime import view
-
 from symderiv.compiled_code.compiled import hidden_part
 
 
 @hidden_part
 def eliminate_all(work, system, real, imaginary):  # type: ignore[no-untyped-def]
     """Eliminate the matrices of a system for mu, with the border and without."""
-    S, B = work.border.shape[0], work.border.shape[1]
-    K, L = B - S, work.border.shape[2]
+    S, B, L = work.border.shape
+    G = work.alone.size
     matrix_r, matrix_i = work.real[system], work.imaginary[system]
     for a in range(S):
         for b in range(S):
@@ -34,13 +32,13 @@ def eliminate_all(work, system, real, imaginary):  # type: ignore[no-untyped-def
             for k in range(L):
                 first_r[a, k], first_i[a, k] = work.border[a, c, k], 0.0
         _substitute(matrix_r, matrix_i, first_r, first_i)
-        for a in range(K):
+        for a in range(G):
             small_r[a, c, 0], small_i[a, c, 0] = -work.corner[a, c], 0.0
-        for a in range(S):
+        for a in range(B - G):
             sum_r, sum_i = _summed(work, a)
-            small_r[K + a, c, 0], small_i[K + a, c, 0] = -sum_r, -sum_i
-        small_r[c, c, 0] += real if c < K else 1.0
-        small_i[c, c, 0] += imaginary if c < K else 0.0
+            small_r[G + a, c, 0], small_i[G + a, c, 0] = -sum_r, -sum_i
+        small_r[c, c, 0] += real if c < G else 1.0
+        small_i[c, c, 0] += imaginary if c < G else 0.0
     _eliminate(small_r, small_i)
 
 
@@ -48,40 +46,56 @@ def eliminate_all(work, system, real, imaginary):  # type: ignore[no-untyped-def
 def solve_all(work, system):  # type: ignore[no-untyped-def]
     """Solve a system for what stands in ``change_real`` and ``change_imaginary``, in its place."""
     S, B, L = work.border.shape
-    K, v = B - S, S * L
+    G = work.alone.size
     change_r, change_i = work.change_real[system], work.change_imaginary[system]
+    modes_r, modes_i = work.first_real, work.first_imaginary
     matrix_r, matrix_i = work.real[system], work.imaginary[system]
-    rows_r, rows_i = view(change_r, 0, (S, L)), view(change_i, 0, (S, L))
-    for a in range(S):
-        for k in range(L):
-            work.first_real[a, k], work.first_imaginary[a, k] = rows_r[a, k], rows_i[a, k]
-    _substitute(matrix_r, matrix_i, work.first_real, work.first_imaginary)
+    _take_rows(work, change_r, change_i)
+    _substitute(matrix_r, matrix_i, modes_r, modes_i)
     sums_r, sums_i = work.sums_real, work.sums_imaginary
-    for a in range(K):
-        sums_r[a, 0], sums_i[a, 0] = change_r[v + a], change_i[v + a]
-    for a in range(S):
-        sums_r[K + a, 0], sums_i[K + a, 0] = _summed(work, a)
+    for a in range(G):
+        place = int(work.alone[a])
+        sums_r[a, 0], sums_i[a, 0] = change_r[place], change_i[place]
+    for a in range(B - G):
+        sums_r[G + a, 0], sums_i[G + a, 0] = _summed(work, a)
     _substitute(work.small_real[system], work.small_imaginary[system], sums_r, sums_i)
+    _take_rows(work, change_r, change_i)
     for c in range(B):
         real, imaginary = sums_r[c, 0], sums_i[c, 0]
         if real == 0.0 and imaginary == 0.0:
             continue
         for a in range(S):
             for k in range(L):
-                rows_r[a, k] += work.border[a, c, k] * real
-                rows_i[a, k] += work.border[a, c, k] * imaginary
-    _substitute(matrix_r, matrix_i, rows_r, rows_i)
-    for a in range(K):
-        change_r[v + a], change_i[v + a] = sums_r[a, 0], sums_i[a, 0]
+                modes_r[a, k] += work.border[a, c, k] * real
+                modes_i[a, k] += work.border[a, c, k] * imaginary
+    _substitute(matrix_r, matrix_i, modes_r, modes_i)
+    for a in range(S):
+        begin = int(work.rows[a])
+        for k in range(L):
+            change_r[begin + k], change_i[begin + k] = modes_r[a, k], modes_i[a, k]
+    for a in range(G):
+        place = int(work.alone[a])
+        change_r[place], change_i[place] = sums_r[a, 0], sums_i[a, 0]
 
 
 @hidden_part
-def _summed(work, row):  # type: ignore[no-untyped-def]
-    """Return the weighted sum over modes of a row of ``first_real`` and ``first_imaginary``."""
-    real, imaginary = 0.0, 0.0
+def _take_rows(work, change_r, change_i):  # type: ignore[no-untyped-def]
+    """Fill ``first_real`` and ``first_imaginary`` with the modes of a vector."""
+    S, L = work.first_real.shape
+    for a in range(S):
+        begin = int(work.rows[a])
+        for k in range(L):
+            work.first_real[a, k] = change_r[begin + k]
+            work.first_imaginary[a, k] = change_i[begin + k]
+
+
+@hidden_part
+def _summed(work, number):  # type: ignore[no-untyped-def]
+    """Return a sum over modes in ``first_real`` and ``first_imaginary``."""
+    real, imaginary, row = 0.0, 0.0, int(work.summed[number])
     for k in range(work.weights.shape[1]):
-        real += work.weights[row, k] * work.first_real[row, k]
-        imaginary += work.weights[row, k] * work.first_imaginary[row, k]
+        real += work.weights[number, k] * work.first_real[row, k]
+        imaginary += work.weights[number, k] * work.first_imaginary[row, k]
     return real, imaginary
 
 

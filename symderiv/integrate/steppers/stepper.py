@@ -1,8 +1,7 @@
 """The time stepper, compiled: adaptive steps of one run, or of eight at a time, one in each lane.
 
 What differs from method to method is one call, which makes a step from a table (explicit ones of
-order 8(5,3), :mod:`~symderiv.integrate.steppers.explicit_steps`; stabilised ones of order 4,
-:mod:`~symderiv.integrate.steppers.stabilised`; implicit ones of order 9,
+order 8(5,3), :mod:`~symderiv.integrate.steppers.explicit_steps`; implicit ones of order 9,
 :mod:`~symderiv.integrate.steppers.implicit_steps`), and the numbers of its
 :class:`~symderiv.integrate.steppers.walk.Control`. The choice of steps, results between them, the
 cone and the ways to end are the same, and so is the text for one run and eight: its values are
@@ -46,7 +45,7 @@ from symderiv.compiled_code.compiled import (
     compiled,
     hidden_part,
 )
-from symderiv.integrate.steppers import dop853_table, implicit_table, stabilised_table
+from symderiv.integrate.steppers import dop853_table, implicit_table
 from symderiv.integrate.steppers.between_steps import Ends, fill_results
 from symderiv.integrate.steppers.cone import field_covariance, outside_cone
 from symderiv.integrate.steppers.explicit_steps import explicit_step
@@ -63,7 +62,6 @@ from symderiv.integrate.steppers.one_or_eight import (
     width_of,
     zero_of,
 )
-from symderiv.integrate.steppers.stabilised import limit_step, stabilised_step, tried_step
 from symderiv.integrate.steppers.stepper_sources import stepper_digest
 from symderiv.integrate.steppers.walk import (
     CONE_LEFT,
@@ -75,7 +73,6 @@ from symderiv.integrate.steppers.walk import (
     NEXT,
     NOT_A_NUMBER,
     RUNNING,
-    STABILISED,
     STAGES,
     STEP_LIMIT,
     STEP_UNDERFLOW,
@@ -88,11 +85,7 @@ from symderiv.integrate.steppers.walk import (
     Runs,
 )
 
-_CONTROLS = {
-    EXPLICIT: dop853_table.CONTROL,
-    STABILISED: stabilised_table.CONTROL,
-    IMPLICIT: implicit_table.CONTROL,
-}
+_CONTROLS = {EXPLICIT: dop853_table.CONTROL, IMPLICIT: implicit_table.CONTROL}
 _REJECTIONS_IN_A_ROW = 60
 _LEAST_LOG = math.log(1e-4)
 _LARGEST = np.finfo(float).max
@@ -103,8 +96,7 @@ class Room(NamedTuple):
     """The numbers of :class:`~symderiv.integrate.steppers.walk.Memory`, each a vector of doubles.
 
     Args:
-        y, stages, direction: see there; ``y`` is the last accepted state, or where a shorter step
-            goes from.
+        y, stages: see there; ``y`` is the last accepted state, or where a shorter step goes from.
         new, slope: the end of the step that is made.
         scratch: of the size of a state.
         time, start, length, error: of steps, one value for each run; ``time`` is where the
@@ -116,7 +108,6 @@ class Room(NamedTuple):
 
     y: np.ndarray
     stages: np.ndarray
-    direction: np.ndarray
     new: np.ndarray
     slope: np.ndarray
     scratch: np.ndarray
@@ -144,7 +135,6 @@ def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
         one_view(numbers, each * (STAGES + 1), (each,)),
         one_view(numbers, each * (STAGES + 2), (each,)),
         one_view(numbers, each * (STAGES + 3), (each,)),
-        one_view(numbers, each * (STAGES + 4), (each,)),
         one_view(numbers, at, (width,)),
         one_view(numbers, at + width, (width,)),
         one_view(numbers, at + 2 * width, (width,)),
@@ -526,11 +516,8 @@ def _moved(rhs, runs, memory, room, moved, control):  # type: ignore[no-untyped-
     for lane in range(walks.size):
         room.mark[lane] = 0.0
         if (ordinary | shorter) >> lane & 1 != 0:
-            evaluations = cost + (sloped >> lane & 1)
-            walks[lane].evaluations += evaluations
+            walks[lane].evaluations += cost + (sloped >> lane & 1)
             _settle(runs, memory, lane, room, (shorter, accepted, outside), control)
-            if room.mark[lane] != 0.0:
-                walks[lane].made += evaluations
     if accepted & ordinary != 0:
         _go_on(rhs, room, size)
     for lane in range(walks.size):
@@ -552,13 +539,13 @@ _MEMORY = types.NamedTuple(
 def stepper(width: int = 1, method: str = EXPLICIT) -> Callable[..., None]:
     """Return the compiled stepper for so many runs at a time, 1 or 8, and a method.
 
-    Stabilised and implicit steps are made of one run at a time.
+    Implicit steps are made of one run at a time.
     """
     return _kept_with(int(stepper_digest()[:15], 16), width, method, _CONTROLS[method])
 
 
 def _kept_with(digest: int, width: int, method: str, control: Control) -> Callable[..., None]:
-    stabilised, implicit = method == STABILISED, method == IMPLICIT
+    implicit = method == IMPLICIT
     right_hand_side = RIGHT_HAND_SIDE if width == 1 else LANE_RIGHT_HAND_SIDE
 
     @compiled(
@@ -573,8 +560,7 @@ def _kept_with(digest: int, width: int, method: str, control: Control) -> Callab
         Args:
             rhs: ``flat_right_hand_side`` of a generated module, or of a lane module.
             runs, memory: see :mod:`symderiv.integrate.steppers.walk`.
-            steps: accepted and rejected, after which to return; of stabilised ones -1 tries one,
-                and all that comes of it is the next ``step``.
+            steps: accepted and rejected, after which to return.
             most: steps of a run after which it is given up.
         """
         digest  # noqa: B018 - compiled code is kept by what the function mentions
@@ -582,25 +568,17 @@ def _kept_with(digest: int, width: int, method: str, control: Control) -> Callab
         room, made = room_of(rhs, runs, memory.numbers), 0
         while _taken(rhs, runs, memory, room):
             first = memory.walks[0]
-            if 0 <= steps <= made and first.inside < 0 and runs.queue[STOP] == RUNNING:
+            if steps <= made and first.inside < 0 and runs.queue[STOP] == RUNNING:
                 return
-            if stabilised and first.inside < 0 and first.code == RUNNING:
-                limit_step(rhs, runs.sizes, room, size, first)
             if implicit and first.inside < 0 and first.code == RUNNING:
-                keep_length(runs, size, first, memory.implicit)
+                keep_length(first, memory.implicit)
             ordinary, shorter, halving = _lengths(runs, memory, room, most)
             cost, sloped = 0, 0
             if ordinary | shorter != 0:
-                if stabilised:
-                    cost, sloped = stabilised_step(rhs, runs.sizes, room, size, ordinary, first)
-                elif implicit:
+                if implicit:
                     cost, sloped = implicit_step(rhs, runs, room, size, ordinary, memory.implicit)
                 else:
                     cost, sloped = explicit_step(rhs, runs.sizes, room, size, ordinary, halving)
-            if stabilised and steps < 0:
-                first.evaluations += cost + 1
-                first.step = tried_step(room.length[0], room.error[0])
-                return
             _moved(rhs, runs, memory, room, (ordinary, shorter, sloped, cost), control)
             made += ordinary != 0
 

@@ -15,9 +15,8 @@ _KERNELS = Path(str(symderiv_kernels.layout.__file__)).parent
 SOURCES = (
     *(_STEPPING / f"{name}.py" for name in ("stepper", "walk", "one_or_eight", "between_steps")),
     *(_STEPPING / f"{name}.py" for name in ("cone", "explicit_steps", "dop853_table")),
-    *(_STEPPING / f"{name}.py" for name in ("stabilised", "stabilised_table")),
     *(_STEPPING / f"implicit_{name}.py" for name in ("table", "work", "jacobian", "systems")),
-    _STEPPING / "implicit_steps.py",
+    *(_STEPPING / f"{name}.py" for name in ("implicit_steps", "coupled_modes")),
     _ENGINE / "compiled_code" / "compiled.py",
     _ENGINE / "problem" / "flat_layout.py",
     *(_KERNELS / name for name in ("layout.py", "fast/runtime.py", "lanes/runtime.py")),

@@ -16,24 +16,23 @@ RUNNING, DONE, NOT_A_NUMBER, STEP_UNDERFLOW, CONE_LEFT, STEP_LIMIT, INTERRUPTED 
 CHANGED: Final = 8
 
 #: The methods that steps are made by; see :mod:`symderiv.integrate.steppers.stepper`.
-EXPLICIT, STABILISED, IMPLICIT = "explicit", "stabilised", "implicit"
+EXPLICIT, IMPLICIT = "explicit", "implicit"
 
 #: So many ends of steps results between steps are made from, where there are as many; one more is
 #: the middle of a step.
 ENDS: Final = 6
 #: The stages of a step that are kept at once.
 STAGES: Final = 12
-#: The stages of an implicit step, the linear systems of an iteration, and numbers at the beginning
-#: of what it keeps.
-IMPLICIT_STAGES, IMPLICIT_SYSTEMS, IMPLICIT_HEAD = 5, 3, 8
+#: The stages of an implicit step, and the linear systems of an iteration.
+IMPLICIT_STAGES, IMPLICIT_SYSTEMS = 5, 3
 
 _REALS = (
     # the time reached, the next step, the logarithm of the last error, and the errors added up
     *("alpha", "step", "last_log", "error_sum"),
     # up to which time results are steps of their own
     "own_until",
-    # the fastest rate; the first time and the last at which other steps than explicit ones began
-    *("rate", "since", "from_alpha"),
+    # the time at which implicit steps began after explicit ones
+    "since",
 )
 _WHOLE = (
     # the run in the queue, or -1; how it ended
@@ -45,12 +44,11 @@ _WHOLE = (
     # the end of a step from which a shorter one goes, or -1; whether that goes to the middle, and
     # the end behind which there is a middle
     *("inside", "halving", "halved"),
-    # the kind of steps that are being made, a place in KINDS; the evaluations of stabilised ones,
-    # and after how many steps to decide anew
-    *("kind", "made", "decide"),
+    # the kind of steps that are being made, a place in KINDS; after how many steps to decide anew
+    *("kind", "decide"),
 )
 #: The methods by the number that a run keeps.
-KINDS: Final = (EXPLICIT, STABILISED, IMPLICIT)
+KINDS: Final = (EXPLICIT, IMPLICIT)
 #: What the steps to come of a run depend on beside states and slopes.
 WALK = np.dtype([(name, np.float64) for name in _REALS] + [(name, np.int64) for name in _WHOLE])
 
@@ -122,8 +120,7 @@ class Memory(NamedTuple):
     Args:
         walks: records of :data:`WALK`, shape (W,).
         numbers: values of the runs and room, taken apart by ``stepper.room_of``; the first are the
-            states, the slopes there (as first stage) and, after the other stages, the directions
-            in which stabilised steps look for the fastest mode.
+            states and the slopes there (as first stage).
         times, ends: of the last steps, their values and slopes; shapes (W, ENDS + 1) and
             (W, ENDS + 1, 2, S). End number e stands at e % ENDS, the middle of a step behind them.
         between: room for times and weights of the ends, shape (5, ENDS).
@@ -144,8 +141,8 @@ class Memory(NamedTuple):
 #: Values of each run, beside vectors of the state's size, that a stepper works with: time, start
 #: and length of a step, its error, a mark, three tolerances.
 VALUES: Final = 8
-#: Vectors of the state's size: state, stages, direction, and three for the step.
-VECTORS: Final = STAGES + 5
+#: Vectors of the state's size: state, stages, and three for the step.
+VECTORS: Final = STAGES + 4
 
 
 def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
@@ -169,24 +166,6 @@ def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
         np.zeros((5, ENDS)),
         np.zeros(ENDS, dtype=np.int64),
         np.zeros(0),
-    )
-
-
-def implicit_size(sizes: np.ndarray, size: int) -> int:
-    """Return how many numbers implicit steps keep and work with.
-
-    Args:
-        sizes: K, M, L.
-        size: numbers of a state.
-    """
-    K, M, L = (int(each) for each in sizes)
-    mode, systems = K * K + K * M, IMPLICIT_SYSTEMS
-    border = K + mode
-    return (
-        IMPLICIT_HEAD
-        + mode * L * (3 + mode + border + 2 * systems * mode)
-        + border * (K + 2 + 2 * systems * border)
-        + size * (2 * systems + IMPLICIT_STAGES + 1)
     )
 
 

@@ -12,14 +12,20 @@ from support import small_systems as systems
 from support.plain_stepper import plain_view
 from support.studies import toml
 
+from symderiv import System, activation
+from symderiv.api.problem import Problem
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows import flat_run, implicit_run
-from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
+from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.solving import flow_of, solve
-from symderiv.integrate.steppers import cone, implicit_jacobian, implicit_work, one_or_eight
-from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW, implicit_size
-from symderiv.problem.flat_layout import places, sizes_of, state_size
+from symderiv.integrate.steppers import implicit_jacobian, implicit_work
+from symderiv.integrate.steppers.coupled_modes import _patterns
+from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW
 from symderiv.problem.initial import initial
+from symderiv.problem.input_models import PowerLaw, Spectrum
 from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 from symderiv.storage.checkpoint import Checkpoint
@@ -101,7 +107,7 @@ def test_a_long_stiff_run_is_finished_with_other_steps_and_no_other():
     times = (0.0, 100.0, 1e6)
     found = solve(study_of("auto", times=times, **wide), check="never")
     assert found.method.startswith("explicit to alpha = ")
-    assert found.method.endswith((", then stabilised", ", then implicit"))
+    assert found.method.endswith(", then implicit")
     assert found.cause == "done"
     np.testing.assert_array_equal(found.alpha, times)
     # the fastest mode decays in 0.63, and explicit steps take two evaluations for that
@@ -220,59 +226,148 @@ def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path
     np.testing.assert_array_equal(resumed.student_overlap, undisturbed.student_overlap)
 
 
-@pytest.mark.parametrize(("K", "M", "L"), [(1, 1, 1), (2, 3, 5), (3, 1, 2)])
-def test_parts_of_what_implicit_steps_keep_fill_it_and_do_not_overlap(monkeypatch, K, M, L):
+def flow_for(rule: dict[str, object], L: int) -> RuleFlow | Flow:
+    """Return the flow of a rule from a state in general position, with L eigenvalues."""
+    last = 0.003 if {"averaging_rate", "sobolev_weight"} & set(rule) else 0.0
+    inputs = Spectrum([4.0, 2.0, 1.0, 0.5, 0.1, 0.02, last][:L], dimension=84)
+    problem = Problem(
+        "erf", students=2, teachers=2, learning_rate=0.4, student_std=0.5, inputs=inputs, **rule
+    )
+    start = initial(problem._study)
+    flow: RuleFlow | Flow = flow_of(problem._study, start)(start.state)
+    return flow
+
+
+@pytest.mark.parametrize("L", [1, 2, 4])
+def test_parts_of_what_implicit_steps_keep_fill_it_and_do_not_overlap(monkeypatch, L):
     monkeypatch.setattr(implicit_work, "view", plain_view)
-    size = state_size(K, M, L)
-    numbers = np.zeros(implicit_size(sizes_of(K, M, L), size))
-    for part in implicit_work.work_of.py_func(numbers, sizes_of(K, M, L), size):
+    flow = flow_for({"momentum_rate": 2.0}, L)
+    modes = flow.modes(flow.begin, flow.parameters)
+    numbers = np.zeros(modes.numbers)
+    numbers[5:9] = modes.counts
+    for part in implicit_work.work_of.py_func(numbers, modes.size):
         part += 1.0
+    numbers[5:9] -= modes.counts
     np.testing.assert_array_equal(numbers, 1.0)
 
 
-@pytest.mark.parametrize(
-    "eigenvalues", [(4.0, 1.0), (4.0, 1.0, 0.0), (4.0, 2.0, 0.5, 0.1), (4.0, 2.0, 1.0, 0.5, 0.1)]
-)
-def test_the_jacobian_predicts_changes_of_the_slope(monkeypatch, eigenvalues):
+RULES = [
+    {},
+    {"train_second_layer": True, "label_noise": 0.3, "weight_decay": 0.01},
+    {"momentum_rate": 2.0},
+    {"input_noise": 0.4},
+    {"normalise": "sphere"},
+    {"train_biases": True, "bias_learning_rate": 0.5, "student_biases": 0.1},
+    {"normalise": "gradient"},
+    {"keep": 0.7, "update_noise": 0.2},
+    {"consistency_weight": 0.5, "averaging_rate": 0.5},
+    {"sobolev_weight": 0.5},
+]
+
+
+@pytest.mark.parametrize("L", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: " ".join(rule) or "plain")
+def test_the_jacobian_predicts_changes_of_the_slope(monkeypatch, rule, L):
     """Blocks, border and corner, read by Python, against differences along random directions."""
-    for module in (implicit_work, implicit_jacobian, cone):
+    for module in (implicit_work, implicit_jacobian):
         for name, value in list(vars(module).items()):
             if isinstance(value, Dispatcher):
                 monkeypatch.setattr(module, name, value.py_func)
     monkeypatch.setattr(implicit_work, "view", plain_view)
-    monkeypatch.setattr(cone, "values_of", one_or_eight.values_of)
-    study = study_of(eigenvalues=eigenvalues, both=True, noise=0.3, decay=0.01)
-    flow = flow_of(study, initial(study))(initial(study).state)
-    rhs, sizes, y = flow.code.right_hand_side, flow.sizes, flow.begin
-    K, M, L = map(int, sizes)
+    flow = flow_for(rule, L)
+    rhs, sizes, y = flow.kernel.right_hand_side_for(2, 2), flow.sizes, flow.begin
+    modes = flow.modes(y, flow.parameters)
 
     def slope(state):
         found = np.empty_like(state)
         rhs(0.0, state, sizes, flow.parameters, found)
         return found
 
-    work = implicit_work.work_of(np.zeros(implicit_size(sizes, y.size)), sizes, y.size)
+    work = implicit_work.work_of(modes.vector(), modes.size)
     room = SimpleNamespace(
-        y=y, stages=slope(y), scratch=y.copy(), new=y.copy(), parameters=flow.parameters,
-        covariance=np.zeros((K + M) ** 2),
-    )  # fmt: skip
-    runs = SimpleNamespace(sizes=sizes, places=places(sizes))
+        y=y, stages=slope(y), scratch=y.copy(), new=y.copy(), parameters=flow.parameters
+    )
+    runs = SimpleNamespace(sizes=sizes)
     evaluations = implicit_jacobian.fill_jacobian(rhs, work, runs, room, 0.0)
-    rows = K * K + K * M
-    assert evaluations == 2 * rows + K
+    S, G, C, _ = modes.counts
+    assert evaluations <= S + G + C
     np.testing.assert_array_equal(room.scratch, y)
+    rows = [slice(row.start, row.start + L) for row in modes.rows]
     rng = np.random.default_rng(1)
+    symmetric = [
+        place
+        for name, place in Packing.of(flow.layout, "state", K=2, M=2, L=L).slices.items()
+        if name == "momentum_square" or len(set(families_of(name))) == 1
+    ]
     for _ in range(4):
         change = rng.standard_normal(y.size)
-        Q = change[: K * K * L].reshape(K, K, L)
-        Q += Q.swapaxes(0, 1).copy()
-        modes, v = change[:-K].reshape(rows, L), change[-K:]
-        together = np.concatenate([v, np.sum(work.weights * modes, axis=1)])
-        found = np.einsum("abk,bk->ak", work.blocks, modes)
-        found += np.einsum("ack,c->ak", work.border, together)
+        for place in symmetric:
+            overlap = change[place].reshape(2, 2, L)
+            overlap += overlap.swapaxes(0, 1).copy()
+        parts = np.array([change[row] for row in rows]).reshape(S, L)
+        sums = [np.sum(work.weights[c] * parts[int(work.summed[c])]) for c in range(C)]
+        together = np.concatenate([change[modes.alone], sums])
+        found = np.empty_like(y)
+        blocks = np.einsum("abk,bk->ak", work.blocks, parts)
+        for row, values in zip(
+            rows, blocks + np.einsum("ack,c->ak", work.border, together), strict=True
+        ):
+            found[row] = values
+        found[modes.alone] = work.corner @ together
         expected = (slope(y + 1e-5 * change) - slope(y - 1e-5 * change)) / 2e-5
-        largest = np.abs(expected).max()
-        np.testing.assert_allclose(found.ravel(), expected[:-K], rtol=2e-5, atol=1e-6 * largest)
-        np.testing.assert_allclose(
-            work.corner @ together, expected[-K:], rtol=2e-5, atol=1e-6 * largest
-        )
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("sums", [0, 1, 2, 3])
+@pytest.mark.parametrize("L", [1, 3, 4, 10, 41])
+def test_changes_of_modes_move_one_sum_or_none(sums, L):
+    weights = np.random.default_rng(L).uniform(0.1, 2.0, (sums, L)) ** 3
+    lifts, unsummed = _patterns(weights)
+    np.testing.assert_allclose(
+        weights @ unsummed, 0.0, atol=1e-11 * max(np.max(weights, initial=0), 1)
+    )
+    assert np.max(np.abs(unsummed)) == (pytest.approx(1.0) if sums < L else 0.0)
+    if sums <= L:
+        np.testing.assert_allclose(weights @ lifts.T, np.eye(sums), atol=1e-9)
+
+
+def two_kinds_of_inputs() -> FlatProblem:
+    """Return a stated system whose students see inputs with a spectrum, and others without."""
+    P = System()
+    x, z = P.inputs("x", PowerLaw(20, exponent=1.0, dimension=200)), P.inputs("z")
+    w, B = P.vectors("w", 2), P.vectors("B", fixed=True)
+    g = activation("erf")
+    output, target = (g(w @ x) + w @ z / 4).sum(), g(B @ x)
+    P.descend((output - target) ** 2 / 2, {w: 0.3})
+    rng = np.random.default_rng(3)
+    initial_vectors = {"w": 0.3 * rng.normal(size=(2, 200)), "B": rng.normal(size=200)}
+    solver = P.solver
+    state, constants = solver.layout.packed(initial_vectors, {})
+    asked = np.geomspace(1e-2, 3e3, 40)
+    modes = solver.modes(constants)
+    assert modes.counts[2] > modes.counts[0]  # some overlaps are in two sums
+    sizes = solver.layout.sizes
+    return FlatProblem(solver.right_hand_side, state, sizes, constants, asked, modes)
+
+
+def slow_averages() -> FlatProblem:
+    """Return a rule with overlaps of three families of vectors."""
+    flow = flow_for({"consistency_weight": 0.5, "averaging_rate": 0.5}, 7)
+    sizes, begin, parameters = flow.sizes, flow.begin, flow.parameters
+    rhs, modes = flow.kernel.right_hand_side_for(2, 2), flow.modes(begin, parameters)
+    return FlatProblem(rhs, begin, sizes, parameters, np.geomspace(1e-2, 3e3, 40), modes)
+
+
+@pytest.mark.parametrize("problem", [two_kinds_of_inputs, slow_averages])
+def test_rules_and_stated_systems_go_on_with_implicit_steps(problem, monkeypatch):
+    flat = problem()
+    exact = flat_run.integrate_flat(flat, StepLimits(1e-12, 1e-16))
+    limits = StepLimits(1e-9, 1e-13)
+    implicit = flat_run.integrate_flat(flat, limits, kinds=("implicit",))
+    monkeypatch.setattr(flat_run, "implicit_pays", lambda *_: True)
+    chosen = flat_run.integrate_flat(flat, limits, kinds=("explicit", "implicit"))
+    assert chosen.method.endswith(", then implicit")
+    largest = np.max(np.abs(exact.results), axis=1, keepdims=True)
+    for run in (implicit, chosen):
+        assert run.cause == "done"
+        assert np.max(np.abs(run.results - exact.results) / largest) < 1e-8
