@@ -39,6 +39,33 @@ _HERMITES = np.array(
     ]
 ) / np.array([[1.0], [math.sqrt(2.0 * math.pi)]])
 
+
+# Rules of 8, 12, 16 and 20 points for half lines of the standard normal density that begin at -8,
+# -7.5, ... 8, over the factor of the density there: rows of distances from the start for each, then
+# rows of weights. Nodes are eigenvalues of the distance among polynomials, orthonormal at points of
+# Gauss' rule.
+_STARTS = np.arange(-8.0, 8.5, 0.5)[:, None]
+_REACHES = np.where(_STARTS < 0.0, 9.5 - _STARTS, 9.5)
+_GAUSS_160 = np.array(np.polynomial.legendre.leggauss(160))
+_APART = 0.5 * _REACHES * (1.0 + _GAUSS_160[0])
+_DENSITIES = (
+    0.5 * _REACHES * _GAUSS_160[1] * np.exp(-0.5 * _APART * _APART - _STARTS * _APART)
+) / math.sqrt(2.0 * math.pi)
+_ORTHONORMAL = np.linalg.qr(
+    np.sqrt(_DENSITIES)[:, :, None] * np.polynomial.chebyshev.chebvander(_GAUSS_160[0], 19)
+)[0]
+_DISTANCE = np.transpose(_ORTHONORMAL, (0, 2, 1)) @ (_APART[:, :, None] * _ORTHONORMAL)
+_EIGEN = [np.linalg.eigh(_DISTANCE[:, : 8 + 4 * n, : 8 + 4 * n]) for n in range(4)]
+_HALF_LINES = np.array(
+    [
+        np.pad(
+            np.concatenate([places, np.sum(_DENSITIES, axis=1)[:, None] * vectors[:, 0] ** 2]),
+            ((0, 0), (0, 20 - places.shape[1])),
+        )
+        for places, vectors in _EIGEN
+    ]
+)
+
 # The rule of 22 points for the weight r exp(-r²/2) of positive r, without its last two.
 _RAYLEIGH = np.array(
     [

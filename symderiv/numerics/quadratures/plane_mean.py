@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _HERMITES, _LEGENDRES
+from symderiv.numerics.nodes import _HALF_LINES, _HERMITES, _LEGENDRES
 from symderiv.numerics.quadratures.noise_mean import (
     _all_fields,
     _correlation_left,
@@ -67,6 +67,8 @@ _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 _NO_CUT = 100.0
 _FAR = 2.0  # from a cut, in t, its layer is of no concern
 _ETAS = 1000
+_STILL = 0.3  # points of a half line where fields stand still, in those of a piece
+_MOVED = 1.0  # and how many more as they move
 
 
 def _kink_of(kind: int) -> float:
@@ -89,19 +91,32 @@ def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
     return count + 1
 
 
-def _cut_at(cuts: np.ndarray, count: int, kink: float, field: _Three, rule: np.ndarray) -> int:
-    """Add where a field of mean, slope and rest meets its kink."""
+def _cut_at(
+    cuts: np.ndarray,
+    count: int,
+    kink: float,
+    field: _Three,
+    rule: np.ndarray,
+    counted: float,
+) -> int:
+    """Add where a field of mean, slope and rest meets its kink.
+
+    The last row of the cuts says how far fields move with t at most, in units of what they vary on;
+    its second number leaves layers out that are cut.
+    """
     mean, slope, rest = field
-    if abs(slope) * _SMOOTH <= rest or slope == 0.0:
+    if slope == 0.0:
         return count
-    place = (kink - mean) / slope
-    width = rest / abs(slope)
-    if abs(place) > rule[2] + 8.0 * width:
+    place, width, own = (kink - mean) / slope, rest / abs(slope), rule[3] / abs(slope)
+    far, layer = abs(place) > rule[2] + 8.0 * width, width > rule[4]
+    moved = 1.0 / min(width, own) if layer and not far else 1.0 / own
+    moved, last, none = counted * moved, cuts.shape[0] - 1, width >= _SMOOTH or far
+    cuts[last, 0] = max(cuts[last, 0], moved)
+    cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
+    if none:
         return count
     # a kink proper is as wide as what is behind it
-    own = rule[3] / abs(slope)
-    width = 2.5 * width if width > rule[4] else own
-    return _cut(cuts, count, place, min(width, own))
+    return _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
 
 
 def _piece(
@@ -154,7 +169,7 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
     for n in range(count - 2, -1, -1):
         gap = cuts[n + 1, 0] - cuts[n, 0]
         cuts[n, 1] = min(cuts[n, 1], cuts[n + 1, 1] + gap)
-    first = 0
+    first, moved = 0, cuts[cuts.shape[0] - 1]
     while first < count and cuts[first, 0] <= -reach:
         first += 1
     last = first
@@ -162,12 +177,53 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
         last += 1
     if first == last:
         return _piece(-reach, reach, _NO_CUT, rule, share, line, 0)
-    used = _from_cut(cuts[first], -reach, rule, share, line, 0)
+    used = _to_the_end(cuts[first], -reach, moved, rule, share, line, 0)
+    closer = _closer(share, moved)
     for n in range(first, last - 1):
         middle = 0.5 * (cuts[n, 0] + cuts[n + 1, 0])
-        used = _from_cut(cuts[n], middle, rule, share, line, used)
-        used = _from_cut(cuts[n + 1], middle, rule, share, line, used)
-    return _from_cut(cuts[last - 1], reach, rule, share, line, used)
+        used = _from_cut(cuts[n], middle, rule, closer, line, used)
+        used = _from_cut(cuts[n + 1], middle, rule, closer, line, used)
+    return _to_the_end(cuts[last - 1], reach, moved, rule, share, line, used)
+
+
+def _closer(share: float, moved: np.ndarray) -> float:
+    """Return a share of points where layers that are too wide to be cut ask for more."""
+    return share * (1.0 + 0.3 * max(min(moved[1], 2.0) - 0.6, 0.0))
+
+
+def _to_the_end(
+    cut: np.ndarray,
+    end: float,
+    moved: np.ndarray,
+    rule: np.ndarray,
+    share: float,
+    line: np.ndarray,
+    at: int,
+) -> int:
+    """Add points from the last cut to where a line ends; where fields move little, by a rule for
+    the Gaussian weight of a half line, that begins behind layers.
+    """
+    place, width = cut[0], cut[1]
+    sizes = _HALF_LINES.shape[0]
+    size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[0])) - 2
+    if size >= sizes and width < _FAR and abs(end - place) > 1.5 * _FAR:
+        near = place + math.copysign(_FAR, end - place)
+        size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[1])) - 2
+        if size < sizes:
+            at = _piece(place, near, width, rule, _closer(share, moved), line, at)
+            place = near
+    if size >= sizes:
+        return _from_cut(cut, end, rule, _closer(share, moved), line, at)
+    sign, size = (1.0 if end > place else -1.0), max(size, 0)
+    row = min(max(round(2.0 * sign * place) + 16, 0), 32)
+    apart, weight = sign * place - 0.5 * (row - 16), math.exp(-0.5 * place * place)
+    for n in range(8 + 4 * size):
+        t = _HALF_LINES[size, row, n]
+        if sign * place + t < abs(end):
+            line[0, at] = place + sign * t
+            line[1, at] = weight * math.exp(-apart * t) * _HALF_LINES[size, row + 33, n]
+            at += 1
+    return at
 
 
 def _from_cut(
@@ -192,11 +248,12 @@ def _cuts_of_first(
 ) -> int:
     """Write where the line of t1 is cut: kinks of all fields, and where those of two meet."""
     i, fields = pair[0], parts.shape[0]
-    count = _cut_at(cuts, 0, kinks[i], (0.0, parts[i, 0], 0.0), rule)
+    cuts[:] = 0.0
+    count = _cut_at(cuts, 0, kinks[i], (0.0, parts[i, 0], 0.0), rule, 1.0)
     for a in range(fields):
         if a != i:
             rest = math.sqrt(parts[a, 1] ** 2 + parts[a, 2] ** 2)
-            count = _cut_at(cuts, count, kinks[a], (0.0, parts[a, 0], rest), rule)
+            count = _cut_at(cuts, count, kinks[a], (0.0, parts[a, 0], rest), rule, 1.0)
     for a in range(fields):
         for b in range(a):
             if a != i and b != i:
@@ -207,7 +264,7 @@ def _cuts_of_first(
                     ratio = both / own
                     rest = parts[a, 1] ** 2 + parts[a, 2] ** 2 - both * ratio
                     field = 0.0, parts[a, 0] - ratio * parts[b, 0], math.sqrt(max(rest, 0.0))
-                    count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule)
+                    count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
     return count
 
 
@@ -222,23 +279,24 @@ def _cuts_of_second(
 ) -> int:
     """Write where the line of t2 at one t1 is cut."""
     i, count = pair[0], 0
+    cuts[:] = 0.0
     for a in range(parts.shape[0]):
         if a != i:
             field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
-            count = _cut_at(cuts, count, kinks[a], field, rule)
+            count = _cut_at(cuts, count, kinks[a], field, rule, 1.0)
         for b in range(a):
             if abs(rests[a, b]) > _MEETING:
                 ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
                 rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
                 slope = parts[a, 1] - ratio * parts[b, 1]
                 field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
-                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule)
+                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
     return count
 
 
 def _shared_points(correlation: float, negligible: float, line: np.ndarray) -> int:
     """Write points and weights of η for two rests with this correlation; return their number."""
-    both, enough = abs(correlation), 0.75 * negligible
+    both, enough = abs(correlation), 0.95 * negligible
     if both < 1e-14:
         line[0, 0], line[1, 0] = 0.0, 1.0
         return 1
@@ -288,9 +346,12 @@ def _aligned_rests(
     table: np.ndarray,
     rests: _Three,
     places: tuple[np.ndarray, np.ndarray],
+    squares: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write the same for nearly aligned rests; the table is of f given the second field."""
+    """Write the same for nearly aligned rests, at points with these squares of their distances;
+    the table is of f given the second field.
+    """
     width1, width2, correlation = rests
     left = width1 * math.sqrt(1.0 - correlation * correlation)
     shift = width1 * correlation
@@ -298,10 +359,11 @@ def _aligned_rests(
     line, cuts = np.empty((2, _LINE)), np.empty((4, 2))
     for p in range(values.size):
         first, second = places[0][p], places[1][p]
-        cut_count = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule)
-        cut_count = _cut_at(cuts, cut_count, 0.0, (first, shift, left), rule)
+        cuts[:] = 0.0
+        cut_count = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule, 1.0)
+        cut_count = _cut_at(cuts, cut_count, 0.0, (first, shift, left), rule, 1.0)
         total = 0.0
-        for n in range(_points(cuts, cut_count, 0.0, rule, line)):
+        for n in range(_points(cuts, cut_count, squares[p], rule, line)):
             t = line[0, n]
             other = quadrature_factor(kinds[1], kink2 + second + width2 * t)
             if left > rule[4]:
@@ -375,42 +437,11 @@ def _line_of_second(
     cut_count = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
     if cut_count == 0:
         square_left = rule[2] * rule[2] - t1 * t1
-        count = _slow_points(_movement(t1, plane, rule), rule[1], square_left, line)
+        moved = cuts[cuts.shape[0] - 1, 0]
+        count = _slow_points(moved, rule[1], square_left, line)
         if count > 0:
             return count
     return _points(cuts, cut_count, t1 * t1, rule, line)
-
-
-def _moved(kink: float, field: _Three, rule: np.ndarray) -> float:
-    """Return how far a field of mean, slope and rest moves, in units of what it varies on."""
-    mean, slope, rest = field
-    if abs(kink - mean) > rule[2] * abs(slope) + 8.0 * rest:
-        return abs(slope) / float(rule[3])
-    return abs(slope) / min(rest, float(rule[3])) if rest > 0.0 else math.inf
-
-
-def _movement(
-    t1: float,
-    plane: tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray],
-    rule: np.ndarray,
-) -> float:
-    """Return how far fields, and differences of nearly aligned ones, move with t2 at most."""
-    pair, parts, rests, kinks = plane
-    most = 0.0
-    for a in range(parts.shape[0]):
-        if a == pair[0]:
-            continue
-        field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
-        most = max(most, _moved(kinks[a], field, rule) if parts[a, 1] != 0.0 else 0.0)
-        for b in range(a):
-            if abs(rests[a, b]) > _MEETING:
-                ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
-                rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
-                slope = parts[a, 1] - ratio * parts[b, 1]
-                field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
-                if slope != 0.0:
-                    most = max(most, _moved(kinks[a] - ratio * kinks[b], field, rule))
-    return most
 
 
 def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray) -> int:
@@ -474,7 +505,7 @@ def _add_line(
     rule: np.ndarray,
     fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
     of_rests: tuple[np.ndarray, np.ndarray, np.ndarray],
-    on_line: tuple[np.ndarray, np.ndarray],
+    on_line: tuple[np.ndarray, np.ndarray, np.ndarray],
     weights: np.ndarray,
     means: np.ndarray,
 ) -> None:
@@ -484,11 +515,13 @@ def _add_line(
         rule: The numbers.
         fields_of: Factors of all fields, their parts in the plane, correlations of rests.
         of_rests: Points of η, their numbers, and tables, for each two fields.
-        on_line: Distances from kinks, values of F and of the average of the square.
+        on_line: Distances from kinks, values of F and of the average of the square, and squares
+            of distances from the origin.
         weights: Weights of points times slopes.
         means: What is added to.
     """
-    (kinds, parts, rests), (etas, sizes, tables), (places, values) = fields_of, of_rests, on_line
+    (kinds, parts, rests), (etas, sizes, tables) = fields_of, of_rests
+    places, values, squares = on_line
     count = places.shape[1]
     together = np.empty(count)
     for a in range(places.shape[0]):
@@ -503,7 +536,8 @@ def _add_line(
             elif sizes[a, b] > 0:
                 _shared_rests((etas[a, b], sizes[a, b]), tables[a, b], both, at, together)
             else:
-                _aligned_rests(rule, (kinds[a], kinds[b]), tables[a, b, 0], both, at, together)
+                own = kinds[a], kinds[b]
+                _aligned_rests(rule, own, tables[a, b, 0], both, at, squares, together)
             for p in range(count):
                 means[0, a, b] += weights[0, p] * together[p]
                 means[1, a, b] += weights[1, p] * together[p]
@@ -552,9 +586,10 @@ def _means_of_plane(
         if even and t1 < 0.0:
             continue
         count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
-        weights, places = np.empty((3, count)), np.empty((fields, count))
+        weights, places, squares = np.empty((3, count)), np.empty((fields, count)), np.empty(count)
         _weights_along(slopes, (parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]), line2, weights)
         for p in range(count):
+            squares[p] = t1 * t1 + line2[0, p] * line2[0, p]
             for n in range(3):
                 weights[n, p] *= weight
         for a in range(fields):
@@ -563,7 +598,8 @@ def _means_of_plane(
         values = np.empty((2, fields, count))
         _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
         fields_of = kinds, parts, rests
-        _add_line(rule, fields_of, (etas, sizes, of_rests), (places, values), weights, means)
+        on_line = places, values, squares
+        _add_line(rule, fields_of, (etas, sizes, of_rests), on_line, weights, means)
     for n in range(3):
         for a in range(fields):
             for b in range(a):
