@@ -215,7 +215,7 @@ def _to_the_end(
     if size >= sizes:
         return _from_cut(cut, end, rule, _closer(share, moved), line, at)
     sign, size = (1.0 if end > place else -1.0), max(size, 0)
-    row = min(max(round(2.0 * sign * place) + 16, 0), 32)
+    row = min(max(math.floor(2.0 * sign * place + 0.5) + 16, 0), 32)
     apart, weight = sign * place - 0.5 * (row - 16), math.exp(-0.5 * place * place)
     for n in range(8 + 4 * size):
         t = _HALF_LINES[size, row, n]
