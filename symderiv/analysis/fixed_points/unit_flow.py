@@ -159,8 +159,9 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def smooth(self) -> bool:
-        """Whether the rates go on beyond the states of vectors, and have derivatives on their edge:
-        not those of activations with kinks, which are looked at where all students are along one
+        """True if the rates go on beyond the states of vectors and have derivatives on their edge.
+
+        Those of activations with kinks do not; they are looked at where all students are along one
         teacher.
         """
         state = self.begin.copy()

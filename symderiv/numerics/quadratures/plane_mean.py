@@ -188,7 +188,7 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
 
 def _closer(share: float, moved: np.ndarray) -> float:
     """Return a share of points where layers that are too wide to be cut ask for more."""
-    return share * (1.0 + 0.3 * max(min(moved[1], 2.0) - 0.6, 0.0))
+    return share * (1.0 + 0.3 * max(min(float(moved[1]), 2.0) - 0.6, 0.0))
 
 
 def _to_the_end(
