@@ -121,8 +121,8 @@ class RuleFlow(Flow):
 
     @property
     def implicit(self) -> bool:
-        """False where updates add noise: overlaps grow without end, and implicit steps stop iterating
-        before they are as close as results ask for.
+        """False where updates add noise: overlaps grow without end, and iterations of implicit
+        steps stop before they are as close as results ask for.
         """
         return not self.rule.rule.update_noise
 
