@@ -78,14 +78,31 @@ class Means(Protocol):
 
 _LOADS = np.array(
     [
-        [0.715933, 0.0, 0.0, 0.0],
-        [-0.234296, 0.67651, 0.0, 0.0],
-        [-0.463215, 1.3349, 0.0588313, 0.0],
-        [-0.234296, 0.67651, 0.0, 1.17095e-07],
+        [
+            [0.715933, 0.0, 0.0, 0.0],
+            [-0.234296, 0.67651, 0.0, 0.0],
+            [-0.463215, 1.3349, 0.0588313, 0.0],
+            [-0.234296, 0.67651, 0.0, 1.17095e-07],
+        ],
+        *(
+            np.pad(plane, ((0, 0), (0, 2)))
+            for plane in (
+                [[1.0283, 0.0], [0.877535, 0.630149], [0.613084, 0.145257], [0.603216, -0.496605]],
+                [[1.20036, 0.0], [1.17854, 0.208151], [0.641521, 0.53289], [-0.630021, -0.519688]],
+                [[1.16749, 0.0], [-1.02854, 0.0541768], [0.52654, -0.52451], [-0.112663, -1.39539]],
+                [
+                    [0.259995, 0.0],
+                    [-0.672226, 0.473754],
+                    [-0.554128, -0.236664],
+                    [1.26811, 0.541592],
+                ],
+            )
+        ),
     ]
 )
-_LAYERS = {2: (), 4: (_LOADS @ _LOADS.T,)}
-"""Layers of very different widths at one place, where rules for planes were worst among 240."""
+_LAYERS = {2: (), 4: tuple(load @ load.T for load in _LOADS)}
+"""Layers of very different widths at one place, where rules for planes were worst among 240, and
+four fields of one plane, where they were worst among 400 of such."""
 
 
 class Search:

@@ -10,7 +10,13 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from symderiv.gaussian.legendre_balls import legendre_balls
-from symderiv.numerics.nodes import gauss_hermite, gauss_legendre, gauss_panels, normal_steps
+from symderiv.numerics.nodes import (
+    _HALF_LINES,
+    gauss_hermite,
+    gauss_legendre,
+    gauss_panels,
+    normal_steps,
+)
 
 
 def double_factorial(n: int) -> int:
@@ -59,6 +65,17 @@ def test_equal_steps_average_waves_up_to_the_step() -> None:
     assert z[0] == -9.0
     assert z[-1] == 9.0
     assert weight @ np.cos(2 * z) == pytest.approx(math.exp(-2.0), abs=1e-15)
+
+
+@pytest.mark.parametrize("start", [-3.0, 0.0, 1.5, 6.0])
+def test_half_lines_average_exponentials(start: float) -> None:
+    """E[exp(m t); t > c] = exp(m²/2) erfc((c - m)/√2)/2, over the factor of the density at c."""
+    for row, points in enumerate((8, 12, 16, 20)):
+        distance, weight = (_HALF_LINES[row, n + round(2 * start) + 16, :points] for n in (0, 33))
+        for m in (-1.0, -0.5, 0.5):
+            exact = math.exp(0.5 * m * m) * math.erfc((start - m) / math.sqrt(2)) / 2
+            found = weight @ np.exp(m * (start + distance)) * math.exp(-start * start / 2)
+            assert found == pytest.approx(exact, rel=1e-6 if points == 8 else 3e-11)
 
 
 def test_kept_rules_cannot_be_changed() -> None:
