@@ -1,11 +1,13 @@
 """Noise of kinked units as runs compute it, against panels that close in on where layers are.
 
 The reference knows nothing of the engine's rules: three fields, each between the kinks of its own
-factor, with panels a hundred thousand times smaller beside places where others are steep.
+factor, with panels a hundred thousand times smaller beside places where others are steep; fields of one
+plane in polar coordinates, between the directions where one of them is at its kink.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -100,3 +102,41 @@ def test_noise_keeps_the_stated_error(unit: str, nearly: str) -> None:
     allowed = 9 * float(module.ACTIVATION_ERROR)
     assert found == pytest.approx(noise(unit, covariance, v, 1.1), abs=allowed)
     assert allowed < 1e-8
+
+
+# Rows of four fields in the plane: where rules were worst, and general ones.
+PLANES = (
+    [[1.0283, 0.0], [0.877535, 0.630149], [0.613084, 0.145257], [0.603216, -0.496605]],
+    [[0.259995, 0.0], [-0.672226, 0.473754], [-0.554128, -0.236664], [1.26811, 0.541592]],
+    *np.random.default_rng(3).normal(size=(2, 4, 2)) / 2,
+)
+
+
+def noise_in_plane(unit: str, rows: np.ndarray, v: np.ndarray, taught: np.ndarray) -> np.ndarray:
+    """The same for students x = rows[:2] z and teachers y = rows[2:] z, z normal in the plane."""
+    g, slope = UNITS[unit]
+    points, weights = np.polynomial.legendre.leggauss(120)
+    r, share = 5 * (points + 1), 5 * weights
+    share = share * r * np.exp(-r * r / 2) / (2 * np.pi)
+    at_kinks = np.arctan2(-rows[:, 0], rows[:, 1])
+    edges = np.sort(np.r_[0.0, 2 * np.pi, at_kinks % (2 * np.pi), (at_kinks + np.pi) % (2 * np.pi)])
+    total = np.zeros((2, 2))
+    for low, high in itertools.pairwise(edges):
+        angle, width = low + (points + 1) / 2 * (high - low), weights / 2 * (high - low)
+        fields = (rows @ np.stack([np.cos(angle), np.sin(angle)]))[:, :, None] * r
+        apart = np.tensordot(taught, g(fields[2:]), 1) - np.tensordot(v, g(fields[:2]), 1)
+        slopes = slope(fields[:2])
+        total += np.einsum("n,r,inr,jnr,nr->ij", width, share, slopes, slopes, apart**2)
+    return total * v[:, None] * v
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_noise_of_fields_in_one_plane_keeps_the_stated_error(unit: str) -> None:
+    module = kernel_for(parse_study(STUDY.read_text().replace('"erf"', f'"{unit}"'))).module
+    v, taught = np.array([1.0, 0.8]), np.array([1.1, -0.7])
+    for rows in map(np.array, PLANES):
+        covariance, found = rows @ rows.T, np.zeros((2, 2))
+        parts = covariance[:2, :2], covariance[:2, 2:], covariance[2:, 2:]
+        module.noise(*map(np.ascontiguousarray, parts), v, taught, 0.0, found)
+        allowed = 16 * float(module.ACTIVATION_ERROR)
+        assert found == pytest.approx(noise_in_plane(unit, rows, v, taught), abs=allowed)
