@@ -1,8 +1,8 @@
 """Noise of kinked units as runs compute it, against panels that close in on where layers are.
 
 The reference knows nothing of the engine's rules: three fields, each between the kinks of its own
-factor, with panels a hundred thousand times smaller beside places where others are steep; fields of one
-plane in polar coordinates, between the directions where one of them is at its kink.
+factor, with panels a hundred thousand times smaller beside places where others are steep; fields of
+one plane in polar coordinates, between the directions where one of them is at its kink.
 """
 
 from __future__ import annotations
