@@ -37,6 +37,7 @@ _RULES: tuple[dict[str, object], ...] = (
     {"train_biases": True, "bias_learning_rate": 0.5, "student_biases": 0.1},
     {"input_noise": 0.4},
     {"keep": 0.7},
+    {"update_noise": 0.3},
     {"averaging_rate": 0.5, "consistency_weight": 0.5},
 )
 # L, the exponent, and up to which part of the end explicit steps are made

@@ -83,9 +83,7 @@ class VariedFlow:
         asked_tolerance = flow.study.time.relative_tolerance
         tolerance = looser * max(asked_tolerance / _TIGHTER, flow.least_tolerance())
         start = self.begin if begin is None else begin
-        modes = None
-        if flow.implicit:
-            modes = flow.modes(flow.begin, flow.parameters).repeated(len(self.directions) + 1)
+        modes = flow.modes(flow.begin, flow.parameters).repeated(len(self.directions) + 1)
         given = FlatProblem(self._slope, start, flow.sizes, self._parameters, asked, modes)
         result = integrate("auto", given, flow.step_limits(tolerance, 100_000_000))
         if result.reached < asked.size:

@@ -126,11 +126,6 @@ class Flow:
             checkpoint=self.checkpoint,
         )
 
-    @property
-    def implicit(self) -> bool:
-        """True if long runs may take implicit steps."""
-        return True
-
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
         """Return how a flat state is coupled, of a run with these constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)

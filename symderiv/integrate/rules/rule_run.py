@@ -119,13 +119,6 @@ class RuleFlow(Flow):
                 views[name][...] = added[name]
         return flat
 
-    @property
-    def implicit(self) -> bool:
-        """False where updates add noise: overlaps grow without end, and iterations of implicit
-        steps stop before they are as close as results ask for.
-        """
-        return not self.rule.rule.update_noise
-
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
         """Return how a flat state is coupled, of a run with these constants.
 
@@ -165,7 +158,7 @@ class RuleFlow(Flow):
             right_hand_side: the module's own when left out.
         """
         rhs = right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M)
-        modes = self.modes(begin, parameters) if self.implicit else None
+        modes = self.modes(begin, parameters)
         return integrate(
             self.study.time.method,
             FlatProblem(rhs, begin, self.sizes, parameters, asked, modes),

@@ -45,6 +45,8 @@ _TO_REAL, _TO_IMAGINARY = table.TO_REAL, table.TO_IMAGINARY
 _BACK_REAL, _BACK_IMAGINARY = table.BACK_REAL, table.BACK_IMAGINARY
 _COUNT, _SYSTEMS = IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 _ITERATIONS = 9
+# How often a step to a result is divided where iterations do not converge.
+_MOST_HALVINGS = 6
 # Iterations that converge as fast keep their Jacobian.
 _FAST = 0.003
 _FURTHER = 1.2
@@ -80,22 +82,10 @@ def implicit_step(rhs, runs, room, size, ordinary, numbers):  # type: ignore[no-
     """
     work = work_of(numbers, size)
     head, start, length = work.head, room.start[0], room.length[0]
-    evaluations, solved = 0, False
     tolerance = _fill_scale(work, room, size)
-    for attempt in range(2):
-        # a Jacobian of this very time cannot be improved
-        if solved or (attempt > 0 and head[JACOBIAN] == start + 1.0):
-            break
-        if head[JACOBIAN] == 0.0 or attempt > 0:
-            evaluations += fill_jacobian(rhs, work, runs, room, start)
-            head[JACOBIAN], head[ELIMINATED] = start + 1.0, 0.0
-        if head[ELIMINATED] != length:
-            for system in range(_SYSTEMS):
-                eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
-            head[ELIMINATED] = length
-        _predict(work, room, size, ordinary != 0 and attempt == 0)
-        iterations, solved = _iterate(rhs, work, runs, room, size, tolerance)
-        evaluations += _COUNT * iterations
+    evaluations, solved = _solve(rhs, work, runs, room, size, ordinary, tolerance)
+    if not solved and ordinary == 0:
+        evaluations += _in_parts(rhs, work, runs, room, size, tolerance)
     stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
     missing = 0.0
     for c in range(size):
@@ -111,6 +101,66 @@ def implicit_step(rhs, runs, room, size, ordinary, numbers):  # type: ignore[no-
         head[JACOBIAN] = 0.0
     rhs(start + length, room.new, runs.sizes, room.parameters, room.slope)
     return evaluations, 1
+
+
+@hidden_part
+def _solve(rhs, work, runs, room, size, ordinary, tolerance):  # type: ignore[no-untyped-def]
+    """Solve for the stages, if need be with a Jacobian of this time; return the evaluations, and
+    whether iterations converged.
+    """
+    head, start, length = work.head, room.start[0], room.length[0]
+    evaluations, solved = 0, False
+    for attempt in range(2):
+        # a Jacobian of this very time cannot be improved
+        if solved or (attempt > 0 and head[JACOBIAN] == start + 1.0):
+            break
+        if head[JACOBIAN] == 0.0 or attempt > 0:
+            evaluations += fill_jacobian(rhs, work, runs, room, start)
+            head[JACOBIAN], head[ELIMINATED] = start + 1.0, 0.0
+        if head[ELIMINATED] != length:
+            for system in range(_SYSTEMS):
+                eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
+            head[ELIMINATED] = length
+        _predict(work, room, size, ordinary != 0 and attempt == 0)
+        iterations, solved = _iterate(rhs, work, runs, room, size, tolerance)
+        evaluations += _COUNT * iterations
+    return evaluations, solved
+
+
+@hidden_part
+def _in_parts(rhs, work, runs, room, size, tolerance):  # type: ignore[no-untyped-def]
+    """Go the length of a step in halves, quarters, ... until iterations converge in all of them.
+
+    An ordinary step that does not converge is made shorter, but this one has to end at a result. If
+    the smallest parts do not converge, the result is not a number. The state is left where the last
+    part begins, with its stages. Returns the evaluations.
+    """
+    start, length, evaluations = room.start[0], room.length[0], 0
+    slope = view(room.stages, 0, (size,))
+    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    for c in range(size):
+        room.scratch[c] = room.y[c]
+    parts, solved = 1, False
+    for _ in range(_MOST_HALVINGS):
+        if solved:
+            break
+        parts, solved = 2 * parts, True
+        room.length[0] = length / parts
+        for c in range(size):
+            room.y[c] = room.scratch[c]
+        for part in range(parts):
+            if not solved:
+                break
+            for c in range(size):
+                room.y[c] += stages[_COUNT - 1, c] if part > 0 else 0.0
+            room.start[0] = start + part * room.length[0]
+            rhs(room.start[0], room.y, runs.sizes, room.parameters, slope)
+            more, solved = _solve(rhs, work, runs, room, size, 0, tolerance)
+            evaluations += more + 1
+    for c in range(size):
+        stages[_COUNT - 1, c] += 0.0 if solved else math.nan
+    room.start[0], room.length[0], work.head[JACOBIAN] = start, length, 0.0
+    return evaluations
 
 
 @hidden_part

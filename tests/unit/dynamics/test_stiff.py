@@ -358,7 +358,19 @@ def slow_averages() -> FlatProblem:
     return FlatProblem(rhs, begin, sizes, parameters, np.geomspace(1e-2, 3e3, 40), modes)
 
 
-@pytest.mark.parametrize("problem", [two_kinds_of_inputs, slow_averages])
+def noisy_updates() -> FlatProblem:
+    """Return a rule where iterations do not converge in some of the steps that lead to results."""
+    inputs = PowerLaw(100, exponent=1.5, dimension=10000)
+    rule = {"learning_rate": 0.3, "student_std": 0.1, "update_noise": 0.3}
+    study = Problem("erf", students=2, teachers=2, inputs=inputs, **rule)._study
+    start = initial(study)
+    flow = flow_of(study, start)(start.state)
+    rhs, modes = flow.kernel.right_hand_side_for(2, 2), flow.modes(flow.begin, flow.parameters)
+    asked = np.linspace(10.0, 3e3, 300)
+    return FlatProblem(rhs, flow.begin, flow.sizes, flow.parameters, asked, modes)
+
+
+@pytest.mark.parametrize("problem", [two_kinds_of_inputs, slow_averages, noisy_updates])
 def test_rules_and_stated_systems_go_on_with_implicit_steps(problem, monkeypatch):
     flat = problem()
     exact = flat_run.integrate_flat(flat, StepLimits(1e-12, 1e-16))
