@@ -23,12 +23,28 @@ __all__ = ["Family", "families"]
 
 Floats = npt.NDArray[np.float64]
 
+# Of the largest singular value: of slopes, below which a direction is neutral, and of what it
+# moves, above which it moves order parameters.
 _KERNEL, _MOVES = 1e-4, 1e-4
-_STEP, _TRIED, _ASIDE, _TURNED = 0.02, 3, 6, 0.2
+# The step that tells a family from what is neutral to first order, and how many random ones are
+# tried for each direction.
+_STEP, _TRIED = 0.02, 3
+# Newton's method may change a step, and the directions of many, by this factor.
+_TURNED = 0.2
+# Steps along a family: the longest, beside the state, the shortest, and the most of them.
 _LONGEST, _SHORTEST, _WALK = 0.3, 1e-6, 300
+# Random directions that are tried beside the one uphill, and the slope that is no longer uphill.
+_ASIDE, _FLAT = 6, 1e-4
+# Order parameters that count as infinite, and numbers of a state beyond which no step goes.
+_LARGE, _FAR = 20.0, 1e3
+# Two states, beside their size, are one; a way to a goal comes nearer by this part of each step.
 _SAME, _NEARER = 1e-5, 1e-3
-_IMAGES, _MOST_IMAGES, _LARGE, _FAR, _FLAT = 12, 48, 20.0, 1e3, 1e-4
-_NEAR, _LOOSE, _UNSURE = 1e-2, 1e-2, 10.0
+# Images under exchanges of units: those that steps are made towards, and the most that are counted.
+_IMAGES, _MOST_IMAGES = 12, 48
+# How far from it a point on an edge is found again, and what degenerate roots are off.
+_NEAR, _LOOSE = 1e-2, 1e-2
+# Errors of differences, beside which rates are told from zero.
+_UNSURE = 10.0
 
 
 @dataclass(frozen=True)

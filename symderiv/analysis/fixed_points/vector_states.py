@@ -27,12 +27,16 @@ __all__ = ["VectorStates", "slopes_inside"]
 
 Floats = npt.NDArray[np.float64]
 
-# of the largest Q: less is no direction of its own
+# Of the largest Q: less is no direction of its own.
 _RANK = 1e-5
+# Steps of central differences in units of a student's length, which counts as this at least.
 _STEP, _LEAST_SIZE = 1e-3, 1e-6
-# rounding at singular covariances of four fields
+# Rates of a fixed point: rounding at singular covariances of four fields. Iterations of Newton.
 _STILL, _ROUNDS = 1e-9, 30
-_INWARD, _POWERS, _ALIKE, _UNLIKE = 0.02, 7, 2e-3, 1e-2
+# The shortest step inwards, and through how many of them polynomials go.
+_INWARD, _POWERS = 0.02, 7
+# Beside the largest slope: slopes that agree, and those of two steps that do not.
+_ALIKE, _UNLIKE = 2e-3, 1e-2
 
 
 @dataclass(frozen=True)
