@@ -388,7 +388,7 @@ def _constrained(step: MeanStep, statement: Statement) -> MeanStep:
     """Return the step with what constraints take back: half of what they forbid."""
     state, drift = step.state, dict(step.drift)
     for constraint in statement.constraints:
-        members: list[SlowVector] = [v for v in constraint.vectors if v.name in drift]
+        members = constraint.moved([v for v in constraint.vectors if v.name in step.drift])
         for a in members:
             for b in members if constraint.kind == "orthonormal" else [a]:
                 weight = state.weight
@@ -397,5 +397,6 @@ def _constrained(step: MeanStep, statement: Statement) -> MeanStep:
                 back = float(weight @ step.overlap_rate(a.name, b.name)) / 2
                 if constraint.kind == "sphere":
                     back /= float(weight @ state.overlap(a.name, a.name))
-                drift[a.name] = drift[a.name] - back * state.vectors[b.name]
+                before = drift.get(a.name, np.zeros_like(state.vectors[a.name]))
+                drift[a.name] = before - back * state.vectors[b.name]
     return replace(step, drift=drift)

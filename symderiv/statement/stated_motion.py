@@ -256,8 +256,9 @@ def _constrained(equations: StatedEquations) -> StatedEquations:
                 f"a sphere of fields on {measure}, which are a mixture, is not derived yet; "
                 "constrain norms instead"
             )
-        members = [v for v in constraint.vectors if v in drift]
+        members = constraint.moved(equations.drift)
         for a in members:
+            drift.setdefault(a, {})
             for b in members if constraint.kind == "orthonormal" else [a]:
                 back = -equations.overlap_rate(a, b, measure) / 2
                 if constraint.kind == "sphere":

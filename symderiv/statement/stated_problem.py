@@ -6,7 +6,7 @@ one step, which the derivation and the simulation both read, follow from them he
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -95,6 +95,15 @@ class Constraint:
     vectors: tuple[SlowVector, ...]
     kind: str
     inputs: str = ""
+
+    def moved(self, moving: Container[SlowVector]) -> tuple[SlowVector, ...]:
+        """Return the vectors that this condition moves, of those that steps move.
+
+        Orthonormal vectors give way to one another, so that one that no line moves is moved, too.
+        """
+        if self.kind == "orthonormal" and any(v in moving for v in self.vectors):
+            return self.vectors
+        return tuple(v for v in self.vectors if v in moving)
 
 
 @dataclass

@@ -190,7 +190,10 @@ def _project(
     while f < fields.shape[0]:
         w, a = fields[f, 0], top + fields[f, 1]
         total = 0.0
-        if f + 3 < fields.shape[0] and fields[f + 3, 1] == fields[f, 1]:
+        alike = f + 3 < fields.shape[0]
+        for g in range(f + 1, f + 4):
+            alike = alike and fields[g, 1] == fields[f, 1]
+        if alike:
             w1, w2, w3 = fields[f + 1, 0], fields[f + 2, 0], fields[f + 3, 0]
             total1, total2, total3 = 0.0, 0.0, 0.0
             for i in range(N):

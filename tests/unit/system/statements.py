@@ -81,6 +81,25 @@ def components() -> tuple[sd.System, dict[str, Any]]:
     return P, {"U.U": np.eye(2), "U.W": [[0.5, 0.2], [-0.1, 0.6]], "W.W": np.eye(2)}
 
 
+def three_examples() -> tuple[sd.System, dict[str, Any]]:
+    """A student of two teachers that learns from three examples at a time."""
+    P = sd.System()
+    x, g = P.inputs("x", episode=3), sd.activation("erf")
+    w, B = P.vectors("w"), P.vectors("B", 2, fixed=True)
+    P.update({w: 0.6 * x.mean((g(B @ x).sum() - g(w @ x)) * x)})
+    return P, gram({"w": None, "B": 2}, 7)
+
+
+def one_of_two() -> tuple[sd.System, dict[str, Any]]:
+    """Two orthonormal vectors, of which one learns and the other gives way."""
+    P = sd.System()
+    x, W, B = P.inputs("x"), P.vectors("W", 2), P.vectors("B", fixed=True)
+    g = sd.activation("erf")
+    P.update({W[0]: 0.8 * (g(B @ x) - g(W @ x).sum()) * x})
+    P.constrain(W, "orthonormal")
+    return P, {"W.W": np.eye(2), "W.B": [0.3, 0.6], "B.B": 1.2}
+
+
 def two_groups() -> tuple[sd.System, dict[str, Any]]:
     """Components of two groups, each orthonormal in itself and not to the other."""
     P = sd.System()

@@ -22,6 +22,8 @@ SYSTEMS = {
     "reinforcement": statements.reinforcement,
     "components": statements.components,
     "differences": statements.differences,
+    "three examples": statements.three_examples,
+    "one of two": statements.one_of_two,
 }
 
 
@@ -44,7 +46,7 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     vectors, scalars = _drawn(P, N, 3)
     statement = P.statement
     # orthonormal to begin with, as constraints have it; groups are not orthogonal to each other
-    for first in {"components": [2], "two groups": [0, 2]}.get(name, []):
+    for first in {"components": [2], "two groups": [0, 2], "one of two": [0]}.get(name, []):
         pair = slice(first, first + 2)
         vectors[pair] = np.linalg.qr(vectors[pair].T)[0].T * np.sqrt(N)
     program = program_of(statement)
@@ -68,7 +70,7 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     moved = 0.0
     for vector, place in program.vectors.items():
         # the constraint of the compiled loop is a series in 1/N
-        tolerance = 1e-2 if name in ("components", "two groups") else 1e-12
+        tolerance = 1e-2 if name in ("components", "two groups", "one of two") else 1e-12
         np.testing.assert_allclose(vectors[place], after[vector], atol=tolerance)
         moved = max(moved, float(np.max(np.abs(after[vector] - before[place]))))
     np.testing.assert_allclose(scalars, list(numbers.values()), atol=1e-12)
