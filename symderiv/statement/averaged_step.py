@@ -23,7 +23,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.slopes import ROUGH, gaps_of
 from symderiv.statement.stated_problem import Descent, Statement
-from symderiv.statement.vector_expressions import FreshInput, SlowVector
+from symderiv.statement.vector_expressions import FreshInput
 
 __all__ = ["MeanStep", "Reading", "SlowState", "StateFrame"]
 
