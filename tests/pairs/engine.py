@@ -29,17 +29,9 @@ from symderiv.lowering.solver_files import SolverText
 Array = NDArray[np.float64]
 
 _PROCEDURES = {
-    "generalization_error",
-    "first_layer_gradients",
-    "second_layer_gradient",
-    "gradients",
-    "noise",
-    "order_parameters",
-    "observables",
-    "right_hand_side",
-    "flat_right_hand_side",
-    "flat_observables",
-    "specialised",
+    *("generalization_error", "first_layer_gradients", "second_layer_gradient", "gradients"),
+    *("noise", "order_parameters", "observables", "right_hand_side", "flat_right_hand_side"),
+    *("flat_observables", "specialised"),
 }
 _shared: dict[Any, Any] = {}
 

@@ -16,19 +16,8 @@ FIELDS = sp.symbols("x1:4", real=True)
 ERF = sp.erf(X / sp.sqrt(2))
 RELU = X * sp.Heaviside(X)
 FACTORS = [
-    X,
-    X**2,
-    X**3 - 1,
-    ERF,
-    sp.erf(2 * X),
-    sp.sign(X),
-    RELU,
-    sp.Abs(X),
-    sp.sin(X),
-    X * sp.cos(2 * X),
-    sp.exp(X / 2),
-    sp.exp(-(X**2)),
-    X * sp.exp(-(X**2) / 2 + X / 3),
+    *(X, X**2, X**3 - 1, ERF, sp.erf(2 * X), sp.sign(X), RELU, sp.Abs(X), sp.sin(X)),
+    *(X * sp.cos(2 * X), sp.exp(X / 2), sp.exp(-(X**2)), X * sp.exp(-(X**2) / 2 + X / 3)),
     X * (1 + ERF) / 2,
 ]
 SETTINGS = settings(
