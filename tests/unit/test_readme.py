@@ -177,7 +177,7 @@ def test_every_command_has_help_with_an_example_its_page_and_json() -> None:
         sys.path.pop(0)
     for name, command in public_names.commands().items():
         words = command.help or ""
-        assert re.search(r"Examples?:", words), name
+        assert f"symderiv {name}" in re.split(r"Examples?:", words, maxsplit=1)[1], name
         page = re.search(r"Manual:\s*(\S+)", words)
         assert page, name
         assert (MANUAL / f"{page[1]}.md").is_file(), name
