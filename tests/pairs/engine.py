@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.plain_module import module_rates
 
 from pairs.activations import Activation
 from pairs.reference import StatedError
@@ -139,24 +140,11 @@ def stated_error(m: SimpleNamespace, student: Activation, teacher: Activation) -
 
 def readable_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
     """The procedures ``right_hand_side`` and ``generalization_error``."""
-    K, M, L = len(state.J), len(state.B), len(state.eigenvalue)
+    K, M = len(state.J), len(state.B)
     Qk, rk, tk = overlaps(state)
-    dQ, dr, dv = np.full((K, K, L), np.nan), np.full((K, M, L), np.nan), np.full(K, np.nan)
     T = state.T.copy()
-    m.right_hand_side(
-        Qk,
-        rk,
-        state.v,
-        state.eigenvalue,
-        state.weight,
-        tk,
-        T,
-        state.v_teacher,
-        *numbers(rates),
-        dQ,
-        dr,
-        dv,
-    )
+    arrays = (Qk, rk, state.v, state.eigenvalue, state.weight, tk, T, state.v_teacher)
+    dQ, dr, dv = module_rates(m, arrays, tuple(numbers(rates)))
     Q, R = np.full((K, K), np.nan), np.full((K, M), np.nan)
     m.order_parameters(Qk, rk, state.eigenvalue, state.weight, Q, R)
     error = m.generalization_error(Q, R, T, state.v, state.v_teacher)

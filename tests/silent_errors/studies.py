@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from support.studies import toml
 
 from silent_errors.evidence import pi
 from silent_errors.gate import Case, Pair, Raises, RefusesOr, Returns
@@ -32,29 +33,10 @@ def study(**changes: Any) -> str:
             tables[table].pop(name, None)
         elif name:
             tables.setdefault(table, {})[name] = value
-    lines = []
-    for name, table in tables.items():
-        if not table:
-            continue
-        lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
+    return toml(**{name: table for name, table in tables.items() if table})
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, _Raw):
-        return value
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value)
-
-
-class _Raw(str):
-    """Written into the study as it is."""
-
-
-NAN, INF = _Raw("nan"), _Raw("inf")
+NAN, INF = float("nan"), float("inf")
 SOLVE = ("solve", "s.toml", "--output", "run.nc")
 
 
