@@ -165,11 +165,7 @@ def packed(state: State, rates: Rates) -> tuple[Array, NDArray[np.int64], Array]
     vector = np.concatenate([Qk.ravel(), rk.ravel(), state.v])
     parameters = np.concatenate(
         [
-            state.eigenvalue,
-            state.weight,
-            tk.ravel(),
-            state.T.ravel(),
-            state.v_teacher,
+            *(state.eigenvalue, state.weight, tk.ravel(), state.T.ravel(), state.v_teacher),
             numbers(rates),
         ]
     )
@@ -189,10 +185,6 @@ def overlaps(state: State) -> tuple[Array, Array, Array]:
 def numbers(rates: Rates) -> list[float]:
     """In the order of the modules."""
     return [
-        rates.learning_rate,
-        rates.second_layer_learning_rate,
-        rates.weight_decay,
-        rates.second_layer_weight_decay,
-        rates.label_noise,
-        rates.full_order,
+        *(rates.learning_rate, rates.second_layer_learning_rate, rates.weight_decay),
+        *(rates.second_layer_weight_decay, rates.label_noise, rates.full_order),
     ]

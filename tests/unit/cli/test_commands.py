@@ -91,11 +91,7 @@ def test_solve_writes_the_run_and_its_figure_and_promises_its_keys(study: Path) 
     outcome = run("solve", study, "--output", "run.nc", "--plot", "error.svg", "--json")
     assert outcome.returncode == 0
     assert {
-        "output",
-        "alpha_end",
-        "generalization_error_end",
-        "steps",
-        "rhs_evaluations",
+        *("output", "alpha_end", "generalization_error_end", "steps", "rhs_evaluations"),
         "wall_seconds",
     } <= set(outcome.json)
     assert outcome.json["alpha_end"] == 20.0
