@@ -21,29 +21,20 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from support.commands import symderiv as run
+from support.studies import toml
 
 from symderiv import cli
 from symderiv.foundation.seals import is_sealed, sealed
 
 pytestmark = pytest.mark.days(6)
 
-STUDY = """
-[network]
-activation = "linear"
-students = 1
-teachers = 1
-[data]
-model = "covariance"
-file = "cov.npy"
-dimension = 40
-[training]
-learning_rate = 0.5
-[simulation]
-runs = 2
-[time]
-end = 2.0
-points = 5
-"""
+STUDY = toml(
+    network={"activation": "linear", "students": 1, "teachers": 1},
+    data={"model": "covariance", "file": "cov.npy", "dimension": 40},
+    training={"learning_rate": 0.5},
+    simulation={"runs": 2},
+    time={"end": 2.0, "points": 5},
+)
 PAPER = """
 title = "Mine"
 [[claim]]
