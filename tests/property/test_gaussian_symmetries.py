@@ -21,7 +21,7 @@ FACTORS = [
     X * (1 + ERF) / 2,
 ]
 SETTINGS = settings(
-    max_examples=20,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -31,9 +31,9 @@ loadings = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 factors = st.lists(st.sampled_from(range(len(FACTORS))), min_size=3, max_size=3)
 
 
-def covariance(entries: list[int]) -> sp.Matrix:
+def covariance(entries: list[int], size: int = 3) -> sp.Matrix:
     """A random Gram matrix over nine; often singular, sometimes zero."""
-    a = sp.Matrix(3, 3, entries)
+    a = sp.Matrix(size, len(entries) // size, entries)
     return a * a.T / 9
 
 
