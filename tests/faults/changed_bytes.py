@@ -178,7 +178,8 @@ def _compiled(folder: Path, ending: str) -> tuple[Path, Reader]:
     return path, read
 
 
-def _same(first: Any, second: Any) -> bool:
+def same_numbers(first: Any, second: Any) -> bool:
+    """Whether arrays, texts and what holds them are equal, to the last bit."""
     try:
         np.testing.assert_equal(first, second)
     except AssertionError:
@@ -219,6 +220,6 @@ def try_damages(path: Path, read: Reader, count: int, source: random.Random) -> 
             if found is None:
                 endings["not used"] += 1
             else:
-                endings["the same" if _same(found, right) else "WRONG"] += 1
+                endings["the same" if same_numbers(found, right) else "WRONG"] += 1
     path.write_bytes(whole)
     return endings

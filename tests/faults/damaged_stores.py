@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 from support.quick_integrations import integrated
-from support.studies import toml
+from unit.sweeps.conftest import STUDY
 
 from symderiv.api.opening import open_file
 from symderiv.foundation.errors import SymderivError
@@ -27,13 +27,6 @@ from symderiv.sweeps import layout, study_grid
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep
 
-STUDY = toml(
-    network={"activation": "erf", "students": 2, "teachers": 1},
-    data={"model": "power-law", "dimension": 12, "distinct_eigenvalues": 4, "exponent": 1.0},
-    training={"learning_rate": 0.5, "label_noise": 0.1},
-    initial={"student_std": 0.1},
-    time={"end": 10.0, "points": 5},
-)
 OVER: dict[str, Any] = {
     "training.learning_rate": [0.1, 0.2, 4.0, 0.3],
     "initial.seed": list(range(3)),

@@ -8,7 +8,6 @@ import random
 import resource
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -16,13 +15,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from support.forked_commands import warm_up_with
+from support.forked import begun
 
 import symderiv
+from faults.changed_bytes import same_numbers
+from symderiv.cli import main
+from symderiv.experiment.studies.simulating import simulate
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.seals import is_sealed
+from symderiv.integrate.rules.solving import solve
+from symderiv.problem.study import parse_study
+from symderiv.storage.kernels import load_kernel
 from symderiv.storage.run_files import read_run
 
 STUDY = """
@@ -61,9 +66,10 @@ def write_study(folder: Path, **values: object) -> None:
 
 @dataclass(frozen=True)
 class Ended:
-    """Exit code (negative: the signal), standard error, seconds."""
+    """Exit code (negative: the signal), what was written, seconds."""
 
     code: int
+    out: str
     err: str
     seconds: float
 
@@ -74,7 +80,17 @@ class Ended:
 
 def warm_up() -> None:
     """Import and compile what the commands need."""
-    warm_up_with(STUDY.format(**_DEFAULTS))
+    import h5netcdf  # noqa: F401
+
+    import symderiv.cli.run  # noqa: F401
+    from symderiv.show.pages import job  # noqa: F401
+
+    kernel = load_kernel("erf")
+    for method in ("vectors", "gram"):
+        study = parse_study(STUDY.format(**{**_DEFAULTS, "method": method}))
+        solve(study, kernel=kernel)
+        # one worker of a pool that is gone before anything is forked
+        simulate(study, kernel=kernel, workers=1)
 
 
 def _obey_permissions() -> None:
@@ -100,76 +116,49 @@ class Started:
         bound: bool = False,
         cache: Path | None = None,
     ) -> None:
-        # a pipe: what is told must not fall under the limit of the sizes of files
-        self._err, self._told_to = os.pipe()
-        os.set_blocking(self._err, False)
-        self._begun = time.monotonic()
-        self.process = os.fork()
-        if self.process == 0:
+        def work() -> None:
             if cache is not None:
                 os.environ["XDG_CACHE_HOME"] = str(cache)
-            self._run(folder, words, largest, bound)
-        os.close(self._told_to)
-
-    def _run(self, folder: Path, words: tuple[str, ...], largest: int | None, bound: bool) -> None:
-        code = 1
-        try:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nothing, 0)
-            os.dup2(nothing, 1)
-            os.dup2(self._told_to, 2)
-            # the inherited stream may believe that it can seek
-            sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-            signal.signal(signal.SIGINT, signal.default_int_handler)
             os.chdir(folder)
             if largest is not None:
+                # the system refuses to let files grow beyond it, as it does on a full disk
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
             if bound:
                 _obey_permissions()
-            sys.argv = ["symderiv", *words]
-            from symderiv.cli import main
-
             main()
-            code = 0
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 0
-        except BaseException:
-            import traceback
 
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+        # pipes: what is told must not fall under the limit of the sizes of files
+        self._told, ends = zip(*(os.pipe() for _ in range(2)), strict=True)
+        self._begun = time.monotonic()
+        self.process = begun(work, ["symderiv", *words], *ends)
+        for told, end in zip(self._told, ends, strict=True):
+            os.set_blocking(told, False)
+            os.close(end)
 
-    def wait(self, kill_after: float | None = None) -> Ended:
-        killed = kill_after is None
-        err = b""
+    def wait(self, after: float = 0.0, number: int | None = None) -> Ended:
+        """Wait for the end, and send a signal after so many seconds if one is given."""
+        texts = [b"", b""]
         while True:
-            err += self._told()
             ended, status = os.waitpid(self.process, os.WNOHANG)
             seconds = time.monotonic() - self._begun
+            for n, told in enumerate(self._told):
+                with suppress(BlockingIOError):
+                    while more := os.read(told, 65536):
+                        texts[n] += more
             if ended:
                 break
-            if not killed and kill_after is not None and seconds >= kill_after:
-                os.kill(self.process, signal.SIGKILL)
-                killed = True
+            if number is not None and seconds >= after:
+                os.kill(self.process, number)
+                number = None
             time.sleep(0.002)
-        err += self._told()
-        os.close(self._err)
-        return Ended(os.waitstatus_to_exitcode(status), err.decode(), seconds)
-
-    def _told(self) -> bytes:
-        """What standard error holds by now."""
-        found = b""
-        with suppress(BlockingIOError):
-            while more := os.read(self._err, 65536):
-                found += more
-        return found
+        for told in self._told:
+            os.close(told)
+        return Ended(os.waitstatus_to_exitcode(status), *(t.decode() for t in texts), seconds)
 
 
-def numbers(path: Path) -> dict[str, np.ndarray]:
-    """The variables of a result; InputError if it is not whole."""
+def numbers(path: Path) -> dict[str, Any]:
+    """The variables and attributes of a result; InputError if it is not whole."""
     if path.name.endswith("-map.nc"):
         import xarray
 
@@ -177,13 +166,8 @@ def numbers(path: Path) -> dict[str, np.ndarray]:
             raise InputError(f"{path}: is not whole")
         with xarray.open_dataset(path, engine="h5netcdf") as data:
             return {str(name): data[name].values for name in data.variables}
-    return read_run(path)[0]
-
-
-def same(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> bool:
-    return first.keys() == second.keys() and all(
-        np.array_equal(first[name], second[name]) for name in first
-    )
+    variables, attributes = read_run(path)
+    return {**variables, "attributes": {**attributes, "wall_seconds": None}}
 
 
 @contextmanager
@@ -231,10 +215,13 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
                 write_study(folder, **values)
                 # several kills in a row, then to the end
                 for _ in range(source.randrange(1, 12)):
-                    ended = Started(folder, *words).wait(source.uniform(0.0, longest))
+                    ended = Started(folder, *words).wait(
+                        source.uniform(0.0, longest), signal.SIGKILL
+                    )
                     endings["killed" if ended.code == -signal.SIGKILL else "too late"] += 1
                     endings.update(_judged(folder, outputs, right))
                     endings["traceback"] += "Traceback" in ended.err
+                    endings["checkpoint not used"] += "not used" in ended.err
                 ended = Started(folder, *words).wait()
                 endings["gone on" if "resuming at" in ended.err else "begun again"] += 1
                 endings["not ended"] += ended.code != undisturbed.code
@@ -245,7 +232,7 @@ def kills(case: str, count: int, source: random.Random) -> Counter[str]:
 
 
 def _judged(
-    folder: Path, files: tuple[str, ...], right: dict[str, dict[str, np.ndarray]]
+    folder: Path, files: tuple[str, ...], right: dict[str, dict[str, Any]]
 ) -> Iterator[str]:
     for name in files:
         if (folder / name).exists():
@@ -254,7 +241,7 @@ def _judged(
             except InputError:
                 yield "half a file"
                 continue
-            if not same(found, right[name]):
+            if not same_numbers(found, right[name]):
                 yield "WRONG"
 
 
@@ -350,7 +337,9 @@ def crowd(count: int) -> Counter[str]:
             well = ended.code == 0 and not ended.errors
             endings["exit code 0" if well else f"exit code {ended.code}: {ended.err[-300:]}"] += 1
             endings["traceback"] += "Traceback" in ended.err
-            if well and not same(numbers(places[0] / "s-run.nc"), numbers(place / "s-run.nc")):
+            if well and not same_numbers(
+                numbers(places[0] / "s-run.nc"), numbers(place / "s-run.nc")
+            ):
                 endings["WRONG"] += 1
         modules = [path.name for path in cache.rglob("kernel_*.py")]
         endings["several modules"] += len({name[:31] for name in modules}) != 1
@@ -407,5 +396,7 @@ def rivals(count: int) -> Counter[str]:
                 endings["several lines"] += len(ended.errors) > 1
                 endings["traceback"] += "Traceback" in ended.err
             found = numbers(folder / "run.nc")
-            endings["one of the two" if any(same(found, one) for one in right) else "WRONG"] += 1
+            endings[
+                "one of the two" if any(same_numbers(found, one) for one in right) else "WRONG"
+            ] += 1
     return endings

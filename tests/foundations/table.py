@@ -20,12 +20,7 @@ __all__ = ["KINDS", "TABLE", "computed", "counts", "defects", "read", "tried", "
 TABLE: Final = Path(__file__).parents[2] / "docs" / "claim-foundations.json"
 #: How the words of a named foundation begin.
 KINDS: Final = (
-    "data:",
-    "data model:",
-    "definition:",
-    "exact algebra:",
-    "first principles:",
-    "simulation:",
+    *("data:", "data model:", "definition:", "exact algebra:", "first principles:", "simulation:"),
 )
 
 

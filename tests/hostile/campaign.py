@@ -11,10 +11,12 @@ import signal
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+
+from support.forked import begun
 
 from hostile.calls import HostileCall, fill
 
@@ -69,38 +71,16 @@ def warm_up() -> None:
     simulate(study, kernel=kernel, workers=1)
 
 
-def _child(call: HostileCall, folder: Path, out: int, err: int, seconds: int) -> None:
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def _work(folder: Path, seconds: int) -> None:
+    """Call the command under limits of memory and time."""
+    from symderiv.cli import main
+
     os.setpgid(0, 0)
     os.chdir(folder)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY,) * 2)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    # as at the start of a process, whatever the tests do
-    warnings.resetwarnings()
-    warnings.simplefilter("default")
-    warnings.simplefilter("ignore", DeprecationWarning)
-    words = [os.fsdecode(os.fsencode(word)) for word in call.words]
-    sys.argv = ["symderiv", *words]
-    code = 1
-    try:
-        from symderiv.cli import main
-
-        main()
-        code = 0
-    except SystemExit as exit_:
-        code = exit_.code if isinstance(exit_.code, int) else 0
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    main()
 
 
 def carry_out(call: HostileCall, seconds: int = CPU_SECONDS) -> Ending:
@@ -118,10 +98,9 @@ def carry_out(call: HostileCall, seconds: int = CPU_SECONDS) -> Ending:
         there = {path.name for path in folder.iterdir()}
         started = time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        child = os.fork()
-        if child == 0:
-            _child(call, folder, out.fileno(), err.fileno(), seconds)
-        status = 0
+        words = [os.fsdecode(os.fsencode(word)) for word in call.words]
+        work = partial(_work, folder, seconds)
+        child = begun(work, ["symderiv", *words], out.fileno(), err.fileno())
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.plain_module import module_rates
 
 from pairs.activations import Activation
 from pairs.reference import StatedError
@@ -29,17 +30,9 @@ from symderiv.lowering.solver_files import SolverText
 Array = NDArray[np.float64]
 
 _PROCEDURES = {
-    "generalization_error",
-    "first_layer_gradients",
-    "second_layer_gradient",
-    "gradients",
-    "noise",
-    "order_parameters",
-    "observables",
-    "right_hand_side",
-    "flat_right_hand_side",
-    "flat_observables",
-    "specialised",
+    *("generalization_error", "first_layer_gradients", "second_layer_gradient", "gradients"),
+    *("noise", "order_parameters", "observables", "right_hand_side", "flat_right_hand_side"),
+    *("flat_observables", "specialised"),
 }
 _shared: dict[Any, Any] = {}
 
@@ -147,24 +140,11 @@ def stated_error(m: SimpleNamespace, student: Activation, teacher: Activation) -
 
 def readable_rates(m: SimpleNamespace, state: State, rates: Rates) -> Array:
     """The procedures ``right_hand_side`` and ``generalization_error``."""
-    K, M, L = len(state.J), len(state.B), len(state.eigenvalue)
+    K, M = len(state.J), len(state.B)
     Qk, rk, tk = overlaps(state)
-    dQ, dr, dv = np.full((K, K, L), np.nan), np.full((K, M, L), np.nan), np.full(K, np.nan)
     T = state.T.copy()
-    m.right_hand_side(
-        Qk,
-        rk,
-        state.v,
-        state.eigenvalue,
-        state.weight,
-        tk,
-        T,
-        state.v_teacher,
-        *numbers(rates),
-        dQ,
-        dr,
-        dv,
-    )
+    arrays = (Qk, rk, state.v, state.eigenvalue, state.weight, tk, T, state.v_teacher)
+    dQ, dr, dv = module_rates(m, arrays, tuple(numbers(rates)))
     Q, R = np.full((K, K), np.nan), np.full((K, M), np.nan)
     m.order_parameters(Qk, rk, state.eigenvalue, state.weight, Q, R)
     error = m.generalization_error(Q, R, T, state.v, state.v_teacher)
@@ -185,11 +165,7 @@ def packed(state: State, rates: Rates) -> tuple[Array, NDArray[np.int64], Array]
     vector = np.concatenate([Qk.ravel(), rk.ravel(), state.v])
     parameters = np.concatenate(
         [
-            state.eigenvalue,
-            state.weight,
-            tk.ravel(),
-            state.T.ravel(),
-            state.v_teacher,
+            *(state.eigenvalue, state.weight, tk.ravel(), state.T.ravel(), state.v_teacher),
             numbers(rates),
         ]
     )
@@ -209,10 +185,6 @@ def overlaps(state: State) -> tuple[Array, Array, Array]:
 def numbers(rates: Rates) -> list[float]:
     """In the order of the modules."""
     return [
-        rates.learning_rate,
-        rates.second_layer_learning_rate,
-        rates.weight_decay,
-        rates.second_layer_weight_decay,
-        rates.label_noise,
-        rates.full_order,
+        *(rates.learning_rate, rates.second_layer_learning_rate, rates.weight_decay),
+        *(rates.second_layer_weight_decay, rates.label_noise, rates.full_order),
     ]

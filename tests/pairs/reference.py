@@ -244,10 +244,7 @@ def _means(
         weighted = f * w
         zero = np.zeros(K)
         bounds = [
-            zero[:, None] * np.zeros(len(z)),
-            np.zeros((K, K)),
-            np.zeros((K, K)),
-            zero,
+            *(zero[:, None] * np.zeros(len(z)), np.zeros((K, K)), np.zeros((K, K)), zero),
             np.zeros(()),
         ]
         size = np.abs(z[:, at]) @ np.abs(weighted).T

@@ -6,8 +6,9 @@ import mpmath
 import pytest
 import sympy as sp
 from flint import arb, fmpz
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from property.test_gaussian_symmetries import ERF, FIELDS, RELU, SETTINGS, X, covariance, loadings
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import expectation, i4
@@ -18,32 +19,15 @@ from symderiv.precision.balls.working import working_bits
 
 pytestmark = pytest.mark.turns(3)
 
-X = sp.Symbol("x", real=True)
-FIELDS = sp.symbols("x1:4", real=True)
-ERF = sp.erf(X / sp.sqrt(2))
-RELU = X * sp.Heaviside(X)
 GELU = X * (1 + ERF) / 2
 FACTORS = [
     *(X, X**3 - 1, ERF, sp.erf(2 * X), sp.sign(X), RELU, GELU, sp.sin(X), X * sp.cos(2 * X)),
     *(sp.exp(X / 2), X * sp.exp(-(X**2) / 2 + X / 3)),
 ]
 BITS = (53, 106, 333)
-SETTINGS = settings(
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
 
-loadings = st.lists(st.integers(-3, 3), min_size=9, max_size=9)
 factors = st.lists(st.sampled_from(range(len(FACTORS))), min_size=3, max_size=3)
 means = st.lists(st.integers(-4, 4), min_size=3, max_size=3)
-
-
-def covariance(entries: list[int], size: int = 3) -> sp.Matrix:
-    """A random Gram matrix over nine; often singular, sometimes zero."""
-    a = sp.Matrix(size, len(entries) // size, entries)
-    return a * a.T / 9
 
 
 def assert_encloses(value: sp.Expr, bits: int) -> None:

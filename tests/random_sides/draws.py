@@ -20,14 +20,8 @@ from symderiv_ledger.claims.statement import BINDERS, Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = [
-    "ANY",
-    "SMALL",
-    "RandomFunction",
-    "RandomIndexed",
-    "quantities_of",
-    "random_values",
-    "randomised",
-    "sizes_of",
+    *("ANY", "SMALL", "RandomFunction", "RandomIndexed", "quantities_of", "random_values"),
+    *("randomised", "sizes_of"),
 ]
 
 #: Functions of the language itself, whose arguments are numbers or matrices.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import mpmath
@@ -109,16 +109,8 @@ def plateau() -> list[Case | Pair]:
     """Heights and escape rates against a minimisation written here; what is no teacher is refused."""
     cases: list[Case | Pair] = []
     why = "least error along J = a sum of teachers, mpmath"
-    for M, T, D in (
-        (2, "1", "0"),
-        (3, "1", "0"),
-        (7, "1", "0"),
-        (3, "1", "1/4"),
-        (4, "2", "-1/3"),
-        (5, "1/2", "1/10"),
-        (2, "1", "1/2"),
-        (1000, "1", "0"),
-    ):
+    small = ((2, "1", "0"), (3, "1", "0"), (7, "1", "0"), (3, "1", "1/4"), (2, "1", "1/2"))
+    for M, T, D in (*small, (4, "2", "-1/3"), (5, "1/2", "1/10"), (1000, "1", "0")):
         words = ("plateau", "--units", str(M), "--T1", T, "--D1", D, "--T2", T, "--D2", D)
         t, d = mpmath.mpf(_ratio(T)), mpmath.mpf(_ratio(D))
         for place, name in enumerate(("R", "Q", "generalization_error")):
@@ -135,34 +127,19 @@ def plateau() -> list[Case | Pair]:
                 return _ratio(rate) * _escape(M, 1, mpmath.mpf(_ratio(D)))
 
             outcome = Returns(growing, "unstable_eigenvalue", 1e-9)
-            cases.append(
-                Case(
-                    (*words, "--learning-rate", rate),
-                    outcome,
-                    "Hessian of the error by differences in 40 digits",
-                )
-            )
+            by = "Hessian of the error by differences in 40 digits"
+            cases.append(Case((*words, "--learning-rate", rate), outcome, by))
     saad = [(M, 1 / sqrt(M * (2 * M - 1)), 1 / (2 * M - 1)) for M in (2, 5, 40)]
     for M, R, Q in saad:
         words = ("plateau", "--units", str(M), *ISOTROPIC)
-        cases.append(
-            Case(words, Returns(R, "R", 1e-13), "Saad and Solla 1995: R = 1/sqrt(M(2M - 1))")
-        )
-        cases.append(Case(words, Returns(Q, "Q", 1e-13), "Saad and Solla 1995: Q = 1/(2M - 1)"))
+        by = "Saad and Solla 1995: R = 1/sqrt(M(2M - 1)) and Q = 1/(2M - 1)"
+        cases += [Case(words, Returns(R, "R", 1e-13), by), Case(words, Returns(Q, "Q", 1e-13), by)]
     linear = ("plateau", "--units", "4", *ISOTROPIC, "--activation", "linear")
-    cases.append(
-        Case(linear, Returns(0.25, "R", 1e-13), "linear: the mean of the teachers, R = 1/M")
-    )
-    cases.append(
-        Case(
-            linear,
-            Returns(0.0, "generalization_error", 1e-13),
-            "linear: the mean of the teachers is perfect",
-        )
-    )
-    good = Case(
-        ("plateau", "--units", "3", *ISOTROPIC), Returns(0.2, "Q", 1e-13), "Saad and Solla 1995"
-    )
+    for name, expected in (("R", 0.25), ("generalization_error", 0.0)):
+        outcome = Returns(expected, name, 1e-13)
+        cases.append(Case(linear, outcome, "linear: the mean of the teachers, R = 1/M, is perfect"))
+    three = ("plateau", "--units", "3", *ISOTROPIC)
+    good = Case(three, Returns(0.2, "Q", 1e-13), "Saad and Solla 1995")
 
     def bad(words: str, said: tuple[str, ...], evidence: str) -> Pair:
         return Pair(Case(("plateau", *words.split()), Raises(2, said), evidence), good)
@@ -177,45 +154,17 @@ def plateau() -> list[Case | Pair]:
         bad("--units 3 --T1 -1 --D1 0 --T2 1 --D2 0", ("--T1",), "a variance is positive"),
         bad("--units 3 --T1 nan --D1 0 --T2 1 --D2 0", ("--T1",), "not a number"),
         bad("--units 3 --T1 oo --D1 0 --T2 1 --D2 0", ("--T1",), "not a number"),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate 0",
-            ("--learning-rate",),
-            "nothing moves",
-        ),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate -1",
-            ("--learning-rate",),
-            "uphill",
-        ),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate nan",
-            ("--learning-rate",),
-            "not a number",
-        ),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate 1000",
-            ("--learning-rate", "up to"),
-            "the noise, of order η², outgrows the drift",
-        ),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate 0", ("--learning-rate",), "nothing moves"),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate -1", ("--learning-rate",), "uphill"),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate nan", ("--learning-rate",), "not a number"),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --learning-rate 1000", ("--learning-rate", "up to"), "the noise, of order η², outgrows the drift"),
         bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --digits 0", ("digits",), "no digits"),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --activation sign",
-            ("delta",),
-            "E[δ(u)²] diverges",
-        ),
-        bad(
-            "--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --activation sin(x)/x",
-            ("no closed form",),
-            "sin(x)/x is bounded: its means exist",
-        ),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --activation sign", ("delta",), "E[δ(u)²] diverges"),
+        bad("--units 3 --T1 1 --D1 0 --T2 1 --D2 0 --activation sin(x)/x", ("no closed form",), "sin(x)/x is bounded: its means exist"),
         bad("--units 3 --T1 1 --D1 0", ("--T2",), "moments are missing"),
-        bad(
-            "--units 3 --distinct-eigenvalues 0 --exponent 1",
-            ("--distinct-eigenvalues",),
-            "no eigenvalues",
-        ),
+        bad("--units 3 --distinct-eigenvalues 0 --exponent 1", ("--distinct-eigenvalues",), "no eigenvalues"),
         bad("--units 3 --distinct-eigenvalues 4 --exponent nan", ("--exponent",), "not a number"),
-    ]
+    ]  # fmt: skip
     return cases
 
 
@@ -265,28 +214,14 @@ def asymptotics() -> list[Case | Pair]:
     """Rates around perfect learning, and what an unstable linearisation says."""
 
     def words(M: int, eta: str, *more: str) -> tuple[str, ...]:
-        return (
-            "asymptotics",
-            "--units",
-            str(M),
-            "--distinct-eigenvalues",
-            "1",
-            "--exponent",
-            "1",
-            "--learning-rate",
-            eta,
-            *more,
-        )
+        spectrum = ["--distinct-eigenvalues", "1", "--exponent", "1"]
+        return ("asymptotics", "--units", str(M), *spectrum, "--learning-rate", eta, *more)
 
     why = "second differences of the arcsine form of the error in 50 digits"
-    cases: list[Case | Pair] = [
-        Case(
-            words(M, eta),
-            Returns(lambda M=M, eta=eta: _late_rates(M, float(eta)), "rates", 1e-9),
-            why,
-        )
-        for M, eta in ((2, "1"), (3, "0.1"))
-    ]
+    cases: list[Case | Pair] = []
+    for M, eta in ((2, "1"), (3, "0.1")):
+        outcome = Returns(lambda M=M, eta=eta: _late_rates(M, float(eta)), "rates", 1e-9)
+        cases.append(Case(words(M, eta), outcome, why))
     stable = Case(words(2, "0.01", "--full"), Returns(True, "stable"), "the noise is of order η²")
     late = Case(
         words(2, "0.01", "--full", "--alpha", "0,10000000"),
@@ -301,29 +236,14 @@ def asymptotics() -> list[Case | Pair]:
         stable,
         late,
         Case(unstable, Returns(False, "stable"), "the noise, of order η², outgrows the drift"),
-        Case(
-            unstable,
-            Returns(None, "generalization_error"),
-            "deviations grow: there is no late error",
-        ),
-    ]
+        Case(unstable, Returns(None, "generalization_error"), "deviations grow: there is no late error"),
+    ]  # fmt: skip
 
     def bad(more: str, said: str, evidence: str) -> Pair:
-        given = dict(
-            zip(
-                *[iter(["--units", "2", "--distinct-eigenvalues", "1", "--exponent", "1"])] * 2,
-                strict=True,
-            )
-        )
-        given.update(zip(*[iter(more.split())] * 2, strict=True))
-        return Pair(
-            Case(
-                ("asymptotics", *(each for pair in given.items() for each in pair)),
-                Raises(2, (said,)),
-                evidence,
-            ),
-            stable,
-        )
+        given = {"--units": "2", "--distinct-eigenvalues": "1", "--exponent": "1"}
+        given.update([more.split()])
+        called = ("asymptotics", *(each for pair in given.items() for each in pair))
+        return Pair(Case(called, Raises(2, (said,)), evidence), stable)
 
     cases += [
         bad("--units 1", "--units", "one unit has no differing direction"),
@@ -338,14 +258,10 @@ def asymptotics() -> list[Case | Pair]:
         bad("--alpha 1,nan", "--alpha", "not a time"),
         bad("--T1 -1", "--T1", "a variance"),
         bad("--D1 1", "--D1", "teachers coincide at D = (M - 1) T"),
-        bad(
-            "--activation relu",
-            "--activation",
-            "E[g''...] of a kink at coincident fields: the error has no second derivative there",
-        ),
+        bad("--activation relu", "--activation", "E[g''...] of a kink at coincident fields: the error has no second derivative there"),
         bad("--activation sign", "delta", "E[δ(u)²] diverges"),
         bad("--distinct-eigenvalues -4", "--distinct-eigenvalues", "a number of eigenvalues"),
-    ]
+    ]  # fmt: skip
     return cases
 
 
@@ -392,68 +308,32 @@ def linear() -> list[Case | Pair]:
     ):
         words = _linear(L, beta, eta, std, alpha)
 
-        def exact(
-            L: int = L, beta: float = beta, eta: float = eta, std: float = std
-        ) -> list[float]:
-            return _linear_error(L, beta, eta, std, times)
-
-        def small(
-            L: int = L, beta: float = beta, eta: float = eta, std: float = std
-        ) -> list[float]:
-            return _linear_error(L, beta, eta, std, times, quadratic=False)
-
+        exact = partial(_linear_error, L, beta, eta, std, times)
+        small = partial(exact, quadratic=False)
         cases.append(Case(words, Returns(exact, "generalization_error", 1e-10), why))
-        cases.append(
-            Case(words, Returns(small, "small_learning_rate", 1e-10), f"{why}, without η²")
-        )
+        outcome = Returns(small, "small_learning_rate", 1e-10)
+        cases.append(Case(words, outcome, f"{why}, without η²"))
     words = _linear(8, 1.0, 0.5, 0.0, "1")
     rho = _power_law(8, 1.0)
     rates = sorted(np.linalg.eigvals(2 * 0.5 * np.diag(rho) - 0.25 * np.outer(rho, rho) / 8).real)
-    cases.append(
-        Case(words, Returns(rates, "rates", 1e-9), "eigenvalues of the same matrix, NumPy")
-    )
-    cases.append(
-        Case(
-            words,
-            Returns(1.0, lambda answer, folder: sum(answer["weights"]), 1e-12),
-            "weights of a mean",
-        )
-    )
+    outcome = Returns(rates, "rates", 1e-9)
+    cases.append(Case(words, outcome, "eigenvalues of the same matrix, NumPy"))
+    outcome = Returns(1.0, lambda answer, folder: sum(answer["weights"]), 1e-12)
+    cases.append(Case(words, outcome, "weights of a mean"))
     for trained in (1, 3):
-
-        def partly(trained: int = trained) -> list[float]:
-            return _linear_error(8, 1.0, 0.5, 0.4, times, trained)
-
+        partly = partial(_linear_error, 8, 1.0, 0.5, 0.4, times, trained)
         words = (*_linear(8, 1.0, 0.5, 0.4, alpha), "--trainable", str(trained))
-        cases.append(
-            Case(
-                words,
-                Returns(partly, "generalization_error", 1e-10),
-                f"{why}, the rest of the directions kept",
-            )
-        )
-    fine = Case(
-        _linear(1, 1.0, 1.99, 0.0, "1"),
-        Returns([0.5 * float(np.exp(-(2 * 1.99 - 1.99**2)))], "generalization_error", 1e-11),
-        "ε = ½ exp(-(2η - η²)α)",
-    )
+        outcome = Returns(partly, "generalization_error", 1e-10)
+        cases.append(Case(words, outcome, f"{why}, the rest of the directions kept"))
+    left = 0.5 * float(np.exp(-(2 * 1.99 - 1.99**2)))
+    outcome = Returns([left], "generalization_error", 1e-11)
+    fine = Case(_linear(1, 1.0, 1.99, 0.0, "1"), outcome, "ε = ½ exp(-(2η - η²)α)")
 
     def bad(said: str, evidence: str, **changed: str) -> Pair:
-        given = {
-            "distinct-eigenvalues": "1",
-            "exponent": "1",
-            "learning-rate": "0.5",
-            "alpha": "1",
-            **{key.replace("_", "-"): value for key, value in changed.items()},
-        }
-        return Pair(
-            Case(
-                ("linear", *(each for key, value in given.items() for each in (f"--{key}", value))),
-                Raises(2, (said,)),
-                evidence,
-            ),
-            fine,
-        )
+        plain = {"distinct_eigenvalues": "1", "exponent": "1", "learning_rate": "0.5", "alpha": "1"}
+        given = [(f"--{key.replace('_', '-')}", value) for key, value in (plain | changed).items()]
+        called = ("linear", *(each for pair in given for each in pair))
+        return Pair(Case(called, Raises(2, (said,)), evidence), fine)
 
     growth = "ε = ½ exp(-(2η - η²)α): no decay from η = 2 on"
     cases += [
@@ -474,24 +354,13 @@ def linear() -> list[Case | Pair]:
         bad("--student-std", "a standard deviation", student_std="-1"),
         bad("--student-std", "not a number", student_std="nan"),
         bad("--digits", "no digits", digits="0"),
-    ]
+    ]  # fmt: skip
     return cases
 
 
 def _linear(L: int, beta: float, eta: float, std: float, alpha: str) -> tuple[str, ...]:
-    return (
-        "linear",
-        "--distinct-eigenvalues",
-        str(L),
-        "--exponent",
-        str(beta),
-        "--learning-rate",
-        str(eta),
-        "--student-std",
-        str(std),
-        "--alpha",
-        alpha,
-    )
+    spectrum = ("--distinct-eigenvalues", str(L), "--exponent", str(beta))
+    return ("linear", *spectrum, *f"--learning-rate {eta} --student-std {std}".split(), "--alpha", alpha)  # fmt: skip
 
 
 # -- derivations and modules -----------------------------------------------------------------------------
@@ -501,106 +370,43 @@ def modules() -> list[Case | Pair]:
     """Students whose noise diverges are refused; names are identifiers; the nearest is written."""
     jump = "g' contains δ, and Γ_ii contains E[δ(u)²]"
 
-    def written(*words: str, evidence: str, activation: str = "linear") -> Case:
-        call = ("generate", "--activation", activation, "--name", "made_here", *words)
-        return Case(
-            call,
-            Returns(True, lambda answer, folder: (folder / "made_here.py").is_file()),
-            evidence,
-        )
+    def written(*words: str, evidence: str) -> Case:
+        call = ("generate", "--activation", "linear", "--name", "made_here", *words)
+        there = Returns(True, lambda answer, folder: (folder / "made_here.py").is_file())
+        return Case(call, there, evidence)
 
     def refused(
-        activation: str,
-        *said: str,
-        evidence: str = jump,
-        name: str = "made_here",
-        more: tuple[str, ...] = (),
+        activation: str, *said: str, evidence: str = jump, name: str = "made_here", more: str = ""
     ) -> Case:
-        return Case(
-            ("generate", "--activation", activation, "--name", name, *more),
-            Raises(2, said),
-            evidence,
-        )
+        call = ("generate", "--activation", activation, "--name", name, *more.split())
+        return Case(call, Raises(2, said), evidence)
 
     good = written(evidence="polynomials have all means")
     return [
-        Pair(
-            refused("sign", "Γ_ii"),
-            written(
-                "--teacher-activation",
-                "sign",
-                evidence="a jump in the teacher is fine: E[g'² h²] is finite",
-            ),
-        ),
+        Pair(refused("sign", "Γ_ii"), written("--teacher-activation", "sign", evidence="a jump in the teacher is fine: E[g'² h²] is finite")),
         Pair(refused("step", "Γ_ii"), good),
         Pair(refused("x+Heaviside(x)", "Γ_ii"), good),
         Pair(refused("tanh(x)+sign(x)", "Γ_ii"), good),
-        Pair(
-            refused(
-                "exp(x**2)", evidence="E[g'^4] needs variances below 1/8 only, for every state"
-            ),
-            good,
-        ),
+        Pair(refused("exp(x**2)", evidence="E[g'^4] needs variances below 1/8 only, for every state"), good),
         Pair(refused("exp(x**3)", evidence="grows faster than every Gaussian decays"), good),
         Pair(refused("1/x", evidence="1/|x| at 0"), good),
         Pair(refused("tanh(x)/x**2", evidence="1/|x| at 0"), good),
         Pair(refused("x", name="2x", evidence="no identifier"), good),
         Pair(refused("x", name="../x", evidence="a path"), good),
         Pair(refused("x", name="", evidence="no name"), good),
-        *(
-            Pair(refused("x", "is a word of Python", name=word, evidence="no module's name"), good)
-            for word in ("class", "lambda", "None", "_")
-        ),
-        *(
-            Pair(refused("x", name, name=name, evidence="hides what modules import"), good)
-            for name in ("math", "np", "numpy", "symderiv")
-        ),
-        *(
-            Pair(refused(text, "not real at x", evidence="complex at x = -1/2 or -3"), good)
-            for text in ("x**x", "log(3+x)", "sqrt(9-x**2)*exp(-x**2)")
-        ),
-        Pair(
-            refused("x", "1e-60", more=("--teacher-activation", "1e-320"), evidence="no double"),
-            good,
-        ),
+        *(Pair(refused("x", "is a word of Python", name=word, evidence="no module's name"), good) for word in ("class", "lambda", "None", "_")),
+        *(Pair(refused("x", name, name=name, evidence="hides what modules import"), good) for name in ("math", "np", "numpy", "symderiv")),
+        *(Pair(refused(text, "not real at x", evidence="complex at x = -1/2 or -3"), good) for text in ("x**x", "log(3+x)", "sqrt(9-x**2)*exp(-x**2)")),
+        Pair(refused("x", "1e-60", more="--teacher-activation 1e-320", evidence="no double"), good),
         Pair(refused("exp(x-1000)", "scale", evidence="0 in doubles for all likely x"), good),
         Pair(refused("y", evidence="a formula in x"), good),
-        Pair(
-            refused("x", "tolerance", more=("--tolerance", "-1"), evidence="a bound is positive"),
-            good,
-        ),
-        Pair(refused("x", "tolerance", more=("--tolerance", "nan"), evidence="not a number"), good),
-        Pair(
-            Case(
-                ("derive", "--activation", "exp(x**3)"),
-                Raises(2, ()),
-                "grows faster than every Gaussian decays",
-            ),
-            Case(
-                ("derive", "--activation", "linear"),
-                Returns("x", "activation"),
-                "the formula as read",
-            ),
-        ),
-        Pair(
-            Case(("derive", "--activation", "unknown"), Raises(2, ("unknown",)), "no such name"),
-            Case(
-                ("derive", "--activation", "linear", "--teacher-activation", "sign"),
-                Returns("sign(x)", "teacher_activation"),
-                "the formula as read",
-            ),
-        ),
-        Case(
-            ("derive", "--activation", "sin(x)/x"),
-            Returns(False, lambda answer, folder: "does not exist" in str(answer)),
-            "sin(x)/x is bounded and smooth: all its means exist",
-        ),
-        Case(
-            ("derive", "--activation", "sign"),
-            Returns(True, lambda answer, folder: "diverges" in str(answer["noise"])),
-            "E[δ(u)²] diverges: the noise term must say so",
-        ),
-    ]
+        Pair(refused("x", "tolerance", more="--tolerance -1", evidence="a bound is positive"), good),
+        Pair(refused("x", "tolerance", more="--tolerance nan", evidence="not a number"), good),
+        Pair(Case(("derive", "--activation", "exp(x**3)"), Raises(2, ()), "grows faster than every Gaussian decays"), Case(("derive", "--activation", "linear"), Returns("x", "activation"), "the formula as read")),
+        Pair(Case(("derive", "--activation", "unknown"), Raises(2, ("unknown",)), "no such name"), Case(("derive", "--activation", "linear", "--teacher-activation", "sign"), Returns("sign(x)", "teacher_activation"), "the formula as read")),
+        Case(("derive", "--activation", "sin(x)/x"), Returns(False, lambda answer, folder: "does not exist" in str(answer)), "sin(x)/x is bounded and smooth: all its means exist"),
+        Case(("derive", "--activation", "sign"), Returns(True, lambda answer, folder: "diverges" in str(answer["noise"])), "E[δ(u)²] diverges: the noise term must say so"),
+    ]  # fmt: skip
 
 
 CLAIM = """title = "t"
@@ -634,51 +440,17 @@ def papers() -> list[Case | Pair]:
     good = verdict(right, "holds", "Saad and Solla 1995")
     return [
         Pair(unsettled(wrong, "Saad and Solla 1995: 2/pi, not 1/pi"), good),
-        Pair(
-            unsettled("c11*c22+c12**2", "Isserlis: 2 c12²", "quadratic"),
-            verdict("c11*c22+2*c12**2", "holds", "Isserlis", "quadratic"),
-        ),
-        verdict(
-            wrong,
-            "misprint",
-            "Saad and Solla 1995: a factor",
-            more=f'corrected_formula = "{right}"\n',
-        ),
+        Pair(unsettled("c11*c22+c12**2", "Isserlis: 2 c12²", "quadratic"), verdict("c11*c22+2*c12**2", "holds", "Isserlis", "quadratic")),
+        verdict(wrong, "misprint", "Saad and Solla 1995: a factor", more=f'corrected_formula = "{right}"\n'),
         Pair(broken("", (), "nothing to check"), good),
         Pair(broken("title = ", ("p.toml",), "broken TOML"), good),
-        Pair(
-            broken('title = "t"\n[[claim]]\nequation = "1"\n', (), "a claim without a statement"),
-            good,
-        ),
-        Pair(
-            broken(CLAIM.format(formula=right, activation="unknown"), ("unknown",), "no such name"),
-            good,
-        ),
+        Pair(broken('title = "t"\n[[claim]]\nequation = "1"\n', (), "a claim without a statement"), good),
+        Pair(broken(CLAIM.format(formula=right, activation="unknown"), ("unknown",), "no such name"), good),
         Pair(broken(CLAIM.format(formula="c11+", activation="erf"), (), "broken formula"), good),
-        Pair(
-            broken(
-                CLAIM.format(formula=right, activation="erf") + "unknown_key = 1\n",
-                ("unknown_key",),
-                "no such key",
-            ),
-            good,
-        ),
-        Pair(
-            Case(("verify", "no-such-paper"), Raises(2, ("no-such-paper",)), "no such paper"), good
-        ),
-        Pair(
-            Case(
-                ("verify", "saad-solla-1995", "--equation", "99"),
-                Raises(2, ("--equation",)),
-                "no such equation",
-            ),
-            Case(
-                ("verify", "saad-solla-1995", "--equation", "I2"),
-                Returns("holds", "claims.0.verdict"),
-                "Saad and Solla 1995",
-            ),
-        ),
-    ]
+        Pair(broken(CLAIM.format(formula=right, activation="erf") + "unknown_key = 1\n", ("unknown_key",), "no such key"), good),
+        Pair(Case(("verify", "no-such-paper"), Raises(2, ("no-such-paper",)), "no such paper"), good),
+        Pair(Case(("verify", "saad-solla-1995", "--equation", "99"), Raises(2, ("--equation",)), "no such equation"), Case(("verify", "saad-solla-1995", "--equation", "I2"), Returns("holds", "claims.0.verdict"), "Saad and Solla 1995")),
+    ]  # fmt: skip
 
 
 CASES: list[Case | Pair] = [*plateau(), *asymptotics(), *linear(), *modules(), *papers()]

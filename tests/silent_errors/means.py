@@ -408,15 +408,7 @@ def inputs() -> list[Pair]:
     ]
     shifted = mean("x", UNIT, 2.0, "the mean", centre=[2])
     for centre in (
-        '["nan"]',
-        "[NaN]",
-        '["oo"]',
-        "[Infinity]",
-        "[1,2]",
-        "[]",
-        '["1/0"]',
-        "[null]",
-        "2",
+        *('["nan"]', "[NaN]", '["oo"]', "[Infinity]", "[1,2]", "[]", '["1/0"]', "[null]", "2"),
     ):
         found.append(Pair(refused("x", UNIT, "mean", centre=centre, evidence=number), shifted))
     formulas = ["x+", "", "foo(x)", "x.real", "__import__('os')", "x if x else y", "a*x", "x[0]", "nan*x", "oo*x", "x/0", "zoo", "x==1", "x**y", "I*x"]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from support.studies import toml
 
 from silent_errors.evidence import pi
 from silent_errors.gate import Case, Pair, Raises, RefusesOr, Returns
@@ -32,29 +33,10 @@ def study(**changes: Any) -> str:
             tables[table].pop(name, None)
         elif name:
             tables.setdefault(table, {})[name] = value
-    lines = []
-    for name, table in tables.items():
-        if not table:
-            continue
-        lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in table.items())]
-    return "\n".join(lines) + "\n"
+    return toml(**{name: table for name, table in tables.items() if table})
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, _Raw):
-        return value
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value)
-
-
-class _Raw(str):
-    """Written into the study as it is."""
-
-
-NAN, INF = _Raw("nan"), _Raw("inf")
+NAN, INF = float("nan"), float("inf")
 SOLVE = ("solve", "s.toml", "--output", "run.nc")
 
 
@@ -150,118 +132,31 @@ def solutions() -> list[Case]:
     return [
         solved(lambda: _linear(), law),
         solved(lambda: _linear(eta=1.9), law, training__learning_rate=1.9),
-        solved(
-            lambda: _linear(eta=2.0), f"{law}; at η = 2 nothing decays", training__learning_rate=2.0
-        ),
+        solved(lambda: _linear(eta=2.0), f"{law}; at η = 2 nothing decays", training__learning_rate=2.0),
         solved(lambda: _linear(noise=0.4), law, training__label_noise=0.4),
-        solved(
-            lambda: _linear(decay=0.2),
-            f"{law}; κ J per example over N: J decays at κ, Q at 2κ",
-            training__weight_decay=0.2,
-        ),
+        solved(lambda: _linear(decay=0.2), f"{law}; κ J per example over N: J decays at κ, Q at 2κ", training__weight_decay=0.2),
         solved(lambda: _linear(quadratic=False), law, **small),
-        solved(
-            lambda: _linear(quadratic=False, noise=0.0),
-            f"{law}; label noise enters by η² only",
-            training__label_noise=3.0,
-            **small,
-        ),
+        solved(lambda: _linear(quadratic=False, noise=0.0), f"{law}; label noise enters by η² only", training__label_noise=3.0, **small),
         solved(lambda: _linear(rate_v=0.3), law, **v),
-        solved(
-            lambda: _linear(rate_v=0.3, decay_v=0.1),
-            law,
-            training__second_layer_weight_decay=0.1,
-            **v,
-        ),
+        solved(lambda: _linear(rate_v=0.3, decay_v=0.1), law, training__second_layer_weight_decay=0.1, **v),
         solved(lambda: _linear(std=0.0), law, initial__student_std=0.0),
         solved(lambda: _linear(std=3.0), law, initial__student_std=3.0),
-        solved(
-            lambda: 0.25 * decay(0.2),
-            "η = 0: only the decay acts, Q = σ² exp(-2κα)",
-            at=_read("Q"),
-            training__learning_rate=0.0,
-            training__weight_decay=0.2,
-        ),
+        solved(lambda: 0.25 * decay(0.2), "η = 0: only the decay acts, Q = σ² exp(-2κα)", at=_read("Q"), training__learning_rate=0.0, training__weight_decay=0.2),
         solved([0.625] * 3, "η = 0: nothing moves, ε = (1 + σ²)/2", training__learning_rate=0.0),
         solved([1.0, 1.0, 1.0], "a fixed output weight stays: v = 1/sqrt(M) = 1", at=_read("v")),
-        solved(
-            lambda: _linear(),
-            f"{law}; L eigenvalues that are equal",
-            data__model="spectrum",
-            data__eigenvalues=[1.0, 1.0],
-            data__dimension=100,
-        ),
-        solved(
-            lambda: _linear(),
-            f"{law}; weights of equal eigenvalues",
-            data__model="spectrum",
-            data__eigenvalues=[1.0, 1.0],
-            data__weights=[0.25, 0.75],
-            data__dimension=100,
-        ),
-        solved(
-            lambda: _linear(times=(0.0, 1.0, 3.0)),
-            f"{law}; one eigenvalue of a power law is 1",
-            data__model="power-law",
-            data__distinct_eigenvalues=1,
-            data__exponent=1.0,
-        ),
+        solved(lambda: _linear(), f"{law}; L eigenvalues that are equal", data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__dimension=100),
+        solved(lambda: _linear(), f"{law}; weights of equal eigenvalues", data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[0.25, 0.75], data__dimension=100),
+        solved(lambda: _linear(times=(0.0, 1.0, 3.0)), f"{law}; one eigenvalue of a power law is 1", data__model="power-law", data__distinct_eigenvalues=1, data__exponent=1.0),
         solved(lambda: _linear(), f"{law}; implicit steps", time__method="implicit"),
         solved(lambda: _linear()[-1], law, at="generalization_error_end"),
         solved(3.0, "the last time asked for", at="alpha_end"),
-        solved(
-            lambda: _erf_small(0.5, 0.5),
-            "gradient of the arcsine form by hand, SciPy DOP853",
-            network__activation="erf",
-            **small,
-        ),
-        solved(
-            lambda: _erf_small(0.5, 0.5, (0.0, 20.0, 60.0)),
-            "gradient of the arcsine form by hand, SciPy DOP853",
-            relative=1e-6,
-            network__activation="erf",
-            time__values=[0, 20, 60],
-            **small,
-        ),
-        solved(
-            [1 / 6 + 0.5 / 3, 1 / 6 + 0.5 / 3],
-            "η = 0, Q = 1, R = 0: two uniform variances 1/3, output weights 1/sqrt 2 with M = 2",
-            relative=2e-2,
-            network__activation="erf",
-            network__students=2,
-            network__teachers=2,
-            network__student_weights="1/sqrt(M)",
-            initial__student_std=1.0,
-            initial__draw="mean",
-            training__learning_rate=0.0,
-            time__values=[0, 1],
-        ),
-        solved(
-            [0.5 * (3 * 0.25 + 2)] * 2,
-            "η = 0, linear, K = 3, M = 2, weights 1: ½(Σ v² σ² + Σ T)",
-            network__student_weights=1.0,
-            network__teacher_weights=1.0,
-            training__learning_rate=0.0,
-            time__values=[0, 1],
-            **wide,
-        ),
-        solved(
-            [0.5 * (3 * 0.25 / 2 + 1)] * 2,
-            "η = 0, linear, K = 3, M = 2: weights 1/sqrt(M) = 1/sqrt 2 by default, for students too",
-            training__learning_rate=0.0,
-            time__values=[0, 1],
-            **wide,
-        ),
-        solved(
-            [0.5 * (1.5**2 * 0.25 + 4 * 0.25 + 0.25 + 1 + 9)] * 2,
-            "η = 0, linear: signs and sizes of the weights given as lists",
-            network__student_weights=[1.5, -2.0, 1.0],
-            network__teacher_weights=[1.0, -3.0],
-            training__learning_rate=0.0,
-            time__values=[0, 1],
-            **wide,
-        ),
-    ]
+        solved(lambda: _erf_small(0.5, 0.5), "gradient of the arcsine form by hand, SciPy DOP853", network__activation="erf", **small),
+        solved(lambda: _erf_small(0.5, 0.5, (0.0, 20.0, 60.0)), "gradient of the arcsine form by hand, SciPy DOP853", relative=1e-6, network__activation="erf", time__values=[0, 20, 60], **small),
+        solved([1 / 6 + 0.5 / 3, 1 / 6 + 0.5 / 3], "η = 0, Q = 1, R = 0: two uniform variances 1/3, output weights 1/sqrt 2 with M = 2", relative=2e-2, network__activation="erf", network__students=2, network__teachers=2, network__student_weights="1/sqrt(M)", initial__student_std=1.0, initial__draw="mean", training__learning_rate=0.0, time__values=[0, 1]),
+        solved([0.5 * (3 * 0.25 + 2)] * 2, "η = 0, linear, K = 3, M = 2, weights 1: ½(Σ v² σ² + Σ T)", network__student_weights=1.0, network__teacher_weights=1.0, training__learning_rate=0.0, time__values=[0, 1], **wide),
+        solved([0.5 * (3 * 0.25 / 2 + 1)] * 2, "η = 0, linear, K = 3, M = 2: weights 1/sqrt(M) = 1/sqrt 2 by default, for students too", training__learning_rate=0.0, time__values=[0, 1], **wide),
+        solved([0.5 * (1.5**2 * 0.25 + 4 * 0.25 + 0.25 + 1 + 9)] * 2, "η = 0, linear: signs and sizes of the weights given as lists", network__student_weights=[1.5, -2.0, 1.0], network__teacher_weights=[1.0, -3.0], training__learning_rate=0.0, time__values=[0, 1], **wide),
+    ]  # fmt: skip
 
 
 def simulations() -> list[Case]:
@@ -362,80 +257,25 @@ def keys() -> list[Case | Pair]:
         bad("activation", "no such name", network__activation="unknown"),
         bad("activation", "an expression in x", network__activation="y"),
         bad("Γ_ii", "E[δ(u)²] diverges", network__activation="sign"),
-        bad(
-            "Γ_ii",
-            "E[δ(u)²] diverges",
-            network__activation="sign",
-            training__order="small-learning-rate",
-        ),
+        bad("Γ_ii", "E[δ(u)²] diverges", network__activation="sign", training__order="small-learning-rate"),
         bad("dimension", "no inputs", data__dimension=0),
         bad("dimension", "no inputs", data__dimension=-10),
         bad("model", "no such model", data__model="gaussian"),
-        bad(
-            "distinct_eigenvalues",
-            "3 does not divide 100",
-            four,
-            data__model="power-law",
-            data__distinct_eigenvalues=3,
-            data__exponent=1.0,
-        ),
-        bad(
-            "distinct_eigenvalues",
-            "more than inputs",
-            four,
-            data__model="power-law",
-            data__distinct_eigenvalues=200,
-            data__exponent=1.0,
-        ),
-        bad(
-            "exponent",
-            number,
-            four,
-            data__model="power-law",
-            data__distinct_eigenvalues=4,
-            data__exponent=NAN,
-        ),
-        bad(
-            "eigenvalues", "a variance", two, data__model="spectrum", data__eigenvalues=[1.0, -1.0]
-        ),
+        bad("distinct_eigenvalues", "3 does not divide 100", four, data__model="power-law", data__distinct_eigenvalues=3, data__exponent=1.0),
+        bad("distinct_eigenvalues", "more than inputs", four, data__model="power-law", data__distinct_eigenvalues=200, data__exponent=1.0),
+        bad("exponent", number, four, data__model="power-law", data__distinct_eigenvalues=4, data__exponent=NAN),
+        bad("eigenvalues", "a variance", two, data__model="spectrum", data__eigenvalues=[1.0, -1.0]),
         bad("eigenvalues", number, two, data__model="spectrum", data__eigenvalues=[1.0, NAN]),
         bad("eigenvalues", "no eigenvalues", two, data__model="spectrum", data__eigenvalues=[]),
-        bad(
-            "weights",
-            "sum 0.9",
-            two,
-            data__model="spectrum",
-            data__eigenvalues=[1.0, 1.0],
-            data__weights=[0.5, 0.4],
-        ),
-        bad(
-            "weights",
-            "negative",
-            two,
-            data__model="spectrum",
-            data__eigenvalues=[1.0, 1.0],
-            data__weights=[1.5, -0.5],
-        ),
-        bad(
-            "weights",
-            "one for two",
-            two,
-            data__model="spectrum",
-            data__eigenvalues=[1.0, 1.0],
-            data__weights=[1.0],
-        ),
+        bad("weights", "sum 0.9", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[0.5, 0.4]),
+        bad("weights", "negative", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[1.5, -0.5]),
+        bad("weights", "one for two", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[1.0]),
         bad("student_std", "a standard deviation", initial__student_std=-0.1),
         bad("student_std", number, initial__student_std=NAN),
         bad("seed", "no seed", initial__seed=-1),
         bad("teacher", "no such choice", initial__teacher="unit"),
         bad("draw", "no such choice", initial__draw="median"),
-        bad(
-            "state",
-            "no such file",
-            initial__draw=None,
-            initial__student_std=None,
-            initial__state="none.npz",
-        ),
+        bad("state", "no such file", initial__draw=None, initial__student_std=None, initial__state="none.npz"),
         bad("values", "not ascending", time__values=[3, 1]),
         bad("values", "twice", time__values=[0, 1, 1]),
         bad("values", "none", time__values=[]),
@@ -448,7 +288,7 @@ def keys() -> list[Case | Pair]:
         bad("method", "no such method", time__method="euler"),
         bad("runs", "no runs", simulation__runs=0),
         bad("unknown", "no such table", unknown__key=1),
-    ]
+    ]  # fmt: skip
     covariance = {
         "data__model": "covariance",
         "data__dimension": None,

@@ -156,10 +156,5 @@ def _batches(raw: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 _PHASES: tuple[Callable[[dict[str, Any], np.random.Generator], None], ...] = (
-    _steps,
-    _tasks,
-    _dropped,
-    _flipped,
-    _noisy,
-    _batches,
+    *(_steps, _tasks, _dropped, _flipped, _noisy, _batches),
 )

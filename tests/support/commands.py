@@ -48,6 +48,15 @@ def symderiv(*words: object, stdin: bytes = b"") -> Done:
     return Done(code or 0, out.getvalue(), err.getvalue())
 
 
+def refused(*words: object, code: int = 2) -> str:
+    """The one line on standard error of a call that is refused, which writes nothing else."""
+    done = symderiv(*words)
+    assert (done.returncode, done.stdout) == (code, ""), done
+    assert done.stderr.startswith("symderiv: error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.rstrip()
+
+
 def python(code: str, *words: str, cwd: Path | None = None, **environment: str) -> Done:
     """``python -c code words`` in a process of its own."""
     done = subprocess.run(

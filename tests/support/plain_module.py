@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import symderiv_kernels
 
 from symderiv.lowering.means.uncompiled import uncompiled
@@ -30,3 +31,16 @@ def plain_module(text: str) -> SimpleNamespace:
     namespace: dict[str, Any] = {"njit": _njit}
     exec(compile("\n".join(lines), "generated", "exec"), namespace)
     return SimpleNamespace(**namespace)
+
+
+def module_rates(
+    module: Any, arrays: tuple[np.ndarray, ...], numbers: tuple[float, ...]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a readable module's right-hand side gives for overlaps per mode and output weights.
+
+    Arrays: those three, eigenvalues and weights, teachers' overlaps, T and weights. Numbers: both
+    learning rates, both decays, label noise and order.
+    """
+    found = tuple(np.full(each.shape, np.nan) for each in arrays[:3])
+    module.right_hand_side(*arrays, *numbers, *found)
+    return found  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import sympy as sp
 from flint import arb
@@ -11,6 +12,18 @@ from symderiv.analysis.plateau.teacher import HomogeneousTeacher, Modes, rationa
 from symderiv.precision.balls.working import working_bits
 
 Rationals = Sequence[sp.Rational]
+
+
+def rational(text: str) -> sp.Rational:
+    """The exact number that a ratio or a decimal says."""
+    return sp.Rational(Fraction(text).numerator, Fraction(text).denominator)
+
+
+def two_modes(M: int) -> HomogeneousTeacher:
+    """A teacher whose modes differ in all that they have."""
+    given = (("3/2", "3/4"), ("1/3", "2/3"), ("2", "1/2"))
+    rows = [rational(text) * (M - 1) for text in ("1/10", "-1/20")]
+    return teacher_of_modes(M, *(list(map(rational, texts)) for texts in given), rows)
 
 
 def teacher_of_modes(

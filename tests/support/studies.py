@@ -5,28 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-#: The study of a moment that commands are tried with.
-SMALL_STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "power-law"
-dimension = 64
-distinct_eigenvalues = 1
-exponent = 1.0
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.1
-[simulation]
-runs = 3
-[time]
-end = 20.0
-points = 40
-"""
-
 
 def toml(**tables: dict[str, Any]) -> str:
     """The text of a study, a line for every key, in the order in which they are given."""
@@ -43,3 +21,14 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return json.dumps(value)
+
+
+#: The study of a moment that commands are tried with.
+SMALL_STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 2},
+    data={"model": "power-law", "dimension": 64, "distinct_eigenvalues": 1, "exponent": 1.0},
+    training={"learning_rate": 0.5},
+    initial={"student_std": 0.1},
+    simulation={"runs": 3},
+    time={"end": 20.0, "points": 40},
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from symderiv_kernels.fast import erf
+from support.plain_module import checked_in
 
 from benchmarks.kernel_limits import compiled_arguments
 from benchmarks.numpy_baseline import FastBaseline, power_law_problem
@@ -20,7 +20,8 @@ def test_the_fast_baseline_agrees_with_the_plain_one_and_with_the_module(full, L
     problem, state = power_law_problem(K, M, L, learning_rate=0.3, seed=3)
     state = state * 40.0  # students of about the size of the teachers
     y, parameters, derivative = compiled_arguments(problem, state, full)
-    erf.specialised(K, M)(0.0, y, np.array([K, M, L]), parameters, derivative)
+    sizes = np.array([K, M, L])
+    checked_in("erf").flat_right_hand_side(0.0, y, sizes, parameters, derivative)
     found = np.empty_like(y)
     FastBaseline(problem).right_hand_side(y, found, full)
     scale = np.abs(found).max()

@@ -68,12 +68,8 @@ def test_printed_heights_and_escape_time_differ_from_the_engine_if_a_letter_chan
 @pytest.mark.parametrize(
     ("measured", "word"),
     [
-        (1.0, "agrees"),
-        (1.009, "agrees"),
-        (1.02, "differs"),
-        (0.98, "differs"),
-        (float("nan"), "differs"),
-        (float("inf"), "differs"),
+        *((1.0, "agrees"), (1.009, "agrees"), (1.02, "differs"), (0.98, "differs")),
+        *((float("nan"), "differs"), (float("inf"), "differs")),
     ],
 )
 def test_a_number_agrees_within_its_tolerance_only(measured, word):

@@ -53,10 +53,7 @@ def by_angles(g: Any, h: Any, a: float, c: float, b: float) -> float:
 @pytest.mark.parametrize(
     ("g", "h"),
     [
-        ("erf", "relu"),
-        ("relu", "relu"),
-        ("tanh", "x**3/6 + x"),
-        ("softsign", "elu"),
+        *(("erf", "relu"), ("relu", "relu"), ("tanh", "x**3/6 + x"), ("softsign", "elu")),
     ],
 )
 def test_errors_are_those_of_quadrature_with_their_derivatives(g: str, h: str) -> None:

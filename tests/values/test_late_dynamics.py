@@ -290,13 +290,3 @@ def test_what_has_no_linearisation_is_refused():
         LateDynamics("erf", 2, eigenvalue, weight, 0.1, teachers=(1, "1.5"))
     with pytest.raises(InputError, match="learning_rate"):
         LateDynamics("erf", 2, eigenvalue, weight, 0.0)
-
-
-def test_a_state_below_its_critical_rate_is_stable_and_says_so():
-    case = dynamics(2, "1", "0", 1.0, "full")
-    assert case.stable
-    assert not replace_rate(case, 2 * case.critical_learning_rate).stable
-
-
-def replace_rate(case, eta):
-    return LateDynamics("erf", case.units, case.eigenvalue, case.weight, eta, "full")

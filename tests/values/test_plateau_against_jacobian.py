@@ -8,7 +8,6 @@ central differences with a step of 2^-100 in 340 bits: the error of the differen
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,7 @@ import mpmath
 import pytest
 import sympy as sp
 from flint import arb
-from support.plateau_teachers import teacher_of_modes
+from support.plateau_teachers import rational, two_modes
 from support.reference_dynamics import Problem
 
 from symderiv.analysis.plateau.closed_plateau import PlateauForms
@@ -42,23 +41,9 @@ def forms_of(name: str) -> PlateauForms:
     return plateau_forms(derive_equations(learning_problem(name)))
 
 
-def rationals(*texts: str) -> list[sp.Rational]:
-    return [sp.Rational(Fraction(text).numerator, Fraction(text).denominator) for text in texts]
-
-
 def isotropic(M: int, T: str, D: str) -> HomogeneousTeacher:
-    one, other = rationals(T, D)
+    one, other = rational(T), rational(D)
     return teacher_of_moments(M, one, other, one, other)
-
-
-def two_modes(M: int) -> HomogeneousTeacher:
-    return teacher_of_modes(
-        M,
-        rationals("3/2", "1/2"),
-        rationals("1/3", "2/3"),
-        rationals("2", "3/10"),
-        [x * (M - 1) for x in rationals("1/10", "-1/20")],
-    )
 
 
 def full_problem(teacher: HomogeneousTeacher, learning_rate: Any) -> Problem:
@@ -74,21 +59,10 @@ def full_problem(teacher: HomogeneousTeacher, learning_rate: Any) -> Problem:
     overlaps = [
         matrix(row, other) for row, other in zip(modes.row_sum, modes.difference, strict=True)
     ]
-    zero = arb(0)
-    return Problem(
-        list(modes.eigenvalue),
-        list(modes.weight),
-        overlaps,
-        matrix(T1 + D1, T1 - D1 / (M - 1)),
-        [1 / arb(M).sqrt()] * M,
-        M,
-        learning_rate,
-        zero,
-        zero,
-        zero,
-        zero,
-        full=False,
-    )
+    T, v = matrix(T1 + D1, T1 - D1 / (M - 1)), [1 / arb(M).sqrt()] * M
+    others = [arb(0)] * 4
+    spectrum = list(modes.eigenvalue), list(modes.weight)
+    return Problem(*spectrum, overlaps, T, v, M, learning_rate, *others, full=False)
 
 
 def plateau_state(teacher: HomogeneousTeacher, numbers: PlateauNumbers) -> list[Any]:

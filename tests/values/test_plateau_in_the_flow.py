@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +10,8 @@ import pytest
 import sympy as sp
 from flint import arb
 from scipy.integrate import solve_ivp
-from support.plateau_teachers import teacher_of_modes
+from support.plain_module import module_rates
+from support.plateau_teachers import rational, two_modes
 
 from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
 from symderiv.analysis.plateau.plateau_forms import full_flow
@@ -26,20 +26,6 @@ from symderiv.learning.rule.learning_problem import learning_problem
 pytestmark = pytest.mark.turns(9)
 
 BITS = 120
-
-
-def rational(text: str) -> sp.Rational:
-    return sp.Rational(Fraction(text).numerator, Fraction(text).denominator)
-
-
-def two_modes(M: int) -> HomogeneousTeacher:
-    return teacher_of_modes(
-        M,
-        [rational("3/2"), rational("3/4")],
-        [rational("1/3"), rational("2/3")],
-        [rational("2"), rational("1/2")],
-        [rational("1/10") * (M - 1), rational("-1/20") * (M - 1)],
-    )
 
 
 class Full:
@@ -64,26 +50,8 @@ class Full:
         return np.ascontiguousarray(np.where(eye, same, other))
 
     def rates(self, q: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(self.M)
-        self.module.right_hand_side(
-            q,
-            r,
-            self.v,
-            self.rho,
-            self.weight,
-            self.t,
-            self.T,
-            self.v,
-            self.eta,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            self.order,
-            dq,
-            dr,
-            dv,
-        )
+        arrays = (q, r, self.v, self.rho, self.weight, self.t, self.T, self.v)
+        dq, dr, _ = module_rates(self.module, arrays, (self.eta, 0.0, 0.0, 0.0, 0.0, self.order))
         return dq, dr
 
     def modes_of(self, Q: float, C: float, R: float) -> tuple[np.ndarray, np.ndarray]:
@@ -117,13 +85,8 @@ def test_the_plateau_of_the_full_flow_stands_still_in_every_mode(M: int) -> None
     dq, dr = full.rates(q, r)
     assert np.abs(dq).max() < 1e-14
     assert np.abs(dr).max() < 1e-14
-    error = full.module.generalization_error(
-        full.spread(numbers[0], numbers[1])[..., 0],
-        np.full((M, M), numbers[2]),
-        full.T,
-        full.v,
-        full.v,
-    )
+    overlaps = full.spread(*numbers[:2])[..., 0], np.full((M, M), numbers[2])
+    error = full.module.generalization_error(*overlaps, full.T, full.v, full.v)
     assert float(state.generalization_error) == pytest.approx(error, rel=1e-13)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.studies import toml
 
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.integrate.rules.solving import solve
@@ -23,89 +24,61 @@ pytestmark = pytest.mark.turns(9)
 TIMES = [0.5, 1, 2, 3, 4, 6, 8, 10, 12, 15]
 
 CASES = {
-    "erf, two learn two, power law": """
-        activation = "erf"
-        students = 2
-        teachers = 2
-        [data]
-        model = "power-law"
-        dimension = 1024
-        distinct_eigenvalues = 4
-        exponent = 1.0
-        [training]
-        learning_rate = 0.3
-    """,
-    "erf, three learn two, all trained, noise and decay": """
-        activation = "erf"
-        students = 3
-        teachers = 2
-        train_second_layer = true
-        student_weights = [0.3, 0.5, 0.8]
-        [data]
-        model = "spectrum"
-        eigenvalues = [1.8, 0.2]
-        dimension = 1000
-        [training]
-        learning_rate = 0.8
-        second_layer_learning_rate = 0.5
-        weight_decay = 0.03
-        second_layer_weight_decay = 0.02
-        label_noise = 0.2
-    """,
-    "relu, two learn three": """
-        activation = "relu"
-        students = 2
-        teachers = 3
-        [data]
-        model = "isotropic"
-        dimension = 1000
-        [training]
-        learning_rate = 0.3
-    """,
-    "erf learns a sign": """
-        activation = "erf"
-        teacher_activation = "sign"
-        students = 2
-        teachers = 1
-        [data]
-        model = "isotropic"
-        dimension = 1000
-        [training]
-        learning_rate = 0.5
-    """,
-    "tanh, by sums of error functions": """
-        activation = "tanh"
-        students = 2
-        teachers = 2
-        [data]
-        model = "isotropic"
-        dimension = 10000
-        [training]
-        learning_rate = 0.8
-    """,
-    "softplus, by quadrature": """
-        activation = "softplus"
-        students = 2
-        teachers = 1
-        [data]
-        model = "isotropic"
-        dimension = 10000
-        [training]
-        learning_rate = 0.4
-    """,
+    "erf, two learn two, power law": (
+        {"activation": "erf", "students": 2, "teachers": 2},
+        {"model": "power-law", "dimension": 1024, "distinct_eigenvalues": 4, "exponent": 1.0},
+        {"learning_rate": 0.3},
+    ),
+    "erf, three learn two, all trained, noise and decay": (
+        {
+            "activation": "erf",
+            "students": 3,
+            "teachers": 2,
+            "train_second_layer": True,
+            "student_weights": [0.3, 0.5, 0.8],
+        },
+        {"model": "spectrum", "eigenvalues": [1.8, 0.2], "dimension": 1000},
+        {
+            "learning_rate": 0.8,
+            "second_layer_learning_rate": 0.5,
+            "weight_decay": 0.03,
+            "second_layer_weight_decay": 0.02,
+            "label_noise": 0.2,
+        },
+    ),
+    "relu, two learn three": (
+        {"activation": "relu", "students": 2, "teachers": 3},
+        {"model": "isotropic", "dimension": 1000},
+        {"learning_rate": 0.3},
+    ),
+    "erf learns a sign": (
+        {"activation": "erf", "teacher_activation": "sign", "students": 2, "teachers": 1},
+        {"model": "isotropic", "dimension": 1000},
+        {"learning_rate": 0.5},
+    ),
+    "tanh, by sums of error functions": (
+        {"activation": "tanh", "students": 2, "teachers": 2},
+        {"model": "isotropic", "dimension": 10000},
+        {"learning_rate": 0.8},
+    ),
+    "softplus, by quadrature": (
+        {"activation": "softplus", "students": 2, "teachers": 1},
+        {"model": "isotropic", "dimension": 10000},
+        {"learning_rate": 0.4},
+    ),
 }
 METHODS = {"tanh": "mixture", "softplus": "quadrature"}
 
 
 def study_of(case: str):
-    lines = "\n".join(line.strip() for line in CASES[case].splitlines())
+    network, data, training = CASES[case]
     # without vectors a step costs the same at every N
-    method, tolerance = ("gram", "relative_tolerance = 1e-6\n") if "by" in case else ("vectors", "")
-    return parse_study(
-        f"[network]\n{lines}\n[initial]\nstudent_std = 0.3\nseed = 12\n"
-        f"[time]\nvalues = {TIMES}\n{tolerance}[simulation]\nruns = 16\n"
-        f'method = "{method}"\n'
-    )
+    by_means = "by" in case
+    time = {"values": TIMES, **({"relative_tolerance": 1e-6} if by_means else {})}
+    simulation = {"runs": 16, "method": "gram" if by_means else "vectors"}
+    tables = {"data": data, "training": training, "time": time, "simulation": simulation}
+    initial = {"student_std": 0.3, "seed": 12}
+    return parse_study(toml(network=network, initial=initial, **tables))
 
 
 @pytest.mark.parametrize("case", CASES)

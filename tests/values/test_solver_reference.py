@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 from support import reference_dynamics as reference
+from support.studies import toml
 
 from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
@@ -22,70 +23,48 @@ pytestmark = pytest.mark.turns(9)
 TIMES = [0.5, 1.0, 2.0, 5.0, 10.0]
 
 CASES = {
-    "two units, one eigenvalue": """
-        students = 2
-        teachers = 2
-        [data]
-        model = "isotropic"
-        dimension = 200
-        [training]
-        learning_rate = 0.8
-    """,
-    "two units, four eigenvalues": """
-        students = 2
-        teachers = 2
-        [data]
-        model = "power-law"
-        dimension = 200
-        distinct_eigenvalues = 4
-        exponent = 1.0
-        [training]
-        learning_rate = 0.5
-    """,
-    "three students, two teachers": """
-        students = 3
-        teachers = 2
-        student_weights = "sqrt(M)/K"
-        [data]
-        model = "spectrum"
-        eigenvalues = [1.6, 0.4, 0.0]
-        weights = [0.5, 0.3, 0.2]
-        dimension = 200
-        [training]
-        learning_rate = 0.6
-    """,
-    "both layers, noise, decay": """
-        students = 2
-        teachers = 3
-        train_second_layer = true
-        student_weights = [0.3, 0.9]
-        teacher_weights = [0.5, -0.7, 1.1]
-        [data]
-        model = "power-law"
-        dimension = 200
-        distinct_eigenvalues = 2
-        exponent = 0.5
-        [training]
-        learning_rate = 0.7
-        second_layer_learning_rate = 0.4
-        weight_decay = 0.05
-        second_layer_weight_decay = 0.02
-        label_noise = 0.3
-    """,
-    "small learning rate": """
-        students = 2
-        teachers = 2
-        train_second_layer = true
-        [data]
-        model = "power-law"
-        dimension = 200
-        distinct_eigenvalues = 2
-        exponent = 1.0
-        [training]
-        learning_rate = 0.5
-        order = "small-learning-rate"
-        label_noise = 0.5
-    """,
+    "two units, one eigenvalue": (
+        {"students": 2, "teachers": 2},
+        {"model": "isotropic", "dimension": 200},
+        {"learning_rate": 0.8},
+    ),
+    "two units, four eigenvalues": (
+        {"students": 2, "teachers": 2},
+        {"model": "power-law", "dimension": 200, "distinct_eigenvalues": 4, "exponent": 1.0},
+        {"learning_rate": 0.5},
+    ),
+    "three students, two teachers": (
+        {"students": 3, "teachers": 2, "student_weights": "sqrt(M)/K"},
+        {
+            "model": "spectrum",
+            "eigenvalues": [1.6, 0.4, 0.0],
+            "weights": [0.5, 0.3, 0.2],
+            "dimension": 200,
+        },
+        {"learning_rate": 0.6},
+    ),
+    "both layers, noise, decay": (
+        {
+            "students": 2,
+            "teachers": 3,
+            "train_second_layer": True,
+            "student_weights": [0.3, 0.9],
+            "teacher_weights": [0.5, -0.7, 1.1],
+        },
+        {"model": "power-law", "dimension": 200, "distinct_eigenvalues": 2, "exponent": 0.5},
+        {
+            "learning_rate": 0.7,
+            "second_layer_learning_rate": 0.4,
+            "weight_decay": 0.05,
+            "second_layer_weight_decay": 0.02,
+            "label_noise": 0.3,
+        },
+    ),
+    "small learning rate": (
+        {"students": 2, "teachers": 2, "train_second_layer": True},
+        {"model": "power-law", "dimension": 200, "distinct_eigenvalues": 2, "exponent": 1.0},
+        {"learning_rate": 0.5, "order": "small-learning-rate", "label_noise": 0.5},
+    ),
 }
 
 
@@ -98,12 +77,11 @@ def precision():
 
 
 def study_of(case: str, rtol: float):
-    lines = "\n".join(line.strip() for line in CASES[case].splitlines())
-    return parse_study(
-        f'[network]\nactivation = "erf"\n{lines}\n'
-        "[initial]\nstudent_std = 0.4\nseed = 3\n"
-        f"[time]\nvalues = {TIMES}\nrelative_tolerance = {rtol}\nabsolute_tolerance = 1e-16\n"
-    )
+    network, data, training = CASES[case]
+    time = {"values": TIMES, "relative_tolerance": rtol, "absolute_tolerance": 1e-16}
+    tables = {"data": data, "training": training, "time": time}
+    initial = {"student_std": 0.4, "seed": 3}
+    return parse_study(toml(network={"activation": "erf", **network}, initial=initial, **tables))
 
 
 @pytest.mark.parametrize("case", CASES)

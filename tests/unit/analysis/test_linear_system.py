@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
-from support.plain_module import checked_in
+from support.plain_module import checked_in, module_rates
 
 from symderiv.analysis.linear.system import linear_system, moment_system
 
@@ -30,26 +30,9 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
     T = np.array([[np.sum(weight * t / rho)]])
     assert abs(T[0, 0] - 1.0) > 0.1
     one = np.ones(1)
-    dq, dr = np.zeros((1, 1, L)), np.zeros((1, 1, L))
-    kernel.right_hand_side(
-        q.reshape(1, 1, L),
-        r.reshape(1, 1, L),
-        one,
-        rho,
-        weight,
-        t.reshape(1, 1, L),
-        T,
-        one,
-        eta,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        1.0,
-        dq,
-        dr,
-        np.zeros(1),
-    )
+    Qk, rk, tk = (part.reshape(1, 1, L) for part in (q, r, t))
+    arrays = (Qk, rk, one, rho, weight, tk, T, one)
+    dq, dr, _ = module_rates(kernel, arrays, (eta, 0.0, 0.0, 0.0, 0.0, 1.0))
     expected = dq.ravel() - 2.0 * dr.ravel() / rho
     system = linear_system()
     decay, source, readout = system.numbers(eta, rho, weight)
@@ -57,7 +40,7 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
     found = -decay * deviation + source * np.sum(readout * deviation)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     Q, R = np.zeros((1, 1)), np.zeros((1, 1))
-    kernel.order_parameters(q.reshape(1, 1, L), r.reshape(1, 1, L), rho, weight, Q, R)
+    kernel.order_parameters(Qk, rk, rho, weight, Q, R)
     error = kernel.generalization_error(Q, R, T, one, one)
     assert abs(system.factor * np.sum(readout * deviation) - error) < 1e-13 * error
     # the same state in moments of the deviation: E^(l) = sum_k w_k rho_k^l D_k
@@ -81,26 +64,8 @@ def test_several_units_are_one_with_another_learning_rate() -> None:
     t = rho[:, None, None] ** 2 * np.einsum("kma,kna->kmn", B, B) / n
     T = np.einsum("k,kmn->mn", weight / rho, t)
     last = [np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in (q, r, t)]
-    dq, dr = np.zeros_like(last[0]), np.zeros_like(last[1])
-    kernel.right_hand_side(
-        last[0],
-        last[1],
-        v,
-        rho,
-        weight,
-        last[2],
-        T,
-        v_teacher,
-        eta,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        1.0,
-        dq,
-        dr,
-        np.zeros(K),
-    )
+    arrays = (last[0], last[1], v, rho, weight, last[2], T, v_teacher)
+    dq, dr, _ = module_rates(kernel, arrays, (eta, 0.0, 0.0, 0.0, 0.0, 1.0))
     expected = np.einsum("i,ijk,j->k", v, dq, v)
     expected -= 2.0 * np.einsum("i,imk,m->k", v, dr, v_teacher) / rho
     deviation = np.mean((v @ J - v_teacher @ B) ** 2, axis=1)

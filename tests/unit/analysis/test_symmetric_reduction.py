@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
-from support.plain_module import checked_in
+from support.plain_module import checked_in, module_rates
 
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.plateau_forms import full_flow
@@ -47,26 +47,8 @@ def _full(name: str, K: int, M: int, paired: bool, v: float, w: float) -> dict[s
     T = np.einsum("k,knm->nm", WEIGHT / RHO, t)
     # Modules have the eigenvalues last.
     q, r, t = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (q, r, t))
-    dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(K)
-    module.right_hand_side(
-        q,
-        r,
-        np.full(K, v),
-        RHO,
-        WEIGHT,
-        t,
-        T,
-        np.full(M, w),
-        ETA,
-        0.0,
-        KAPPA,
-        0.0,
-        SIGMA,
-        1.0,
-        dq,
-        dr,
-        dv,
-    )
+    arrays = (q, r, np.full(K, v), RHO, WEIGHT, t, T, np.full(M, w))
+    dq, dr, _ = module_rates(module, arrays, (ETA, 0.0, KAPPA, 0.0, SIGMA, 1.0))
     found = {"Q": dq[0, 0], "C": dq[0, 1], "R": dr[0, 0]}
     if paired:
         found["S"] = dr[0, 1]
@@ -173,25 +155,15 @@ def test_the_flow_of_symmetric_states_is_that_of_the_module(name: str, eta: floa
     """One eigenvalue 1: sums over units of dQ, differences of dQ, and dR, with their factors."""
     M, q, c, r, t, d = 3, 0.8, 0.15, 0.3, 1.1, 0.22
     flow = full_flow(derive_equations(learning_problem(name)))
-    values = {
-        state.Q: q,
-        state.C: c,
-        state.R: r,
-        state.T: t,
-        state.D: d,
-        s.M: M,
-        sp.Symbol("eta", positive=True): eta,
-        sp.Symbol("nu", positive=True): 1,
-    }
+    values = {state.Q: q, state.C: c, state.R: r, state.T: t, state.D: d, s.M: M}
+    values |= {sp.Symbol("eta", positive=True): eta, sp.Symbol("nu", positive=True): 1}
     balls = {x: arb(y) for x, y in values.items()}
     cross, total, spread = (float(ball_at(e, balls, 80).mid()) for e in flow.equations)
     module = checked_in(name)
     Q, R = _matrix(M, M, q, c)[..., None].copy(), np.full((M, M, 1), r)
     T, one, v = _matrix(M, M, t, d / (M - 1)), np.ones(1), np.full(M, 1 / np.sqrt(M))
-    dQ, dR, dv = np.empty_like(Q), np.empty_like(R), np.empty(M)
-    module.right_hand_side(
-        Q, R, v, one, one, T[..., None].copy(), T, v, eta, 0.0, 0.0, 0.0, 0.0, 1.0, dQ, dR, dv
-    )
+    arrays = (Q, R, v, one, one, T[..., None].copy(), T, v)
+    dQ, dR, _ = module_rates(module, arrays, (eta, 0.0, 0.0, 0.0, 0.0, 1.0))
     assert -eta * cross == pytest.approx(dR[0, 1, 0], rel=1e-12)
     assert -2 * eta * total == pytest.approx(dQ[0, :, 0].sum(), rel=1e-11)
     assert -2 * eta * spread == pytest.approx(dQ[0, 0, 0] - dQ[0, 1, 0], rel=1e-11)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import symderiv
+from support.commands import refused, symderiv
 
 I2 = r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}"
 KEYS = {"verdict", "max_relative_error", "counterexample", "correct_form", "statement", "formula"}
@@ -26,13 +26,6 @@ def record(*arguments: str, code: int = 0) -> dict[str, Any]:
     found = json.loads(line)
     assert found.keys() >= KEYS
     return dict(found)
-
-
-def refusal(*arguments: str) -> str:
-    code, out, err = run(*arguments)
-    assert (code, out) == (2, "")
-    (line,) = err.splitlines()
-    return line
 
 
 def test_a_right_formula_holds_and_the_statement_is_printed_back() -> None:
@@ -74,17 +67,8 @@ def test_the_text_output_names_the_failure() -> None:
 def test_definitions_stand_in_the_formula_or_beside_it() -> None:
     root = r"\frac{2}{\pi}\arcsin\frac{C_{uv}}{\sqrt{A_1 A_2}}"
     inside = record("i2", "--activation", "erf", "--formula", f"A_1=1+C_11;A_2=1+C_{{22}};{root}")
-    beside = record(
-        "i2",
-        "--activation",
-        "erf",
-        "--formula",
-        root,
-        "--where",
-        "A_1=1+C_{11}",
-        "--where",
-        "A_2 = 1+c22",
-    )
+    words = ("--where", "A_1=1+C_{11}", "--where", "A_2 = 1+c22")
+    beside = record("i2", "--activation", "erf", "--formula", root, *words)
     assert inside["verdict"] == beside["verdict"] == "holds"
     assert beside["definitions"] == {"A1": "c11 + 1", "A2": "c22 + 1"}
 
@@ -129,7 +113,7 @@ def test_one_activation_per_slot() -> None:
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(arguments: tuple[str, ...], piece: str) -> None:
-    assert piece in refusal(*arguments)
+    assert piece in refused("check", *arguments)
 
 
 @pytest.mark.turns(6)

@@ -8,25 +8,17 @@ from pathlib import Path
 import pytest
 from support.commands import symderiv
 from support.rotating import DAY
+from support.studies import toml
 
 from symderiv.show.plots import plots
 
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 2
-[data]
-model = "isotropic"
-dimension = 100
-[training]
-learning_rate = 0.5
-[time]
-end = 5.0
-points = 20
-[simulation]
-runs = 2
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 2},
+    data={"model": "isotropic", "dimension": 100},
+    training={"learning_rate": 0.5},
+    time={"end": 5.0, "points": 20},
+    simulation={"runs": 2},
+)
 
 #: With fewer units, and so fewer of the same rows.
 ONE = STUDY.replace("= 2\nteachers = 2", "= 1\nteachers = 1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -15,7 +14,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.commands import python
+from support.commands import python, refused
 from support.commands import symderiv as run
 
 from symderiv.api.questions import batch as batches
@@ -36,16 +35,6 @@ def answer(*arguments: str) -> dict[str, Any]:
     assert record.keys() >= KEYS
     assert record["formula"]
     return dict(record)
-
-
-def refusal(*arguments: str, code: int = 2) -> str:
-    """The one line on standard error of a refused command."""
-    result = run(*arguments)
-    assert result.returncode == code, result
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("symderiv: error: ")
-    return str(line)
 
 
 # -- expect --------------------------------------------------------------------------------
@@ -212,7 +201,7 @@ def test_the_text_output_shows_formula_value_and_steps() -> None:
     ids=lambda text: ascii(text[:30]),
 )
 def test_bad_input_is_refused_in_one_line(formula: str, covariance: str, named: str) -> None:
-    message = refusal("expect", formula, "--covariance", covariance)
+    message = refused("expect", formula, "--covariance", covariance)
     assert named in message
     assert len(message) < 500
 
@@ -234,13 +223,13 @@ def test_bad_input_is_refused_in_one_line(formula: str, covariance: str, named: 
     ids=lambda value: ascii(str(value)[:30]),
 )
 def test_bad_options_are_refused_in_one_line(options: list[str], named: str) -> None:
-    assert named in refusal("expect", "x*y", "--covariance", IDENTITY, *options)
+    assert named in refused("expect", "x*y", "--covariance", IDENTITY, *options)
 
 
 def test_what_is_missing_is_named() -> None:
-    assert "--covariance: is missing" in refusal("expect", "x")
-    assert "EXPR" in refusal("expect")
-    assert "not both" in refusal("expect", "x", "--batch", "-")
+    assert "--covariance: is missing" in refused("expect", "x")
+    assert "EXPR" in refused("expect")
+    assert "not both" in refused("expect", "x", "--batch", "-")
 
 
 def test_an_unexpected_failure_is_one_line_and_returncode_one(
@@ -250,7 +239,7 @@ def test_an_unexpected_failure_is_one_line_and_returncode_one(
         raise RecursionError("maximum recursion\ndepth exceeded")
 
     monkeypatch.setattr(batches, "answer", fails)
-    assert "RecursionError" in refusal("expect", "x", "--covariance", IDENTITY, code=1)
+    assert "RecursionError" in refused("expect", "x", "--covariance", IDENTITY, code=1)
 
 
 # -- integral ------------------------------------------------------------------------------
@@ -328,7 +317,7 @@ def test_relu_i4_is_an_orthant_integral_with_a_value() -> None:
     ],
 )
 def test_a_bad_integral_is_refused_in_one_line(arguments: list[str], named: str) -> None:
-    assert named in refusal("integral", *arguments)
+    assert named in refused("integral", *arguments)
 
 
 # -- without a closed form -----------------------------------------------------------------
@@ -363,7 +352,7 @@ def test_a_removable_pole_is_none() -> None:
     matrix = '[[1,"1/2"],["1/2",1]]'
     record = answer("expect", "sin(x)/x*tanh(y)", "--covariance", matrix, "--mean", "[0,1]")
     assert record["certified"] is True
-    assert "1/x1 is not integrable" in refusal("expect", "tanh(y)/x", "--covariance", matrix)
+    assert "1/x1 is not integrable" in refused("expect", "tanh(y)/x", "--covariance", matrix)
 
 
 def test_without_numbers_there_are_steps_but_no_value() -> None:
@@ -488,50 +477,28 @@ def test_arbitrary_requests_never_stop_a_batch() -> None:
 
 def test_a_batch_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "missing.jsonl"
-    assert "--batch" in refusal("expect", "--batch", str(missing))
-    assert "--batch" in refusal("integral", "--batch", str(tmp_path))
-    assert "--batch" in refusal("integral", "--batch", "a\0b")
+    assert "--batch" in refused("expect", "--batch", str(missing))
+    assert "--batch" in refused("integral", "--batch", str(tmp_path))
+    assert "--batch" in refused("integral", "--batch", "a\0b")
 
 
 # -- as a program --------------------------------------------------------------------------
 
-program = partial(python, "from symderiv.cli import main; main()")
-
 
 def test_the_program_prints_json_alone_and_exits_with_zero() -> None:
-    done = program("integral", "i2", "--activation", "linear", "--json")
+    words = ("integral", "i2", "--activation", "linear", "--json")
+    done = python("from symderiv.cli import main; main()", *words)
     assert done.returncode == 0
     assert done.stderr == ""
     assert json.loads(done.stdout)["closed_form"] == "c12"
 
 
-def test_the_program_refuses_in_one_line_and_exits_with_two() -> None:
-    done = program("expect", "x.real", "--covariance", "[[1]]")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    assert "Traceback" not in done.stderr
-
-
-def test_a_batch_file_is_read_by_the_program(tmp_path: Path) -> None:
+def test_a_batch_file_is_read_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
     file.write_text('{"expr": "x*y", "covariance": [[1,0.5],[0.5,1]]}\n\n{"integral": "i9"}')
-    done = program("expect", "--batch", str(file))
+    done = run("expect", "--batch", file)
     assert done.returncode == 0
     first, second, third = (json.loads(line) for line in done.stdout.splitlines())
     assert first["closed_form"] == "1/2"
     assert "error" in second
     assert "error" in third
-
-
-def test_help_shows_an_example_and_imports_nothing_heavy() -> None:
-    heavy = "['sympy', 'numba', 'scipy', 'numpy', 'mpmath']"
-    code = (
-        "import atexit, sys; from symderiv.cli import main;"
-        f"atexit.register(lambda: print([m for m in {heavy} if m in sys.modules])); main()"
-    )
-    for name in ("expect", "integral"):
-        done = python(code, name, "--help")
-        assert done.returncode == 0
-        assert f"symderiv {name}" in done.stdout
-        assert done.stdout.splitlines()[-1] == "[]"

@@ -20,51 +20,22 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from hostile.calls import ONE_STEP, PAPER
 from support.commands import symderiv as run
+from support.studies import toml
 
 from symderiv import cli
 from symderiv.foundation.seals import is_sealed, sealed
 
 pytestmark = pytest.mark.days(6)
 
-STUDY = """
-[network]
-activation = "linear"
-students = 1
-teachers = 1
-[data]
-model = "covariance"
-file = "cov.npy"
-dimension = 40
-[training]
-learning_rate = 0.5
-[simulation]
-runs = 2
-[time]
-end = 2.0
-points = 5
-"""
-PAPER = """
-title = "Mine"
-[[claim]]
-equation = '1'
-printed = 'C_{12}'
-reference = 'i2'
-activation = 'linear'
-formula = 'C_{12}'
-"""
-
-ONE_STEP = """
-n = 40
-m = 40
-k = 30
-alpha = 0.5
-beta = 0.74
-ridge = 1e-4
-activation = "relu"
-task = "regression"
-trials = 2
-"""
+STUDY = toml(
+    network={"activation": "linear", "students": 1, "teachers": 1},
+    data={"model": "covariance", "file": "cov.npy", "dimension": 40},
+    training={"learning_rate": 0.5},
+    simulation={"runs": 2},
+    time={"end": 2.0, "points": 5},
+)
 
 
 @dataclass(frozen=True)

@@ -315,12 +315,9 @@ def test_what_is_wrong_is_named_with_its_function_and_pass(case: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"inputs": ("A", "A")}, "A"),
-        ({"arrays": ("out", "A")}, "A"),
-        ({"scalars": ("K", "A")}, "A"),
-        ({"scalars": ("K", "f")}, "f"),
-        ({"arrays": ("TABLE",)}, "TABLE"),
-        ({"arrays": ("mine",)}, "mine"),
+        *(({"inputs": ("A", "A")}, "A"), ({"arrays": ("out", "A")}, "A")),
+        *(({"scalars": ("K", "A")}, "A"), ({"scalars": ("K", "f")}, "f")),
+        *(({"arrays": ("TABLE",)}, "TABLE"), ({"arrays": ("mine",)}, "mine")),
         ({"result": x}, "x"),
     ],
 )

@@ -157,10 +157,7 @@ def test_a_name_that_there_is_not_is_found() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        ("]]", "]"),
-        (" * ", " * * "),
-        ("{p, ", "{p, , "),
-        ("c11_, ", "c11_, , "),
+        *(("]]", "]"), (" * ", " * * "), ("{p, ", "{p, , "), ("c11_, ", "c11_, , ")),
         ("ArcSin[", "ArcSin("),
     ],
 )

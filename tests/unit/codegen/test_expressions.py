@@ -78,11 +78,7 @@ def _combined(parts: st.SearchStrategy[sp.Expr]) -> st.SearchStrategy[sp.Expr]:
         lambda a, b: a / sp.sqrt(2 + b**2) ** 3,
     ]
     unary: list[Callable[[sp.Expr], sp.Expr]] = [
-        lambda a: -a,
-        lambda a: a**2,
-        lambda a: sp.sqrt(1 + a**2),
-        sp.erf,
-        sp.atan,
+        *(lambda a: -a, lambda a: a**2, lambda a: sp.sqrt(1 + a**2), sp.erf, sp.atan),
     ]
     pairs = st.tuples(st.sampled_from(binary), parts, parts).map(lambda t: t[0](t[1], t[2]))
     singles = st.tuples(st.sampled_from(unary), parts).map(lambda t: t[0](t[1]))

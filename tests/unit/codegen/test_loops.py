@@ -24,11 +24,8 @@ RANDOM = np.random.default_rng(11)
 def test_everything_for_one_mode_happens_in_one_loop_over_modes() -> None:
     program = one_procedure(
         (
-            Array("A", ("K", "K")),
-            Array("X", ("L", "K", "K")),
-            Array("Y", ("L", "K", "M")),
-            Array("rho", ("L",)),
-            Array("eta"),
+            *(Array("A", ("K", "K")), Array("X", ("L", "K", "K")), Array("Y", ("L", "K", "M"))),
+            *(Array("rho", ("L",)), Array("eta")),
         ),
         (Array("dX", ("L", "K", "K")), Array("dY", ("L", "K", "M"))),
         Assignment(dY[k, i, n], -eta * rho[k] * sp.Sum(A[i, a] * Y[k, a, n], a)),

@@ -78,11 +78,8 @@ def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:
     matrix = matrix + matrix.T
     terms = np.outer(vector, vector) * matrix
     for first, second in (
-        ((0, K - 1), (0, K - 2)),
-        ((0, K - 2), (0, K - 1)),
-        ((1, K - 1), (1, K - 1)),
-        ((1, K - 1), (0, K - 1)),
-        ((0, K - 1), (0, K - 1)),
+        *(((0, K - 1), (0, K - 2)), ((0, K - 2), (0, K - 1)), ((1, K - 1), (1, K - 1))),
+        *(((1, K - 1), (0, K - 1)), ((0, K - 1), (0, K - 1))),
     ):
         value = sp.Sum(v[i] * v[j] * Q[i, j], (i, *first), (j, *second))
         ends = [(low, int(high.subs(K, 5)) + 1) for low, high in (first, second)]

@@ -178,11 +178,7 @@ def test_order_does_not_matter_and_an_eigenvalue_of_zero_is_kept(rough):
         *(
             getattr(grown, name)[order]
             for name in (
-                "eigenvalue",
-                "weight",
-                "student_overlap",
-                "cross_overlap",
-                "teacher_overlap",
+                *("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap"),
             )
         ),
         rough.T,

@@ -289,14 +289,6 @@ def test_an_uncertain_generalization_error_is_reported_with_its_size():
     assert np.isnan(solve(parse_study(ERF), check="never").error_accuracy)
 
 
-def test_a_result_is_the_same_to_the_last_bit_when_made_again():
-    study = parse_study(ERF)
-    first, second = solve(study), solve(study)
-    np.testing.assert_array_equal(first.Q, second.Q)
-    np.testing.assert_array_equal(first.generalization_error, second.generalization_error)
-    assert first.steps == second.steps
-
-
 @pytest.mark.turns(6)
 def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endless_steps(
     small_study,

@@ -43,13 +43,9 @@ def test_what_does_not_fit_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "families"),
     [
-        ("student_overlap", ("J", "J")),
-        ("momentum_cross", ("U", "B")),
-        ("overlap_A_B", ("A", "B")),
-        ("covariance_J_A", ("J", "A")),
-        ("T", ("B", "B")),
-        ("drift_J", ()),
-        ("v", ()),
+        *(("student_overlap", ("J", "J")), ("momentum_cross", ("U", "B"))),
+        *(("overlap_A_B", ("A", "B")), ("covariance_J_A", ("J", "A")), ("T", ("B", "B"))),
+        *(("drift_J", ()), ("v", ())),
     ],
 )
 def test_names_of_arrays_say_families_of_vectors(name: str, families: tuple[str, ...]) -> None:

@@ -59,21 +59,15 @@ def test_the_simulation_reports_at_the_times_of_the_study_up_to_its_own_end():
     assert parse_study(text + "[simulation]\nend = 7\n").simulation_alpha.tolist() == [0, 5, 7]
     assert parse_study(text + "[simulation]\nend = 5\n").simulation_alpha.tolist() == [0, 5]
     assert parse_study(text + "[simulation]\nend = 30\n").simulation_alpha.tolist() == [
-        0,
-        5,
-        20,
-        30,
+        *(0, 5, 20, 30),
     ]
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("0.5", [0.5, 0.5, 0.5]),
-        ("2", [2.0, 2.0, 2.0]),
-        ("[1, 2.5, -3]", [1.0, 2.5, -3.0]),
-        ('"M/K"', [2 / 3] * 3),
-        ('"sqrt(M)/K"', [2**0.5 / 3] * 3),
+        *(("0.5", [0.5, 0.5, 0.5]), ("2", [2.0, 2.0, 2.0]), ("[1, 2.5, -3]", [1.0, 2.5, -3.0])),
+        *(('"M/K"', [2 / 3] * 3), ('"sqrt(M)/K"', [2**0.5 / 3] * 3)),
     ],
 )
 def test_output_weights_are_a_number_a_list_or_an_expression(given, expected):

@@ -356,15 +356,8 @@ def test_owens_t_has_its_exact_special_values() -> None:
 @pytest.mark.parametrize(
     ("h", "a"),
     [
-        (R(1, 2), R(1, 3)),
-        (2, R(5, 2)),
-        (5, R(1, 2)),
-        (sp.I, 2),
-        (2 * sp.I, R(3, 4)),
-        (sp.I / 10, 40),
-        (sp.I / 20, 80),
-        (sp.I / 2, 9),
-        (R(1, 100), 60),
+        *((R(1, 2), R(1, 3)), (2, R(5, 2)), (5, R(1, 2)), (sp.I, 2), (2 * sp.I, R(3, 4))),
+        *((sp.I / 10, 40), (sp.I / 20, 80), (sp.I / 2, 9), (R(1, 100), 60)),
     ],
 )
 def test_owens_t_equals_its_integral(h: sp.Expr, a: sp.Expr) -> None:

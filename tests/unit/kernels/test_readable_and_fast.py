@@ -95,9 +95,8 @@ print(json.dumps({"success": bool(found.success), "end": found.y[:, -1].tolist()
 
 @pytest.mark.turns(2)
 def test_the_readable_module_alone_is_integrated_by_scipy(tmp_path: Path) -> None:
-    from symderiv_kernels.fast import erf
-
     from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
+    from symderiv.storage.kernels import load_kernel
 
     shutil.copy(KERNELS / "erf.py", tmp_path / "solver.py")
     K, M, L = 2, 2, 1
@@ -116,6 +115,7 @@ def test_the_readable_module_alone_is_integrated_by_scipy(tmp_path: Path) -> Non
     answer = json.loads(done.stdout)
     assert answer["success"]
     assert answer["other"] == []
-    problem = FlatProblem(erf.specialised(K, M), start, sizes, parameters, np.array([0.1]))
+    rhs = load_kernel("erf").right_hand_side_for(K, M)
+    problem = FlatProblem(rhs, start, sizes, parameters, np.array([0.1]))
     ours = integrate_flat(problem, StepLimits(1e-9, 1e-14, 1e-6))
     np.testing.assert_allclose(answer["end"], ours.last_state, rtol=1e-7, atol=1e-9)

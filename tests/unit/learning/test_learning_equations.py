@@ -22,15 +22,8 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.programs.program import solver_program
 
 SECTIONS = [
-    "setup",
-    "update",
-    "order_parameters",
-    "generalization_error",
-    "drift",
-    "noise",
-    "second_layer",
-    "equations",
-    "moment_equations",
+    *("setup", "update", "order_parameters", "generalization_error", "drift", "noise"),
+    *("second_layer", "equations", "moment_equations"),
 ]
 
 

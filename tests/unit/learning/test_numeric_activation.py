@@ -32,10 +32,7 @@ def test_derivatives_are_those_of_the_formula(text: str) -> None:
         for order in range(3):
             derivative = found.derivative(order, between_kinks=True)
             for place in (
-                sp.Rational(-7, 5),
-                sp.Rational(1, 8),
-                sp.Rational(26, 100),
-                sp.Integer(3),
+                *(sp.Rational(-7, 5), sp.Rational(1, 8), sp.Rational(26, 100), sp.Integer(3)),
             ):
                 value = derivative.subs(X, place).evalf(20)
                 expected = mpmath.diff(exact, mpmath.mpf(place.p) / place.q, order)

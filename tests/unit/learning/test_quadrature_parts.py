@@ -325,13 +325,8 @@ def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) ->
     assert set(same.means) == {(0, 0), (1, 1), (2, 0), (1, 1, 0, 0)}
     names = [function.name for function in same.activation_functions()]
     assert names == [
-        "student_activation",
-        "student_activation_derivative",
-        "student_activation_curvature",
-        "teacher_activation",
-        "quadrature_factor",
-        "quadrature_factors",
-        "quadrature_kinks",
+        *("student_activation", "student_activation_derivative", "student_activation_curvature"),
+        *("teacher_activation", "quadrature_factor", "quadrature_factors", "quadrature_kinks"),
     ]
     assert "teacher_activation_derivative" in [f.name for f in rules.activation_functions()]
 
@@ -382,18 +377,8 @@ def test_tolerances_of_quadrature_by_default_and_limited(monkeypatch: pytest.Mon
         for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
             approximation.quadrature(problem, tolerance, limited)
     assert asked == [
-        (1e-6, False),
-        (1e-9, True),
-        (1e-3, True),
-        (1e-12, False),
-        (1e-4, False),
-        (1e-9, True),
-        (1e-3, True),
-        (1e-12, False),
-        (1e-4, False),
-        (1e-6, True),
-        (1e-3, True),
-        (1e-12, False),
+        *((1e-6, False), (1e-9, True), (1e-3, True), (1e-12, False), (1e-4, False), (1e-9, True)),
+        *((1e-3, True), (1e-12, False), (1e-4, False), (1e-6, True), (1e-3, True), (1e-12, False)),
     ]
     assert approximation.has_holes(learning_problem("x", "sin(x)/x"))
     assert not approximation.has_holes(smooth)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import sympy as sp
+from unit.learning.test_rule_equations import ALL as EVERY_NOISE
 
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
@@ -21,14 +22,7 @@ from symderiv.statement.stated_problem import Update
 MORE = {"K": 5, "M": 3}
 RULES = {
     "plain": LearningRule(),
-    "every noise": LearningRule(
-        flips=True,
-        dropout=True,
-        biases=True,
-        trained_biases=True,
-        input_noise=True,
-        update_noise=True,
-    ),
+    "every noise": EVERY_NOISE,
     "velocities": LearningRule(momentum=True, biases=True, trained_biases=True),
     "batches": LearningRule(batches=True),
     "unit steps": LearningRule(normalise="gradient"),

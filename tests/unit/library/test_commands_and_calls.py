@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.commands import symderiv
+from support.studies import toml
 
 import symderiv as sd
 from symderiv import cli
@@ -15,24 +16,14 @@ from symderiv.api.results.equations import verified
 from symderiv.api.starting import study_from_template
 from symderiv.foundation.showing import plain
 
-STUDY = """
-[network]
-activation = "erf"
-students = 2
-teachers = 1
-[data]
-model = "isotropic"
-dimension = 40
-[training]
-learning_rate = 0.5
-[initial]
-student_std = 0.1
-[simulation]
-runs = 2
-[time]
-end = 2.0
-points = 5
-"""
+STUDY = toml(
+    network={"activation": "erf", "students": 2, "teachers": 1},
+    data={"model": "isotropic", "dimension": 40},
+    training={"learning_rate": 0.5},
+    initial={"student_std": 0.1},
+    simulation={"runs": 2},
+    time={"end": 2.0, "points": 5},
+)
 PAPER = """
 [paper]
 name = "p"

@@ -202,10 +202,7 @@ def per_eigenvalue() -> dict[str, np.ndarray]:
 
 def assert_same_state(found: sd.State, wanted: sd.State) -> None:
     for name in (
-        "eigenvalue",
-        "student_overlap",
-        "cross_overlap",
-        "teacher_overlap",
+        *("eigenvalue", "student_overlap", "cross_overlap", "teacher_overlap"),
         "teacher_covariance",
     ):
         np.testing.assert_allclose(

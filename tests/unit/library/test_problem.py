@@ -35,6 +35,7 @@ def test_every_example_is_a_problem_that_its_text_gives_back(
     again = sd.Problem.from_toml(stated.to_toml())
     assert again == stated
     assert hash(again) == hash(stated)
+    assert stated.grid()
     assert pickle.loads(pickle.dumps(stated)) == stated
     assert len(repr(stated).splitlines()) <= 10
 

@@ -36,15 +36,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 NAMES = (
-    "problem",
-    "equations",
-    "rates",
-    "run",
-    "sgd",
-    "plateau",
-    "late",
-    "linear",
-    "module",
+    *("problem", "equations", "rates", "run", "sgd", "plateau", "late", "linear", "module"),
     "derivation",
 )
 

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
 import pytest
+from unit.numerics.test_quadrature_means import mean_of_waves, wave
 
 import symderiv.numerics.quadratures.noise_mean as noise
 import symderiv.numerics.quadratures.smooth_mean as smooth
 
 RULE = np.array([1.2, 1.0, 6.0, 7.0, 1e-9])
-FREQUENCIES = {0: 0.5, 1: 0.8, 3: 0.7}
-"""Of the student's activation, its slope and the teacher's activation, all of them cosines."""
-
-
-def wave(kind: int, x: float) -> float:
-    return math.cos(FREQUENCIES[kind] * x + 0.3 * kind)
-
-
-def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray, biases: np.ndarray) -> float:
-    """cos is half the sum of two exponentials."""
-    total = 0.0
-    for signs in product((1, -1), repeat=len(kinds)):
-        k = np.array([s * FREQUENCIES[kind] for s, kind in zip(signs, kinds, strict=True)])
-        phase = sum(s * 0.3 * kind for s, kind in zip(signs, kinds, strict=True)) + k @ biases
-        total += math.cos(phase) * math.exp(-k @ c @ k / 2)
-    return total / 2 ** len(kinds)
-
-
 LOADS = {
     "apart": np.array([[0.9, 0.2, 0.1], [0.3, -0.7, 0.4], [0.5, 0.4, -0.6]]),
     "students nearly equal": np.array([[0.9, 0.2, 0.0], [0.9, 0.2, 1e-7], [0.4, 0.5, 0.3]]),
@@ -40,6 +22,8 @@ LOADS = {
 
 @pytest.mark.parametrize("name", LOADS)
 def test_all_means_of_noise_are_those_of_waves(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # of the student's activation, its slope and the teacher's activation, all of them cosines
+    monkeypatch.setattr("unit.numerics.test_quadrature_means.FREQUENCIES", (0.5, 0.8, 0.0, 0.7))
     for module in (noise, smooth):
         monkeypatch.setattr(module, "quadrature_factor", wave, raising=False)
     monkeypatch.setattr(noise, "QUADRATURE_RULE", RULE, raising=False)

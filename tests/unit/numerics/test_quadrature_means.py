@@ -41,12 +41,13 @@ def wave(kind: int, x: float) -> float:
     return math.cos(FREQUENCIES[kind] * x + 0.3 * kind)
 
 
-def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray) -> float:
+def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray, biases: Sequence[float] = ()) -> float:
     """cos is half the sum of two exponentials."""
     total = 0.0
     for signs in product((1, -1), repeat=len(kinds)):
         k = np.array([s * FREQUENCIES[n] for s, n in zip(signs, kinds, strict=True)])
         phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True))
+        phase += k @ biases if len(biases) else 0.0
         total += math.cos(phase) * math.exp(-k @ c @ k / 2)
     return total / 2 ** len(kinds)
 

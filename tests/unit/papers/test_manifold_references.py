@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from symderiv_kernels import erf
+from support.plain_module import checked_in, module_rates
 from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.references.manifold import manifold
 
@@ -39,11 +39,8 @@ def test_rates_are_those_of_the_compiled_equations(K: int, M: int, D: int, N: in
     q = overlaps(students, students)
     T = B @ B.T / D
     v, w = (np.array([float(x) for x in values]) for values in (state.v, state.v_teacher))
-    dq, dr, dv = np.empty_like(q), np.empty_like(r), np.empty(K)
-    eta = float(state.eta)
-    erf.right_hand_side(
-        q, r, v, eigenvalue, component.weight, t, T, w, eta, eta, 0.0, 0.0, 0.0, 1.0, dq, dr, dv
-    )
+    eta, arrays = float(state.eta), (q, r, v, eigenvalue, component.weight, t, T, w)
+    dq, dr, dv = module_rates(checked_in("erf"), arrays, (eta, eta, 0.0, 0.0, 0.0, 1.0))
     rate = _doubles(state.student_rate, K, N) @ W.T / N
     trace = float(sum(state.input_covariance[i, i] for i in range(N))) / N
     overlap_rate = rate + rate.T + eta**2 * trace * _doubles_of(state.noise)

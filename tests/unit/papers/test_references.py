@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from support.plain_module import checked_in
+from support.plain_module import checked_in, module_rates
 from symderiv_papers.references.homogeneous import Teachers
 from symderiv_papers.references.integrals import Integrals, covariances, is_singular
 from symderiv_papers.references.moments import generalization_error, motion
@@ -100,10 +100,8 @@ def test_flow_against_the_spectral_kernel(state: Network) -> None:
     tk = np.einsum("nka,mka->nmk", B, B) * rho**2 / copies
     T = np.sum(weight * tk / rho, axis=-1)
     v, v_teacher = np.full(K, np.sqrt(M) / K), np.full(M, 1 / np.sqrt(M))
-    dQ, dr, dv = np.zeros_like(Qk), np.zeros_like(rk), np.zeros(K)
-    checked_in("erf").right_hand_side(
-        Qk, rk, v, rho, weight, tk, T, v_teacher, eta, 0.0, 0.0, 0.0, 0.0, 1.0, dQ, dr, dv
-    )
+    arrays = (Qk, rk, v, rho, weight, tk, T, v_teacher)
+    dQ, dr, _ = module_rates(checked_in("erf"), arrays, (eta, 0.0, 0.0, 0.0, 0.0, 1.0))
     with numbers(30, "mpmath") as context:
         state_in_numbers = moments_of(state, context)
         found = motion(state_in_numbers, context.mpf(eta), context)

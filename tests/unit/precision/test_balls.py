@@ -166,12 +166,8 @@ def test_the_radius_of_a_correlation_is_part_of_the_result() -> None:
 @pytest.mark.parametrize(
     ("h", "a"),
     [
-        (R(1, 2), R(1, 3)),
-        (R(3), R(10**6)),
-        (R(12), R(1, 5)),
-        (R(1, 10**9), R(7)),
-        (sp.I / 2, R(3, 2)),
-        (R(1, 3) + sp.I / 4, R(-2)),
+        *((R(1, 2), R(1, 3)), (R(3), R(10**6)), (R(12), R(1, 5)), (R(1, 10**9), R(7))),
+        *((sp.I / 2, R(3, 2)), (R(1, 3) + sp.I / 4, R(-2))),
     ],
     ids=str,
 )

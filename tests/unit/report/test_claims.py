@@ -33,41 +33,26 @@ def _decaying(exponent: float) -> Curve:
     return broken_power_law([1.0, 20.0, 200.0], [0.0, 1.0, 0.01, exponent], 20_000.0)
 
 
-def test_plateaus_that_get_shorter_fulfil_the_claim() -> None:
-    found = _one(_claims([plateau_curve(n) for n in (100, 50, 10)]), "The plateau")
-    assert found.holds is True
-    assert "gets shorter as L grows" in found.text
-    assert "(L = 16)" in found.text
+SHOULDER = broken_power_law([1.0, 20.0, 400.0], [0.0, 1.0, 0.3, 2.0], 20_000.0)
+ENDLESS = broken_power_law([1.0, 20.0], [0.0, 1.0, 0.001], 20_000.0)
+NONE = broken_power_law([10.0], [0.0, 1.0], 1000.0)
+LONG, MIDDLE, SHORT = (plateau_curve(length) for length in (100, 50, 10))
+PLATEAUS = {
+    "shorter": ([LONG, MIDDLE, SHORT], "The plateau gets shorter as L grows", True, "(L = 16)"),
+    "longer": ([SHORT, MIDDLE], "The plateau", False, "gets longer"),
+    "vanishes": ([plateau_curve(), SHOULDER, SHOULDER], "The plateau", True, "none (L = 16)"),
+    "ends are unknown": ([ENDLESS, ENDLESS], "How the plateau changes", None, "≥"),
+    "ends at last": ([ENDLESS, plateau_curve()], "The plateau", True, ""),
+    "none at all": ([NONE, NONE], "There is no plateau", False, ""),
+}
 
 
-def test_plateaus_that_get_longer_break_the_claim() -> None:
-    found = _one(_claims([plateau_curve(n) for n in (10, 50)]), "The plateau")
-    assert found.holds is False
-    assert "gets longer" in found.text
-
-
-def test_a_plateau_that_vanishes_got_shorter() -> None:
-    shoulder = broken_power_law([1.0, 20.0, 400.0], [0.0, 1.0, 0.3, 2.0], 20_000.0)
-    found = _one(_claims([plateau_curve(), shoulder, shoulder]), "The plateau")
-    assert found.holds is True
-    assert "none (L = 16)" in found.text
-
-
-def test_plateaus_of_unknown_end_leave_the_claim_open() -> None:
-    endless = broken_power_law([1.0, 20.0], [0.0, 1.0, 0.001], 20_000.0)
-    found = _one(_claims([endless, endless]), "How the plateau changes")
-    assert found.holds is None
-    assert "≥" in found.text
-
-
-def test_an_endless_plateau_is_longer_than_one_that_ended_before() -> None:
-    endless = broken_power_law([1.0, 20.0], [0.0, 1.0, 0.001], 20_000.0)
-    assert _one(_claims([endless, plateau_curve()]), "The plateau").holds is True
-
-
-def test_no_plateau_at_all_breaks_the_claim() -> None:
-    none = broken_power_law([10.0], [0.0, 1.0], 1000.0)
-    assert _one(_claims([none, none]), "There is no plateau").holds is False
+@pytest.mark.parametrize("change", PLATEAUS)
+def test_the_claim_on_plateaus_is_what_their_lengths_say(change: str) -> None:
+    curves, start, holds, words = PLATEAUS[change]
+    found = _one(_claims(curves), start)
+    assert found.holds is holds
+    assert words in found.text
 
 
 @pytest.mark.parametrize(

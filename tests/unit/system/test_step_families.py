@@ -35,14 +35,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "both layers, biases, noise": {
         "activations": ("tanh", "relu"),
         "present": (
-            "weight_decay",
-            "label_noise",
-            "input_noise",
-            "update_noise",
-            "second_layer_weight_decay",
-            "teacher_bias",
-            "keep",
-            "label_flip",
+            *("weight_decay", "label_noise", "input_noise", "update_noise"),
+            *("second_layer_weight_decay", "teacher_bias", "keep", "label_flip"),
         ),
         "trains": (True, True),
     },

@@ -26,13 +26,8 @@ def _points(numbers: Any) -> Iterator[Point]:
 @pytest.mark.parametrize(
     ("statement", "passes"),
     [
-        ("y < a/4", True),
-        ("y <= a/4 == a*1/4", True),
-        ("y < a/4 == a/5", False),
-        ("y < a/5", False),
-        ("y < a/3", False),
-        ("y < 1", False),
-        ("y > a/20", False),
+        *(("y < a/4", True), ("y <= a/4 == a*1/4", True), ("y < a/4 == a/5", False)),
+        *(("y < a/5", False), ("y < a/3", False), ("y < 1", False), ("y > a/20", False)),
     ],
 )
 def test_a_bound_holds_and_is_reached_in_every_series(statement: str, passes: bool) -> None:

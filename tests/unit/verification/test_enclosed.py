@@ -52,13 +52,7 @@ def test_formulas_of_tanh_and_silu_are_decided_and_bad_claims_stop_nothing(tmp_p
     found = verify_paper(path, processes=1)
     verdicts = [record["verdict"] for record in found]
     assert verdicts == [
-        "holds",
-        "holds",
-        "unsettled",
-        "not-checkable",
-        "not-checkable",
-        "holds",
-        "holds",
+        *("holds", "holds", "unsettled", "not-checkable", "not-checkable", "holds", "holds"),
     ]
     for record in (found[0], found[1], found[5]):
         assert "digits that quadrature reached" in record["evidence"][0]["summary"]
