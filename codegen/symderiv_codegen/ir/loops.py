@@ -40,12 +40,16 @@ class Increase:
 
 @dataclass(frozen=True)
 class Loop:
-    """``for index in range(start, stop)``."""
+    """``for index in range(start, stop)``.
+
+    ``most``: for a loop over a list that the function makes, the length of the longest such list.
+    """
 
     index: sp.Symbol
     start: sp.Expr
     stop: sp.Expr
     body: tuple[Node, ...]
+    most: sp.Expr | None = None
 
 
 @dataclass(frozen=True)

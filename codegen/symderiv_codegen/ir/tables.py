@@ -36,14 +36,15 @@ class TableTerm:
         rows: What is summed over.
         definitions: Named parts of the value, in order.
         value: The summand.
-        exchangeable: Pairs of arguments. Where the two of every pair are equal, the value stays the
-            same when the first two rows are exchanged; none if that is never known.
+        exchangeable: For the first two rows, then for the two behind them, pairs of arguments:
+            where the two of every pair are equal, the value stays the same when the two rows are
+            exchanged; none if that is never known.
     """
 
     rows: tuple[Row, ...]
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
     value: sp.Expr
-    exchangeable: tuple[tuple[sp.Symbol, sp.Symbol], ...] = ()
+    exchangeable: tuple[tuple[tuple[sp.Symbol, sp.Symbol], ...], ...] = ()
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:

@@ -50,12 +50,14 @@ def in_sum_bodies(
 def in_double_sums(
     nodes: tuple[Node, ...], rewrite: Callable[[tuple[Node, ...]], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes with every innermost body that contains sums of sums rewritten."""
+    """Return the nodes with every innermost body that contains sums of sums, or over lists,
+    rewritten.
+    """
     body = tuple(
         with_bodies(each, lambda inside: in_double_sums(inside, rewrite)) for each in nodes
     )
     sums = [node for node in body if isinstance(node, Loop) and adds_up(node)]
-    if body == nodes and any(_contains_sum(loop) for loop in sums):
+    if body == nodes and any(loop.most is not None or _contains_sum(loop) for loop in sums):
         return rewrite(body)
     return body
 

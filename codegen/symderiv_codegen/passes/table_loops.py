@@ -2,7 +2,8 @@
 
 A subexpression depends on a set of loops. If these are the outermost ones it is a scalar computed
 in the innermost of them; if there is one further loop among them, it becomes a row computed in
-front of the loops that it skips; anything else is computed where its last loop is.
+front of the loops that it skips, and so with two if the last loop is over a list of pairs; anything
+else is computed where its last loop is.
 """
 
 from __future__ import annotations
@@ -16,30 +17,36 @@ import sympy as sp
 from symderiv_codegen.ir.functions import ScalarFunction
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.tables import TableSum, TableTerm
+from symderiv_codegen.passes.row_pairs import Pairs, paired_rows
 from symderiv_codegen.passes.scalars import StraightLine, straight_line
 
 Loops = frozenset[int]
+Later = tuple[int, ...]
 
 
 @dataclass
 class Level:
     """Computations inside the first ``n`` loops, before the next one.
 
-    ``rows`` are computed for all values of a later loop: (name, its number, expression).
+    ``rows`` are computed for all values of later loops: (name, their numbers, expression).
     ``factor`` multiplies the sum over the loops further inside.
     """
 
     scalars: list[tuple[sp.Symbol, sp.Expr]] = field(default_factory=list)
-    rows: list[tuple[sp.Symbol, int, sp.Expr]] = field(default_factory=list)
+    rows: list[tuple[sp.Symbol, Later, sp.Expr]] = field(default_factory=list)
     factor: sp.Expr = field(default_factory=lambda: sp.Integer(1))
 
 
 @dataclass(frozen=True)
 class TableNest:
-    """The levels of one term, outermost first: one more than there are loops."""
+    """The levels of one term, outermost first: one more than there are loops.
+
+    ``pairs``: what the last of its rows lists, if that is a list of pairs.
+    """
 
     term: TableTerm
     levels: tuple[Level, ...]
+    pairs: Pairs | None = None
 
     @property
     def operations(self) -> int:
@@ -50,28 +57,32 @@ class TableNest:
         return int(sum(sp.count_ops(e) + 1 for e in expressions))
 
 
-def table_nests(function: TableSum, names: NamePool) -> tuple[TableNest, ...]:
+def table_nests(function: TableSum, names: NamePool, paired: bool = False) -> tuple[TableNest, ...]:
     """Return the loop nests of all terms; temporaries get names that nothing else has.
 
     Args:
         function: The sum.
         names: The register of names of this function; its own are in it.
+        paired: Put the first two rows of a term of more than three into one list of pairs.
     """
-    return tuple(_nest(function, term, names) for term in function.terms)
+    return tuple(
+        _nest(function, *(paired_rows(term, names) if paired else (term, None)), names)
+        for term in function.terms
+    )
 
 
-def _nest(function: TableSum, term: TableTerm, names: NamePool) -> TableNest:
+def _nest(function: TableSum, term: TableTerm, pairs: Pairs | None, names: NamePool) -> TableNest:
     entries = {
         symbol: frozenset({number})
         for number, row in enumerate(term.rows, start=1)
         for symbol, _ in row.entries
     }
     code = _straight(function.arguments, term)
-    placer = _Placer(entries, len(term.rows), names)
+    placer = _Placer(entries, len(term.rows), names, most_later=1 if pairs is None else 2)
     for symbol, expression in code.definitions:
         placer.define(symbol, expression)
     placer.finish(code.value)
-    return TableNest(term, tuple(placer.levels))
+    return TableNest(term, tuple(placer.levels), pairs)
 
 
 @lru_cache(maxsize=256)
@@ -115,12 +126,15 @@ def _common_powers(expression: sp.Expr, entries: set[sp.Symbol]) -> tuple[sp.Exp
 class _Placer:
     """Assigns expressions to levels."""
 
-    def __init__(self, entries: dict[sp.Symbol, Loops], loops: int, names: NamePool) -> None:
+    def __init__(
+        self, entries: dict[sp.Symbol, Loops], loops: int, names: NamePool, most_later: int
+    ) -> None:
         self.levels = [Level() for _ in range(loops + 1)]
         self._loops: dict[sp.Symbol, Loops] = dict(entries)
         self._final: dict[sp.Symbol, sp.Symbol] = {}
         self._count = loops
         self._names = names
+        self._most_later = most_later
 
     def define(self, wish: sp.Symbol, expression: sp.Expr) -> None:
         """Define a named intermediate term."""
@@ -144,7 +158,7 @@ class _Placer:
         for symbol in expression.free_symbols:
             found |= self._loops.get(symbol, frozenset())
         outer = self._outer(found)
-        if len(found) > outer + 1:
+        if len(found) > outer + self._most_later:
             return frozenset(range(1, max(found) + 1))
         return found
 
@@ -167,7 +181,8 @@ class _Placer:
         if len(loops) == outer:
             self.levels[outer].scalars.append((symbol, expression))
         else:
-            self.levels[outer].rows.append((symbol, max(loops), expression))
+            later = tuple(sorted(number for number in loops if number > outer))
+            self.levels[outer].rows.append((symbol, later, expression))
         return symbol
 
     def _placed(self, expression: sp.Expr) -> sp.Expr:

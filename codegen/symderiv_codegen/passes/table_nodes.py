@@ -1,21 +1,22 @@
 """Sums over tables as loops.
 
-Where the first two rows may be exchanged, a pair of them need not be computed twice: the second
-loop then begins where the first one is.
+Where a list of pairs was made of the first two rows and the next two may be exchanged, a pair of
+these need not be computed twice either: the second loop then begins where the first one is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import sympy as sp
 
 from symderiv_codegen.ir.arrays import Array
-from symderiv_codegen.ir.loops import Conditional, Increase, Loop, Node, Set, Start
+from symderiv_codegen.ir.loops import Increase, Loop, Node, Set, Start
 from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.ir.walk import range_symbol
-from symderiv_codegen.passes.table_loops import Level, TableNest
+from symderiv_codegen.passes.row_pairs import exchange
+from symderiv_codegen.passes.table_loops import Later, Level, TableNest
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,22 @@ class TableCode:
     total: sp.Symbol
 
 
-def table_nodes(nests: Sequence[TableNest], names: NamePool, halved: bool = False) -> TableCode:
+def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
     """Return the nests of one function, one after the other; ``total`` is their sum.
 
     Args:
         nests: As :func:`symderiv_codegen.passes.table_loops.table_nests` gives them.
         names: The register in which their names are.
-        halved: Compute what exchanged rows share once. The innermost two loops stay whole, since
-            what they compute is computed together.
     """
     total = sp.Symbol(names.take("total"), real=True)
-    longest = max((len(nest.term.rows) for nest in nests), default=0)
+    longest = max((_loops(nest) for nest in nests), default=0)
     # Loops that follow each other may have one index, sums that follow each other may not have
     # one name.
     indices = tuple(sp.Symbol(names.take(f"k{n + 1}"), integer=True) for n in range(longest))
     arrays: list[Array] = []
     nodes: list[Node] = [Start(total)]
     for nest in nests:
-        body = _NestNodes(nest, indices, names, halved)
+        body = _NestNodes(nest, indices, names)
         arrays += body.arrays
         nodes += [*body.front(), *body.level(0, total)]
     return TableCode(tuple(nodes), tuple(arrays), total)
@@ -53,47 +52,45 @@ def table_nodes(nests: Sequence[TableNest], names: NamePool, halved: bool = Fals
 class _NestNodes:
     """The loops of one nest."""
 
-    def __init__(
-        self, nest: TableNest, indices: tuple[sp.Symbol, ...], names: NamePool, halved: bool
-    ) -> None:
+    def __init__(self, nest: TableNest, indices: tuple[sp.Symbol, ...], names: NamePool) -> None:
         self._nest = nest
         self._rows = nest.term.rows
         self._indices = indices
         self._names = names
-        # One where the first two rows may be exchanged, and zero elsewhere.
-        self._same: sp.Symbol | None = None
-        if halved and nest.term.exchangeable and len(self._rows) > 3:
-            self._same = sp.Symbol(names.take("same"), integer=True)
-        # Symbol -> the later loop for whose rows it stands.
+        self._exchange = None
+        if nest.pairs is not None:
+            self._of_pairs, self._indices = indices[:2], indices[2 : _loops(nest)]
+            self._indices += (sp.Symbol(names.take("pair"), integer=True),)
+            if nest.term.exchangeable:
+                self._exchange = exchange(nest.term.exchangeable[0], names)
+        # Symbol -> the later loops for whose rows it stands.
         self._later = {symbol: later for level in nest.levels for symbol, later, _ in level.rows}
         self._kept = {symbol for level in nest.levels for symbol in _kept(nest, level)}
         self.arrays = [
-            Array(symbol.name, (self._rows[later - 1].size,))
+            Array(symbol.name, tuple(self._rows[number - 1].size for number in later))
             for symbol, later in self._later.items()
             if symbol in self._kept
         ]
+        self.arrays += nest.pairs.arrays if nest.pairs is not None else []
 
     def front(self) -> list[Node]:
         """Return what is decided before the loops."""
-        if self._same is None:
-            return []
-        equal = sp.And(*(sp.Eq(*pair) for pair in self._nest.term.exchangeable))
-        return [
-            Start(self._same),
-            Conditional(((equal, (Increase(self._same, sp.Integer(1)),)),)),
-        ]
+        decided = self._exchange.front() if self._exchange is not None else []
+        pairs = self._nest.pairs
+        return [*decided, *(pairs.filled(*self._of_pairs) if pairs is not None else [])]
 
     def level(self, number: int, target: sp.Symbol) -> list[Node]:
         """Return the computations inside of ``number`` loops; the sum over the rest goes to
         ``target``.
         """
         level = self._nest.levels[number]
-        current = {symbol for symbol, later in self._later.items() if later <= number}
+        current = {symbol for symbol, later in self._later.items() if max(later) <= number}
         nodes: list[Node] = [
             Set(symbol, self._with_rows(expression, current))
             for symbol, expression in level.scalars
         ]
-        nodes += [self._filled(level, n) for n in sorted({n for _, n, _ in level.rows})]
+        found = sorted({later for _, later, _ in level.rows}, key=lambda each: (len(each), each))
+        nodes += [self._filled(level, later) for later in found]
         factor = self._with_rows(level.factor, current)
         if number == len(self._rows):
             return [*nodes, Increase(target, factor)]
@@ -101,25 +98,25 @@ class _NestNodes:
         reads = self._reads(number + 1, _used_inside(self._nest, number + 1))
         body = (*reads, *self.level(number + 1, inner))
         loop = self._over(number + 1, body)
-        if self._same is not None and number == 1:
-            loop = replace(loop, start=self._index(1) * self._same)
+        if self._exchange is not None and number == 1:
+            loop = self._exchange.halved(loop, self._index(1))
         nodes += [Start(inner), loop]
-        if self._same is not None and number == 2:
-            # what lies apart from the diagonal stands for two
-            equal = sp.KroneckerDelta(self._index(1), self._index(2))
-            factor *= 1 + self._same * (1 - equal)
+        if self._exchange is not None and number == 2:
+            factor *= self._exchange.weight(self._index(1), self._index(2))
         return [*nodes, Increase(target, factor * inner)]
 
-    def _filled(self, level: Level, later: int) -> Loop:
-        """Return values for all rows of a later loop."""
-        found = [(symbol, e) for symbol, number, e in level.rows if number == later]
+    def _filled(self, level: Level, later: Later) -> Node:
+        """Return values for all rows of later loops."""
+        found = [(symbol, e) for symbol, numbers, e in level.rows if numbers == later]
         used = set().union(*(e.free_symbols for _, e in found))
-        known = {symbol for symbol in self._kept if self._later[symbol] == later}
-        body = self._reads(later, used)
+        known = {symbol for symbol in self._kept if set(self._later[symbol]) <= set(later)}
+        body: list[Node] = []
         for symbol, e in found:
             target = self._element(symbol) if symbol in self._kept else symbol
             body.append(Set(target, self._with_rows(e, known)))
-        return self._over(later, body)
+        for number in reversed(later):
+            body = [self._over(number, [*self._reads(number, used), *body])]
+        return body[0]
 
     def _with_rows(self, expression: sp.Expr, rows: set[sp.Symbol]) -> sp.Expr:
         """Return the expression with elements of arrays in place of the rows' symbols."""
@@ -127,12 +124,15 @@ class _NestNodes:
         return expression.xreplace({symbol: self._element(symbol) for symbol in used})
 
     def _element(self, symbol: sp.Symbol) -> sp.Indexed:
-        return sp.IndexedBase(symbol.name)[self._index(self._later[symbol])]
+        return sp.IndexedBase(symbol.name)[tuple(map(self._index, self._later[symbol]))]
 
     def _index(self, number: int) -> sp.Symbol:
         return self._indices[number - 1]
 
     def _over(self, number: int, body: Sequence[Node]) -> Loop:
+        pairs = self._nest.pairs
+        if pairs is not None and number == len(self._rows):
+            return Loop(self._index(number), sp.Integer(0), pairs.count, tuple(body), pairs.most)
         size = range_symbol(self._rows[number - 1].size)
         return Loop(self._index(number), sp.Integer(0), size, tuple(body))
 
@@ -142,6 +142,11 @@ class _NestNodes:
             for symbol, table in self._rows[number - 1].entries
             if symbol in used
         ]
+
+
+def _loops(nest: TableNest) -> int:
+    """Return how many rows are summed over."""
+    return len(nest.term.rows) + (nest.pairs is not None)
 
 
 def _kept(nest: TableNest, level: Level) -> set[sp.Symbol]:

@@ -1,10 +1,10 @@
-"""Elementary functions of double sums, evaluated together.
+"""Elementary functions of double sums and of sums over lists, evaluated together.
 
-Mathematical libraries take one number at a time. Where a double sum needs a function of every
+Mathematical libraries take one number at a time. Where such a sum needs a function of every
 summand, the loops are gone through twice: first they write the arguments one after the other into a
 local array; then one loop of ``printers/elementary.py`` replaces them by the values; then the sums
-read them in the same order. Single sums stay as they are: below about six numbers (measured on sums
-over four) the library is faster than one pass of that loop.
+read them in the same order. Other single sums stay as they are: below about six numbers (measured
+on sums over four) the library is faster than one pass of that loop.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _evaluated(
     arrays: list[Array],
 ) -> tuple[Node, ...]:
     """Return a body of sums with one function's values read from an array."""
-    loops = [node for node in body if isinstance(node, Loop) and _in_double_sum(node, function)]
+    loops = [node for node in body if isinstance(node, Loop) and _in_long_sum(node, function)]
     if not loops or not all(_plain(loop) for loop in loops):
         return body
     rooms = tuple(names.take(many.word) for _ in range(many.arguments + many.scratch))
@@ -112,11 +112,11 @@ def _plain(loop: Loop) -> bool:
     return all(isinstance(node, Loop | Set | Increase) for node in inner(loop))
 
 
-def _in_double_sum(loop: Loop, function: sp.FunctionClass) -> bool:
+def _in_long_sum(loop: Loop, function: sp.FunctionClass) -> bool:
     return any(
         isinstance(part, Set | Increase) and part.value.has(function)
         for child in loop.body
-        if isinstance(child, Loop)
+        if isinstance(child, Loop) or loop.most is not None
         for part in inner(child)
     )
 
@@ -184,6 +184,8 @@ class _Values:
                 total += self.evaluations(node)
             elif isinstance(node, Set | Increase):
                 total += len(self._calls(node))
+        if loop.most is not None:
+            return total * loop.most
         # Faulhaber's sums, term by term: SymPy's summation imports its solvers
         numbers = sp.Poly(total, loop.index).all_coeffs()[::-1]
         return sp.Add(*(each * _powers(n, loop) for n, each in enumerate(numbers))).expand()

@@ -61,12 +61,13 @@ def _arcsines(values: np.ndarray, count: int) -> None:
             large = x > 0.5
             z = 0.5 - 0.5 * x if large else x * x
             s = math.sqrt(z) if large else x
+            # Two chains of products: the fewest operations that do not all wait for each other.
             z2 = z * z
-            z4 = z2 * z2
-            low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
-            middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
-            high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
-            p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
+            even = _ARCSINE[8] + (_ARCSINE[10] + _ARCSINE[12] * z2) * z2
+            even = _ARCSINE[2] + (_ARCSINE[4] + (_ARCSINE[6] + even * z2) * z2) * z2
+            odd = _ARCSINE[7] + (_ARCSINE[9] + _ARCSINE[11] * z2) * z2
+            odd = _ARCSINE[1] + (_ARCSINE[3] + (_ARCSINE[5] + odd * z2) * z2) * z2
+            p = (_ARCSINE[0] + even * z2) + odd * z
             rest = s * z * p
             head = _HALF_PI - 2.0 * s if large else s
             tail = _HALF_PI_REST - 2.0 * rest if large else rest

@@ -50,7 +50,7 @@ class FastModule(NumbaModule):
     """A module with the flat right-hand side for given sizes, and the functions that it calls."""
 
     name = "fast"
-    halves_tables = True
+    pairs_rows = True
     from_runtime: ClassVar[tuple[str, ...]] = FROM_RUNTIME
 
     def form(self) -> Form:

@@ -163,7 +163,7 @@ class LaneModule(FastModule):
     """A module with the flat right-hand side and the observables for eight runs at a time."""
 
     name = "lanes"
-    halves_tables = False  # numbers of several runs are not equal or unequal
+    pairs_rows = False  # runs fill vectors, and their numbers are not equal or unequal
     from_runtime: ClassVar[tuple[str, ...]] = (
         "DIGEST",
         "any_lane",

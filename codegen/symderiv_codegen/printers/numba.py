@@ -109,8 +109,8 @@ class NumbaModule(ModulePrinter):
 
     name = "numba"
     rounds = True
-    # Whether sums over tables leave out what exchanged rows share.
-    halves_tables = False
+    # Whether the first two rows of sums over tables are put into one list of pairs.
+    pairs_rows = False
 
     @property
     def library(self) -> Library:
@@ -158,10 +158,10 @@ class NumbaModule(ModulePrinter):
     def table_sum(self, function: TableSum) -> str:
         """Loops over the rows of the tables."""
         names = self._register(function.names)
-        nests = table_nests(function, names)
+        nests = table_nests(function, names, self.pairs_rows)
         self.operations[function.name] = sum(nest.operations for nest in nests)
         printer = self.expressions(function.guarded)
-        code = table_nodes(nests, names, self.halves_tables)
+        code = table_nodes(nests, names)
         nodes, arrays = code.nodes, list(code.arrays)
         if not function.guarded:
             nodes, values = evaluated_together(nodes, names, self.library.together)
@@ -169,7 +169,9 @@ class NumbaModule(ModulePrinter):
         arguments = [str(argument) for argument in function.arguments]
         frame = self._frame(function, arguments, names, code.total, arrays)
         check_names(nodes, frame, "table sum")
-        lines = [self._head(function.name, arguments, self.decorator())]
+        # the sum over a list is long, and innermost
+        listed = any(nest.pairs for nest in nests)
+        lines = [self._head(function.name, arguments, IN_ANY_ORDER if listed else self.decorator())]
         lines += docstring([function.doc])
         lines += [" " * INDENT + f"{array.name} = {self.allocation(array)}" for array in arrays]
         lines += self._body(nodes, INDENT, printer)

@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  caeceffa4b9996c5e44dbd0880d55ce867af922d59c5387e777dd67b6268dd93
-    code     c75daf1702a2e6017e5c78a94e0d61c4d6a776acc57bde9a7cbbeffbef5512ca
+    code     9adb54b1db88265ed726038b3459656bc2e605f31cd67c85fdee73d867eefe41
 Ordered by SymPy 1.14.
 """
 
@@ -58,12 +58,13 @@ def _arcsines(values, count):
             large = x > 0.5
             z = 0.5 - 0.5 * x if large else x * x
             s = math.sqrt(z) if large else x
+            # Two chains of products: the fewest operations that do not all wait for each other.
             z2 = z * z
-            z4 = z2 * z2
-            low = _ARCSINE[0] + _ARCSINE[1] * z + (_ARCSINE[2] + _ARCSINE[3] * z) * z2
-            middle = _ARCSINE[4] + _ARCSINE[5] * z + (_ARCSINE[6] + _ARCSINE[7] * z) * z2
-            high = _ARCSINE[8] + _ARCSINE[9] * z + (_ARCSINE[10] + _ARCSINE[11] * z) * z2
-            p = low + middle * z4 + (high + _ARCSINE[12] * z4) * (z4 * z4)
+            even = _ARCSINE[8] + (_ARCSINE[10] + _ARCSINE[12] * z2) * z2
+            even = _ARCSINE[2] + (_ARCSINE[4] + (_ARCSINE[6] + even * z2) * z2) * z2
+            odd = _ARCSINE[7] + (_ARCSINE[9] + _ARCSINE[11] * z2) * z2
+            odd = _ARCSINE[1] + (_ARCSINE[3] + (_ARCSINE[5] + odd * z2) * z2) * z2
+            p = (_ARCSINE[0] + even * z2) + odd * z
             rest = s * z * p
             head = _HALF_PI - 2.0 * s if large else s
             tail = _HALF_PI_REST - 2.0 * rest if large else rest

@@ -157,15 +157,19 @@ def _exchangeable(
     pattern: Pattern,
     chosen: tuple[int, ...],
     given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
-) -> tuple[tuple[sp.Symbol, sp.Symbol], ...]:
-    """Return the moments that are equal where the first two chosen slots may be exchanged."""
-    if len(chosen) < 2 or pattern.fields[chosen[0]] != pattern.fields[chosen[1]]:
-        return ()
+) -> tuple[tuple[tuple[sp.Symbol, sp.Symbol], ...], ...]:
+    """Return the moments that are equal where the first two chosen slots may be exchanged, then
+    the same for the two behind them.
+    """
     covariance, biases = given
-    first, second = chosen[:2]
-    others = [n for n in range(covariance.rows) if n not in (first, second)]
-    pairs = [(covariance[first, first], covariance[second, second])]
-    pairs += [(covariance[first, n], covariance[second, n]) for n in others]
-    if biases:
-        pairs.append((biases[first], biases[second]))
-    return tuple(pairs)
+    found = []
+    for first, second in zip(chosen[::2], chosen[1::2], strict=False):
+        pairs = []
+        if pattern.fields[first] == pattern.fields[second]:
+            others = [n for n in range(covariance.rows) if n not in (first, second)]
+            pairs = [(covariance[first, first], covariance[second, second])]
+            pairs += [(covariance[first, n], covariance[second, n]) for n in others]
+            if biases:
+                pairs.append((biases[first], biases[second]))
+        found.append(tuple(pairs))
+    return tuple(found)

@@ -67,27 +67,60 @@ def test_the_loops_give_the_sum() -> None:
     assert module.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
 
 
-class HalvedModule(NumbaModule):
-    halves_tables = True
+class PairedModule(NumbaModule):
+    pairs_rows = True
 
 
-def test_exchanged_rows_are_computed_once_where_arguments_are_equal() -> None:
+def exchangeable_rows(
+    *equal: tuple[tuple[sp.Symbol, sp.Symbol], ...], swapped: tuple[int, int] = (1, 2)
+) -> TableSum:
+    """A sum that is the same with two rows exchanged where c is d, whatever the others are."""
     (w1, a1), (w2, a2), (w3, a3), (w4, a4) = (entries(n) for n in (1, 2, 3, 4))
-    value = w1 * w2 * w3 * w4 * sp.atan(a3 * a4 / (a1 * c + a2 * d)) * (1 + a1 * a2)
+    first, second = (entries(n)[1] for n in swapped)
+    others = sp.Mul(a1, a2, a3, a4) / (first * second)
+    angle = sp.asin(others / (8 + first * c + second * d) / sp.sqrt(1 + first * second * others))
+    value = w1 * w2 * w3 * w4 * angle * (1 + a1 * a2) / sp.sqrt(1 + a3 * a4)
     rows = tuple(row(n) for n in (1, 2, 3, 4))
-    term = TableTerm(rows, (), value, exchangeable=((c, d),))
-    function = TableSum("total_of", (c, d), (term,), "A sum.")
-    text = HalvedModule(program(function)).module()
-    assert "range(k1 * same, TERMS)" in text
-    halved = plain_module(text)
+    term = TableTerm(rows, (), value, exchangeable=equal)
+    return TableSum("total_of", (c, d), (term,), "A sum.")
+
+
+def expected_with(swapped: tuple[int, int], c0: float, d0: float) -> float:
+    total = 0.0
+    for rows in itertools.product(zip(WEIGHT, SCALE, strict=True), repeat=4):
+        a = [scale for _, scale in rows]
+        first, second = (a[n - 1] for n in swapped)
+        others = math.prod(a) / (first * second)
+        sine = others / (8 + first * c0 + second * d0) / math.sqrt(1 + math.prod(a))
+        factor = (1 + a[0] * a[1]) / math.sqrt(1 + a[2] * a[3])
+        total += math.prod(weight for weight, _ in rows) * math.asin(sine) * factor
+    return total
+
+
+@pytest.mark.parametrize(
+    ("equal", "swapped", "loop"),
+    [
+        ((((c, d),),), (1, 2), "for k2 in range(k1 * same, TERMS)"),
+        (((), ((c, d),)), (3, 4), "for k4 in range(k3 * same, TERMS)"),
+        ((), (1, 2), "for k2 in range(TERMS)"),
+    ],
+)
+def test_exchanged_rows_are_computed_once_where_arguments_are_equal(equal, swapped, loop) -> None:
+    text = PairedModule(program(exchangeable_rows(*equal, swapped=swapped))).module()
+    assert loop in text
+    # over the list of pairs, whose arcsines are taken together
+    assert "_arcsines(arcsines, count)" in text
+    paired = plain_module(text)
     for c0, d0 in ((0.7, 0.7), (0.7, 1.9), (1.9, 0.7)):
-        expected = 0.0
-        for (v1, b1), (v2, b2), (v3, b3), (v4, b4) in itertools.product(
-            zip(WEIGHT, SCALE, strict=True), repeat=4
-        ):
-            angle = math.atan(b3 * b4 / (b1 * c0 + b2 * d0))
-            expected += v1 * v2 * v3 * v4 * angle * (1 + b1 * b2)
-        assert halved.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
+        expected = expected_with(swapped, c0, d0)
+        assert paired.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_list_of_pairs_gives_the_sum_of_any_term() -> None:
+    paired = plain_module(PairedModule(program(fourfold())).module())
+    plain = plain_module(print_numba(program(fourfold())))
+    for c0, d0 in ((0.7, 1.9), (0.7, 0.7)):
+        assert paired.total_of(c0, d0) == pytest.approx(plain.total_of(c0, d0), rel=1e-14)
 
 
 def test_what_an_inner_loop_does_not_change_is_computed_outside() -> None:
