@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 from flint import arb
 
-from symderiv.analysis.linear.certified_roots import secular_rates
 from symderiv.analysis.linear.companion import STEP_DIGITS, companion_rates, moment_error
 from symderiv.analysis.linear.decay import ExponentialSum
 from symderiv.analysis.linear.digit_limits import check_digits
@@ -23,7 +22,12 @@ from symderiv.analysis.linear.error_curve import (
     generalization_error,
     stability_limit,
 )
-from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, sum_of_exponentials
+from symderiv.analysis.linear.exact_spectrum import (
+    Balls,
+    ExactLinear,
+    secular_rates,
+    sum_of_exponentials,
+)
 from symderiv.analysis.linear.system import linear_coefficients
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.working import working_bits

@@ -23,10 +23,10 @@ from symderiv.show.pages.linear_text import linear_document
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from symderiv.analysis.linear.decay import ExponentialSum
     from symderiv.analysis.linear.error_curve import Directions
     from symderiv.analysis.linear.exact_spectrum import Spectrum
     from symderiv.analysis.linear.power_law import PowerLawSum
-    from symderiv.analysis.linear.whole_answer import LinearAnswer
 
     Matrix = npt.NDArray[np.float64]
 
@@ -103,24 +103,26 @@ def linear(
     array([0.5     , 0.008616])
     """
     from symderiv.analysis.linear.digit_limits import check_digits
-    from symderiv.analysis.linear.whole_answer import linear_answer
+    from symderiv.analysis.linear.error_curve import check_learning_rate, generalization_error
 
     check_digits(digits, working_digits)
     times, deviation = times_of(alpha), 1.0 + _variance(student_std)
     with _naming_the_covariance():
         inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
         directions, law = inputs.directions(trainable, basis), inputs.law(trainable, basis)
-        answer = linear_answer(directions, learning_rate, np.array(times), deviation, law)
-        record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
+        check_learning_rate(directions, learning_rate)
+        curve = generalization_error(directions, learning_rate, deviation)
+        record = _record(curve, directions, learning_rate, deviation, law, times)
+        record |= _one_coordinate(directions, learning_rate, basis)
         if method != "secular" or digits > _DOUBLE or working_digits is not None:
             _check_eigenbasis(basis, "digits and method need")
             numbers = learning_rate, 1 + exact_decimal(student_std) ** 2, times
             record |= _many_digits(inputs.exact(trainable), numbers, method, digits, working_digits)
         if dimension is not None:
             _check_eigenbasis(basis, "dimension needs")
-            record |= _finite(inputs, dimension, learning_rate, deviation, trainable, answer, times)
+            record |= _finite(inputs, dimension, learning_rate, deviation, trainable, curve, times)
     shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
-    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
+    curves = partial(_curves, curve, directions, learning_rate, deviation, law, times)
     return LinearCurve(record, shown, curves)
 
 
@@ -141,7 +143,7 @@ def _check_eigenbasis(basis: str, what: str) -> None:
 
 
 def _curves(
-    answer: LinearAnswer,
+    curve: ExponentialSum,
     directions: Directions,
     learning_rate: float,
     deviation: float,
@@ -150,7 +152,7 @@ def _curves(
 ) -> Curves:
     """Return the exact curve and its approximations between the first and the last time."""
     from symderiv.analysis.linear.error_curve import small_learning_rate
-    from symderiv.analysis.linear.power_law import integral_approximation
+    from symderiv.analysis.linear.power_law import integral_approximation, window
 
     positive = [time for time in times if time > 0.0]
     if not positive:
@@ -160,13 +162,14 @@ def _curves(
         first = last / 1000.0
     grid = np.geomspace(first, last, _CURVE_POINTS)
     curves = {
-        "exact": answer.curve(grid),
+        "exact": curve(grid),
         "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
     }
-    if law is not None:
-        approximation = integral_approximation(law, learning_rate, grid, deviation)
-        curves["integral approximation"] = approximation.value
-    return grid, curves, answer.window
+    if law is None:
+        return grid, curves, None
+    approximation = integral_approximation(law, learning_rate, grid, deviation)
+    curves["integral approximation"] = approximation.value
+    return grid, curves, window(law, learning_rate)
 
 
 class _Inputs:
@@ -263,26 +266,41 @@ def _variance(std: float) -> float:
     return std * std
 
 
-def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
-    def listed(values: np.ndarray | None) -> list[float] | None:
-        return None if values is None else values.tolist()
+def _record(
+    curve: ExponentialSum,
+    directions: Directions,
+    learning_rate: float,
+    deviation: float,
+    law: PowerLawSum | None,
+    times: list[float],
+) -> dict[str, Any]:
+    from symderiv.analysis.linear.error_curve import small_learning_rate, stability_limit
+    from symderiv.analysis.linear.power_law import integral_approximation, window
 
-    ends = answer.window
+    alpha = np.array(times)
+    integral = estimate = bound = ends = None
+    if law is not None:
+        approximation = integral_approximation(law, learning_rate, alpha, deviation)
+        integral, estimate = approximation.value.tolist(), approximation.error_estimate.tolist()
+        bound = approximation.error_bound.tolist()
+        ends = dict(zip(("lower", "upper"), window(law, learning_rate), strict=True))
     return {
         "alpha": times,
-        "generalization_error": listed(answer.generalization_error),
-        "small_learning_rate": listed(answer.small_learning_rate),
-        "integral_approximation": listed(answer.integral),
-        "integral_error_estimate": listed(answer.integral_error_estimate),
-        "integral_error_bound": listed(answer.integral_error_bound),
-        "window": None if ends is None else {"lower": ends[0], "upper": ends[1]},
-        "stability_limit": answer.stability_limit,
-        "final_error": answer.curve.limit,
+        "generalization_error": curve(alpha).tolist(),
+        "small_learning_rate": small_learning_rate(
+            directions, learning_rate, alpha, deviation
+        ).tolist(),
+        "integral_approximation": integral,
+        "integral_error_estimate": estimate,
+        "integral_error_bound": bound,
+        "window": ends,
+        "stability_limit": stability_limit(directions),
+        "final_error": curve.limit,
         "method": "secular",
         "digits": _DOUBLE,
         "digits_used": _DOUBLE,
-        "rates": listed(answer.curve.rate),
-        "weights": listed(answer.curve.weight),
+        "rates": curve.rate.tolist(),
+        "weights": curve.weight.tolist(),
     }
 
 
@@ -354,11 +372,10 @@ def _finite(
     learning_rate: float,
     deviation: float,
     trainable: int | None,
-    answer: LinearAnswer,
+    limit: ExponentialSum,
     times: list[float],
 ) -> dict[str, Any]:
     from symderiv.analysis.linear.error_curve import finite_dimension, finite_stability_limit
-    from symderiv.analysis.linear.whole_answer import departure
 
     component = inputs.model().single()
     if N < 1 or (inputs.source is None and N % component.eigenvalue.size):
@@ -368,9 +385,10 @@ def _finite(
     rho, counts = component.eigenvalue, component.weight * N
     curve = finite_dimension(rho, counts, learning_rate, deviation, trainable)
     exact = curve.after(np.rint(np.array(times) * N))
-    learnt = slice(trainable)
+    learnt, expected = slice(trainable), limit(np.array(times))
+    there = expected > 0.0
     return {
         "finite_dimension": exact.tolist(),
         "finite_stability_limit": finite_stability_limit(rho[learnt], counts[learnt], N),
-        "departure": departure(exact, answer.generalization_error),
+        "departure": float(np.max(np.abs(exact[there] / expected[there] - 1.0), initial=0.0)),
     }
