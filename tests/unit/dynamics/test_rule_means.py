@@ -8,7 +8,7 @@ import pytest
 import symderiv as sd
 from symderiv.experiment.studies.rule_means import Means, Student, Teaching
 from symderiv.experiment.studies.rule_tasks import Tasks
-from symderiv.integrate.rules.plain_errors import PlainErrors
+from symderiv.experiment.studies.study_measures import PlainErrors
 from symderiv.integrate.rules.rule_functions import activation_function
 
 V, W = np.array([0.7, -0.5]), np.array([0.9, -0.6, 0.3])
