@@ -208,8 +208,7 @@ def _spike(t: np.ndarray, order: int) -> np.ndarray:
 
 def _normal(t: np.ndarray) -> np.ndarray:
     """Return the standard normal density."""
-    density: np.ndarray = np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
-    return density
+    return np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
 
 
 def _panels(

@@ -184,8 +184,7 @@ class Solver:
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        compiled: Callable[..., None] = self._fast.specialised(1)
-        return compiled
+        return self._fast.specialised(1)
 
     @cached_property
     def _sums(self) -> Sums:

@@ -253,5 +253,4 @@ def _sign_mean4(*correlations: float) -> float:
 
     from symderiv.gaussian import SignMean4
 
-    value: float = float(SignMean4(*map(sp.Float, correlations)))
-    return value
+    return float(SignMean4(*map(sp.Float, correlations)))
