@@ -29,7 +29,7 @@ from symderiv.analysis.linear.exact_spectrum import (
     sum_of_exponentials,
 )
 from symderiv.analysis.linear.system import linear_coefficients
-from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.moments.agreement import Agreed, bits_of, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
@@ -101,8 +101,7 @@ def linear_digits(
         ToleranceError: ``working_digits`` are too few for moments, with the reason; or the second
             computation does not agree.
     """
-    if method not in METHODS:
-        raise InputError(f"{method!r} is not one of {', '.join(METHODS)}", argument="method")
+    check_one_of("method", method, METHODS)
     check_digits(digits, working_digits)
     if problem.trainable > MOST_EIGENVALUES[method]:
         raise InputError(

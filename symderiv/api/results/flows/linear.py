@@ -14,7 +14,7 @@ import numpy as np
 
 from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.inputs.given import Given, Source
@@ -210,8 +210,7 @@ class _Inputs:
     def directions(self, trainable: int | None, basis: str) -> Directions:
         from symderiv.analysis.linear.error_curve import coordinate_directions, eigendirections
 
-        if basis not in ("eigenbasis", "random", "input"):
-            raise InputError(f"{basis!r} is not one of eigenbasis, random, input", argument="basis")
+        check_one_of("basis", basis, ("eigenbasis", "random", "input"))
         if basis == "eigenbasis":
             component = self.model().single()
             return eigendirections(component.eigenvalue, component.weight, trainable)
