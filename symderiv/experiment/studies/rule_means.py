@@ -69,7 +69,7 @@ class Student:
     b: np.ndarray
 
 
-class Means:
+class SampledMeans:
     """Means over examples.
 
     Args:

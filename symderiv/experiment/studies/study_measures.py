@@ -17,7 +17,7 @@ from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel, has_checked_in, load_kernel
 
 if TYPE_CHECKING:
-    from symderiv.experiment.studies.rule_means import Means, Student
+    from symderiv.experiment.studies.rule_means import SampledMeans, Student
 
 __all__ = ["PlainMeasures", "RuleMeasures"]
 
@@ -147,12 +147,12 @@ class RuleMeasures(_Measures):
     teachers: np.ndarray
 
     @cached_property
-    def _means(self) -> Means:
+    def _means(self) -> SampledMeans:
         return self._means_at(self.steps.start.state.T)
 
-    def _means_at(self, T: np.ndarray) -> Means:
+    def _means_at(self, T: np.ndarray) -> SampledMeans:
         # with SymPy and SciPy, which plain runs do without
-        from symderiv.experiment.studies.rule_means import Means, Teaching
+        from symderiv.experiment.studies.rule_means import SampledMeans, Teaching
         from symderiv.integrate.rules.rule_functions import activation_function, loss_function
 
         study, training = self.steps.study, self.steps.study.training
@@ -168,10 +168,10 @@ class RuleMeasures(_Measures):
         )
         reported = None if training.loss == "squared" else loss
         plain = PlainErrors(study, T) if PlainErrors.know(study) else None
-        return Means(teaching, study.K, T, g, reported, scale, plain)
+        return SampledMeans(teaching, study.K, T, g, reported, scale, plain)
 
     @cached_property
-    def _of_own_inputs(self) -> dict[int, tuple[Means, int]]:
+    def _of_own_inputs(self) -> dict[int, tuple[SampledMeans, int]]:
         """Means by place and the phase, for tasks with inputs of their own."""
         study = self.steps.study
         numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
