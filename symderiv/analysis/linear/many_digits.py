@@ -30,8 +30,8 @@ from symderiv.analysis.linear.exact_spectrum import (
 )
 from symderiv.analysis.linear.system import linear_coefficients
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
-from symderiv.precision.balls.working import working_bits
-from symderiv.precision.moments.agreement import Agreed, bits_of, computed_twice
+from symderiv.precision.balls.working import bits_of, working_bits
+from symderiv.precision.moments.agreement import Agreed, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
 
 METHODS: Final = ("secular", "companion", "moments")

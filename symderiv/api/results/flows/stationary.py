@@ -32,7 +32,7 @@ from symderiv.problem.key_names import study_key
 if TYPE_CHECKING:
     from symderiv.analysis.fixed_points.completeness import ProvedSpace
     from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
-    from symderiv.api.results.flows.stationary_flow import Start
+    from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
 
 __all__ = ["fixed_points_of", "points_of", "value_of"]
@@ -462,7 +462,5 @@ def _symmetry(flow: UnitFlow, point: Found) -> str:
         return (" = " if alike else " ~ ").join(str(n + 1) for n in units)
 
     by_students = [joined(units) for units in exchanged(students[point.stabiliser])]
-    by_teachers = [
-        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.stabiliser])
-    ]
+    by_teachers = [_exchangeable(units) for units in exchanged(teachers[point.stabiliser])]
     return f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}"
