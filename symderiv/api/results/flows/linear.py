@@ -103,16 +103,13 @@ def linear(
     array([0.5     , 0.008616])
     """
     from symderiv.analysis.linear.digit_limits import check_digits
-    from symderiv.analysis.linear.error_curve import check_learning_rate, generalization_error
 
     check_digits(digits, working_digits)
     times, deviation = times_of(alpha), 1.0 + _variance(student_std)
     with _naming_the_covariance():
         inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
         directions, law = inputs.directions(trainable, basis), inputs.law(trainable, basis)
-        check_learning_rate(directions, learning_rate)
-        curve = generalization_error(directions, learning_rate, deviation)
-        record = _record(curve, directions, learning_rate, deviation, law, times)
+        curve, record = _in_doubles(directions, learning_rate, deviation, law, times)
         record |= _one_coordinate(directions, learning_rate, basis)
         if method != "secular" or digits > _DOUBLE or working_digits is not None:
             _check_eigenbasis(basis, "digits and method need")
@@ -265,25 +262,31 @@ def _variance(std: float) -> float:
     return std * std
 
 
-def _record(
-    curve: ExponentialSum,
+def _in_doubles(
     directions: Directions,
     learning_rate: float,
     deviation: float,
     law: PowerLawSum | None,
     times: list[float],
-) -> dict[str, Any]:
-    from symderiv.analysis.linear.error_curve import small_learning_rate, stability_limit
+) -> tuple[ExponentialSum, dict[str, Any]]:
+    """Return the curve, and what is said of it."""
+    from symderiv.analysis.linear.error_curve import (
+        check_learning_rate,
+        generalization_error,
+        small_learning_rate,
+        stability_limit,
+    )
     from symderiv.analysis.linear.power_law import integral_approximation, window
 
-    alpha = np.array(times)
+    check_learning_rate(directions, learning_rate)
+    curve, alpha = generalization_error(directions, learning_rate, deviation), np.array(times)
     integral = estimate = bound = ends = None
     if law is not None:
         approximation = integral_approximation(law, learning_rate, alpha, deviation)
         integral, estimate = approximation.value.tolist(), approximation.error_estimate.tolist()
         bound = approximation.error_bound.tolist()
         ends = dict(zip(("lower", "upper"), window(law, learning_rate), strict=True))
-    return {
+    return curve, {
         "alpha": times,
         "generalization_error": curve(alpha).tolist(),
         "small_learning_rate": small_learning_rate(
