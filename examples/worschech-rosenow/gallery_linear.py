@@ -18,9 +18,9 @@ from symderiv.analysis.linear.error_curve import (
     generalization_error,
     rotated_covariance,
     small_learning_rate,
+    stability_limit,
 )
 from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximation, window
-from symderiv.analysis.linear.whole_answer import linear_answer
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs import covariance, power_law
 from symderiv.problem.study import study_from_mapping
@@ -55,16 +55,17 @@ def above(exact: np.ndarray, small: np.ndarray, what: str) -> FigureRemark:
 def figure_2(quick: bool) -> Entry:
     """The exact error and its approximations."""
     L, beta, eta, deviation = 128, 1.0, 1.0, 2.0
-    directions, law = spectrum(L, beta)
+    directions, _ = spectrum(L, beta)
     alpha = np.geomspace(1, 100, 120)
-    answer = linear_answer(directions, eta, alpha, deviation, law)
+    whole = generalization_error(directions, eta, deviation)(alpha)
+    small = small_learning_rate(directions, eta, alpha, deviation)
     rho = directions.eigenvalue
     limit = finite_stability_limit(rho, np.ones(L), L)
     statements = [
-        above(answer.generalization_error, answer.small_learning_rate, "left"),
+        above(whole, small, "left"),
         FigureRemark(
             f"left, at L = N = {L} SGD itself is stable for η < {number(limit, 5)} only; the "
-            f"hierarchy says {number(answer.stability_limit)}; the figure has η = {eta:g}"
+            f"hierarchy says {number(stability_limit(directions))}; the figure has η = {eta:g}"
         ),
     ]
     L2, beta2, eta2, std2, end = 256, 0.75, 0.1, 0.01, 100.0 if quick else 1000.0
@@ -108,8 +109,8 @@ def figure_2(quick: bool) -> Entry:
     ]  # fmt: skip
     log = {"xscale": "log", "yscale": "log"}
     panels = [
-        Panel([Line(alpha, answer.generalization_error, "exact"),
-               Line(alpha, answer.small_learning_rate, r"$\eta\to 0$", "--")],
+        Panel([Line(alpha, whole, "exact"),
+               Line(alpha, small, r"$\eta\to 0$", "--")],
               title=rf"$\beta = {beta:g},\ \eta = {eta:g}$", **log),  # type: ignore[arg-type]
         Panel([Line(times, mean, f"SGD, mean of {runs}", "o"), Line(times, exact, "exact mean"),
                Line(times, integral.value, "integral (9)", "--")],
@@ -544,8 +545,8 @@ def figure_13(quick: bool) -> Entry:
     panels, statements = [], []
     for eta in (0.1, 0.5, 1.0):
         directions, law = spectrum(L, beta)
-        answer = linear_answer(directions, eta, alpha, 1.0, law)
-        exact, small = answer.generalization_error, answer.small_learning_rate
+        exact = generalization_error(directions, eta)(alpha)
+        small = small_learning_rate(directions, eta, alpha)
         statements.append(above(exact, small, f"η = {eta:g}"))
         ends = window(law, eta)
         inner = (10 * ends[0], ends[1] / 10)

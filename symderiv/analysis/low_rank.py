@@ -101,8 +101,7 @@ class LowRankSpectrum:
 
         The sign of an eigenvector is arbitrary but the same for all x.
         """
-        result: Floats = (self.moment / np.sqrt(self.slope)).T
-        return result
+        return (self.moment / np.sqrt(self.slope)).T
 
 
 def merged(pole: Floats, *columns: Floats) -> tuple[Floats, ...]:

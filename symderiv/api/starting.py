@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.outputs import Output
 
 __all__ = [
@@ -73,8 +73,7 @@ def study_from_template(
 
     known = templates()
     template = template or "two-units"
-    if template not in known:
-        raise InputError(f"{template!r} is not one of {', '.join(known)}", argument="template")
+    check_one_of("template", template, known)
     target = None
     if output is not None:
         if Path(output).exists() and not force:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.results.runs.grids import MapMade, SweepMade
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import following
 from symderiv.system import stated_system
@@ -164,10 +164,7 @@ class System(stated_system.StatedSystem):
                 "a map shows an observable, but the system has none; state one with observe"
             )
         curve = observables[0] if observable is None else observable
-        if curve not in observables:
-            raise InputError(
-                f"{curve!r} is not one of {', '.join(observables)}", argument="observable"
-            )
+        check_one_of("observable", curve, observables)
         keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
         return how.map(swept, quantity, keyed, curve=curve)
 

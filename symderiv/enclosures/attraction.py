@@ -119,8 +119,7 @@ def _length(inverse: arb_mat, values: Sequence[arb]) -> arb:
     moved = (inverse * arb_mat(len(values), 1, list(values))).entries()
     # a ball around zero has no root
     sizes = [abs(x).upper() for x in moved]
-    length: arb = sum((x * x for x in sizes), arb(0)).sqrt().upper()
-    return length
+    return sum((x * x for x in sizes), arb(0)).sqrt().upper()
 
 
 def _hull(centre: Sequence[arb], axes: arb_mat, radius: arb) -> list[arb]:

@@ -89,7 +89,7 @@ def slopes_in_doubles(operations: Operations, states: np.ndarray) -> np.ndarray:
     constants, results = operations.compiled()
     state = [_Varied(states[:, n], np.eye(size)[:, n, None]) for n in range(size)]
     with np.errstate(all="ignore"):
-        found = results(state, [float(each) for each in constants()])
-        columns = [np.broadcast_to(_parts(each)[1], (size, count)) for each in found]
+        outputs = results(state, [float(each) for each in constants()])
+        columns = [np.broadcast_to(_parts(each)[1], (size, count)) for each in outputs]
     slopes = np.moveaxis(np.array(columns), 2, 0)
     return np.where(np.isfinite(slopes), slopes, np.nan)

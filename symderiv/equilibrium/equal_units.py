@@ -108,5 +108,4 @@ def digits_of_equal_units(
         alpha = enclosed_root(own, UNKNOWNS, {}, start, _BITS)[2]
     except (NotYetError, ToleranceError):
         return None
-    text: str = alpha.str(digits, radius=False)
-    return text
+    return alpha.str(digits, radius=False)

@@ -76,11 +76,11 @@ def pieces_of(g: sp.Expr) -> Pieces:
     kinks = np.array(stated.kinks)
 
     def sums(fineness: int) -> list[np.ndarray]:
-        found = []
+        summed = []
         for scale in (1.0, 1.37):
             nodes, steps = _panels(kinks, scale * fineness)
-            found += [each(nodes) * (steps * _normal(nodes)) for each in between]
-        return found
+            summed += [each(nodes) * (steps * _normal(nodes)) for each in between]
+        return summed
 
     return Pieces(between, kinks, jumps, fine_enough(sums, str(g)))
 
@@ -133,7 +133,7 @@ def pair_means(
     smooth = given.means(root * nodes, highest)
     at_kinks = given.means(g.kinks, _ORDER - 1) if g.kinks.size else np.zeros((_ORDER, 0))
     t, slope = g.kinks / root, c / a
-    found = []
+    means = []
     for order, m in orders:
         total = float((g.between[order](root * nodes) * smooth[m]) @ weights)
         for n in range(order):
@@ -148,8 +148,8 @@ def pair_means(
                 for q in range(p + 1)
             )
             total += float(g.jumps[:, n] @ spike)
-        found.append(total)
-    return np.array(found)
+        means.append(total)
+    return np.array(means)
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,7 @@ def _spike(t: np.ndarray, order: int) -> np.ndarray:
 
 def _normal(t: np.ndarray) -> np.ndarray:
     """Return the standard normal density."""
-    density: np.ndarray = np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
-    return density
+    return np.exp(-(t**2) / 2.0) / math.sqrt(2.0 * math.pi)
 
 
 def _panels(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["drawing"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["drawing", "drawn"]
 
 
 def drawing(module: str) -> Any:
@@ -13,3 +16,10 @@ def drawing(module: str) -> Any:
     return import_module(
         module if module.startswith("symderiv") else f"symderiv.show.plots.{module}"
     )
+
+
+def drawn(function: str, *arguments: Any) -> Axes:
+    """Return what a function of such a module draws, such as ``"axes.curve_axes"``."""
+    module, _, name = function.rpartition(".")
+    axes: Axes = getattr(drawing(module), name)(*arguments)
+    return axes

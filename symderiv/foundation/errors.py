@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Self
 
 _OWN = ("symderiv", "symderiv_models", "symderiv_ledger")
@@ -146,6 +147,12 @@ class RunWarning(UserWarning):
 
     The result is there and says the same in its ``warnings``.
     """
+
+
+def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a value of an argument that is none of those that are known."""
+    if value not in (names := list(known)):
+        raise InputError(f"{value!r} is not one of {', '.join(names)}", argument=argument)
 
 
 def warn_caller(message: str | None) -> None:

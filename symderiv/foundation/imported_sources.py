@@ -34,29 +34,29 @@ def imported_sources(*modules: str) -> tuple[Path, ...]:
     Raises:
         FileNotFoundError: if there is no module of a name.
     """
-    found: set[Path] = set()
+    sources: set[Path] = set()
     waiting = [file for module in modules for file in _files(module)]
     while waiting:
         file = waiting.pop()
-        if file not in found and not any(map(file.is_relative_to, _LEFT_OUT)):
-            found.add(file)
+        if file not in sources and not any(map(file.is_relative_to, _LEFT_OUT)):
+            sources.add(file)
             waiting += [each for name in _imports(file) for each in _files(name)]
-    return tuple(sorted(found))
+    return tuple(sorted(sources))
 
 
 @functools.cache
 def _imports(file: Path) -> tuple[str, ...]:
     """Return the names of modules, and of what may be modules, that a file imports."""
-    found: list[str] = []
+    named: list[str] = []
     text = file.read_text("utf-8")
     if file.name != "__init__.py":  # packages import by name what they state for types
         text = _FOR_TYPES.sub("", text)
     for source, names, module in _IMPORT.findall(text):
-        found.append(module or source)
+        named.append(module or source)
         for name in re.findall(r"\w+", re.sub(r"#[^\n]*|\bas\s+\w+", "", names)):
             if _file(f"{source}.{name}") is not None:
-                found.append(f"{source}.{name}")
-    return tuple(found)
+                named.append(f"{source}.{name}")
+    return tuple(named)
 
 
 def _files(module: str) -> list[Path]:

@@ -175,5 +175,4 @@ def _read_checked(file: IO[bytes], size: int, name: str) -> np.ndarray:
             f"{name}: is damaged (shorter than its shape {shape} says)", argument="file"
         )
     file.seek(0)
-    result: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    return result
+    return np.lib.format.read_array(file, allow_pickle=False)

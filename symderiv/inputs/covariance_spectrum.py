@@ -145,15 +145,12 @@ def read_spectrum(
     return _read_spectrum(path.absolute(), array, name, status.st_mtime_ns, status.st_size)
 
 
-def read_covariance(
-    path: str | os.PathLike[str] | Given, array: str | None = None, *, name: str | None = None
-) -> np.ndarray:
+def read_covariance(path: str | os.PathLike[str] | Given, array: str | None = None) -> np.ndarray:
     """Return the covariance in a file as a matrix, in the coordinates of the file.
 
     Args:
         path: see :func:`covariance`; samples give their sample covariance.
         array: see :func:`covariance`.
-        name: how the file is called in messages.
 
     Returns:
         Shape (N, N), exactly symmetric.
@@ -163,7 +160,7 @@ def read_covariance(
     """
     if not isinstance(path, Given):
         path = Path(path)
-    read = _matrix_in(path, array, printable(name or path.name, 200))
+    read = _matrix_in(path, array, printable(path.name, 200))
     eigenvalues_of(read.matrix, read.where)
     with np.errstate(over="ignore", under="ignore"):
         matrix: np.ndarray = read.matrix.astype(np.float64) * read.unit * read.unit

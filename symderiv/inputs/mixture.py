@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.numerics.nodes import gauss_hermite
 
 __all__ = ["ASSIGNMENTS", "MEANS", "Mixture", "uniform_means"]
@@ -152,8 +152,7 @@ def uniform_means(
             coordinate.
         seed: the seed of the means alone.
     """
-    if means not in MEANS:
-        raise InputError(f"{means!r} is not one of {', '.join(MEANS)}", argument="means")
+    check_one_of("means", means, MEANS)
     if not (math.isfinite(separation) and separation >= 0.0):
         raise InputError(f"{separation!r} is not a number >= 0", argument="separation")
     random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(1,))))

@@ -122,8 +122,7 @@ def _eigenvectors(study: Study) -> np.ndarray | None:
         covariance = read_covariance(source(study.base, model.file), model.array)
         _, axes = np.linalg.eigh(covariance)
         # a model's eigenvalues descend
-        columns: np.ndarray = axes[:, ::-1]
-        return columns
+        return axes[:, ::-1]
     if isinstance(model, Isotropic | Spectrum | PowerLaw | GaussianMixture):
         return None
     raise NotYetError(

@@ -180,8 +180,7 @@ def task_eigenvalues(
             "has other weights than the study's inputs; give the same weights in the same order",
             argument=key,
         )
-    eigenvalues: np.ndarray = component.eigenvalue
-    return eigenvalues
+    return component.eigenvalue
 
 
 def _check_loss(study: Stated) -> None:

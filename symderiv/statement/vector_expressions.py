@@ -9,7 +9,7 @@ the field w·ξ/√N, ``w @ B`` the overlap w·B/N and ``x + c * U`` the input �
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -219,30 +219,48 @@ class SlowVector(_Atom):
         )
 
 
-class SlowVectors:
-    """Several slow vectors under one name; arithmetic works on each."""
+_Member = TypeVar("_Member")
+
+
+class _Several(Generic[_Member]):
+    """Several vectors under one name; arithmetic works on each."""
 
     __array_ufunc__ = None
-    _op_priority = 1000.0
 
-    def __init__(self, members: tuple[SlowVector, ...]) -> None:
+    def __init__(self, members: tuple[_Member, ...]) -> None:
         self._members = members
-        self.family = members[0].family
-        self.fixed = members[0].fixed
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def __iter__(self) -> Iterator[SlowVector]:
+    def __iter__(self) -> Iterator[_Member]:
         return iter(self._members)
 
-    def __getitem__(self, place: int) -> SlowVector:
+    def __getitem__(self, place: int) -> _Member:
         return self._members[place]
 
     @property
     def array(self) -> np.ndarray:
-        """The vectors as an object array of shape (K,)."""
+        """The members as an object array of shape (K,)."""
         return _elementwise(lambda each: each, list(self._members))
+
+    def __mul__(self, factors: Any) -> np.ndarray:
+        """Return the array of each member times its factor, or all times one."""
+        result: np.ndarray = self.array * np.asarray(factors, dtype=object)
+        return result
+
+    __rmul__ = __mul__
+
+
+class SlowVectors(_Several[SlowVector]):
+    """Several slow vectors under one name; arithmetic works on each."""
+
+    _op_priority = 1000.0
+
+    def __init__(self, members: tuple[SlowVector, ...]) -> None:
+        super().__init__(members)
+        self.family = members[0].family
+        self.fixed = members[0].fixed
 
     def __matmul__(self, other: Any) -> np.ndarray:
         """Return the inner products with a vector, shape (K,), or with several, shape (K, L)."""
@@ -275,13 +293,6 @@ class SlowVectors:
         for value, member in zip(values[1:], self._members[1:], strict=True):
             total = total + value * member
         return total
-
-    def __mul__(self, factors: Any) -> np.ndarray:
-        """Return the array of f_k v_k/√N."""
-        result: np.ndarray = self.array * np.asarray(factors, dtype=object)
-        return result
-
-    __rmul__ = __mul__
 
     def __neg__(self) -> np.ndarray:
         return self.__mul__(-1)
@@ -335,27 +346,12 @@ class FreshInput(_Atom):
         )
 
 
-class InputSequence:
+class InputSequence(_Several[FreshInput]):
     """The tokens x[0] … x[L − 1] of one step."""
 
-    __array_ufunc__ = None
-
     def __init__(self, name: str, tokens: tuple[FreshInput, ...]) -> None:
-        self.name, self._tokens = name, tokens
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-    def __iter__(self) -> Iterator[FreshInput]:
-        return iter(self._tokens)
-
-    def __getitem__(self, place: int) -> FreshInput:
-        return self._tokens[place]
-
-    @property
-    def array(self) -> np.ndarray:
-        """The tokens as an object array of shape (L,)."""
-        return _elementwise(lambda each: each, list(self._tokens))
+        super().__init__(tokens)
+        self.name = name
 
     def __add__(self, other: Any) -> np.ndarray:
         """Return the array of the tokens plus a vector, or plus one vector for each token."""
@@ -363,12 +359,6 @@ class InputSequence:
         return result
 
     __radd__ = __add__
-
-    def __mul__(self, factors: Any) -> np.ndarray:
-        result: np.ndarray = self.array * np.asarray(factors, dtype=object)
-        return result
-
-    __rmul__ = __mul__
 
     def __repr__(self) -> str:
         return f"{self.name}[{len(self)}]"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawing, drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import Kept
 from symderiv.foundation.nearest import did_you_mean
@@ -98,8 +98,7 @@ class CurveResult(Kept):
         Raises:
             InputError: something is neither the name of a curve nor a result.
         """
-        axes: Axes = drawing("axes").curve_axes(self, what, names, label, ax)
-        return axes
+        return drawn("axes.curve_axes", self, what, names, label, ax)
 
     @property
     def features(self) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import Kept
 from symderiv.foundation.showing import Summary
@@ -83,8 +83,7 @@ class Forgetting(Kept):
         Raises:
             InputError: there is no such number.
         """
-        axes: Axes = drawing("analysis_plots.forgetting_plots").bar_axes(self, names, label, ax)
-        return axes
+        return drawn("analysis_plots.forgetting_plots.bar_axes", self, names, label, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tasks, counted from 1, and what :meth:`to_xarray` has, as lists."""

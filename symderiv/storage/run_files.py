@@ -78,6 +78,9 @@ NUMBERS = {
 }
 """What collections of runs have of each run, and what it is."""
 
+FIELDS_OF_RUNS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBERS}
+"""The names of these in datasets, and what they are called in chunks of runs."""
+
 MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
 """What only runs with a learning rule have, but for overlaps of two families, as ``A.B``."""
 
@@ -253,6 +256,19 @@ def _of_overlap(name: str) -> tuple[tuple[str, ...], str]:
     first, second = name.split(".")
     columns = "teacher" if second == "B" else "student_2"
     return ("alpha", "student", columns), f"overlap of the weights {first} and {second}"
+
+
+def listed(name: str, given: Any) -> list[Any]:
+    """Return the values that were given under a name for a collection of runs.
+
+    Raises:
+        InputError: They are no list, or there are none.
+    """
+    if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
+        raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
+    if not (values := list(given)):
+        raise InputError("must be a list of at least one value", argument=name)
+    return values
 
 
 def labels_of(values: Sequence[Any]) -> np.ndarray:

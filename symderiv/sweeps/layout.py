@@ -49,8 +49,7 @@ class Box:
     def indices(self) -> np.ndarray:
         """The flat indices of the points, the last key varying fastest."""
         ranges = [np.arange(a, b) for a, b in zip(self.start, self.stop, strict=True)]
-        numbers: np.ndarray = np.ravel_multi_index(np.ix_(*ranges), self.shape).ravel()
-        return numbers
+        return np.ravel_multi_index(np.ix_(*ranges), self.shape).ravel()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import Kept
 from symderiv.foundation.progress import DetailedTask, Tell
@@ -146,8 +146,7 @@ class StudyMap(Kept):
             ax: Matplotlib axes to draw into; None makes new ones.
             runs: also draw the points at which runs were made.
         """
-        axes: Axes = drawing("map_plots").map_axes(self, ax, runs, label, levels)
-        return axes
+        return drawn("map_plots.map_axes", self, ax, runs, label, levels)
 
     def _saved(self, path: Path) -> Path:
         self.output = str(path)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.storage.checkpoint import identity_of_text
@@ -20,9 +20,9 @@ from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 from symderiv.system.stated_system import StatedSystem
-from symderiv.system.system_ensembles import Wanted, integrate_points
+from symderiv.system.system_ensembles import Wanted, integrate_points, point_or_error
 from symderiv.system.system_files import read_system, system_text
-from symderiv.system.varied_system import SystemPoint, VariedSystem
+from symderiv.system.varied_system import VariedSystem
 
 __all__ = ["SweptSystem", "SystemGrid"]
 
@@ -235,7 +235,8 @@ class SystemGrid(RunGrid):
         self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[Ended]:
         """Integrate the runs of flat indices, all together."""
-        points = [self._point(int(index)) for index in indices]
+        varied = self.swept.varied
+        points = [point_or_error(varied, self.settings(int(index))) for index in indices]
         wanted = replace(self.swept.wanted, threads=threads, fewest=1)
 
         chunk = integrate_points(points, wanted, told)
@@ -245,12 +246,6 @@ class SystemGrid(RunGrid):
         yield Ended(
             numbers, wanted.alpha, chunk.status, {**arrays, **chunk.values}, chunk.interrupted
         )
-
-    def _point(self, index: int) -> SystemPoint | Exception:
-        try:
-            return self.swept.varied.point(self.settings(index))
-        except SymderivError as error:
-            return error
 
 
 @lru_cache(maxsize=8)

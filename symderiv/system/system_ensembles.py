@@ -25,10 +25,16 @@ from symderiv.integrate.flows.flat_run import (
     StepLimits,
 )
 from symderiv.integrate.flows.implicit_run import integrate
-from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, LaneTask, integrate_lanes
+from symderiv.integrate.flows.lanes import (
+    LARGEST_STATE,
+    LaneResults,
+    LaneTask,
+    integrate_lanes,
+    lane_results,
+)
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.study_flow import looser_tolerance
-from symderiv.storage.run_files import labels_of
+from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
 from symderiv.system.named_states import Layout
 from symderiv.system.system_runs import Begin, Solver
 from symderiv.system.varied_system import SystemPoint, VariedSystem
@@ -36,7 +42,7 @@ from symderiv.system.varied_system import SystemPoint, VariedSystem
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points"]
+__all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points", "point_or_error"]
 
 # Errors of steps add up, and the largest is above the mean that is controlled.
 _TIGHTER = 10.0
@@ -216,7 +222,8 @@ class _Runs:
         first = run(0)
         with ThreadPoolExecutor(self._wanted.workers) as pool:
             results = [first, *pool.map(run, range(1, len(states)))]
-        return _as_lanes(results, alpha.size, time.perf_counter() - started)
+        errors = np.full((len(results), alpha.size), np.nan)
+        return lane_results(results, errors, time.perf_counter() - started)
 
     def _in_pieces(self, number: int, begin: Begin, limits: StepLimits) -> FlatResult:
         """Return a run in whose equations time occurs, or that makes steps of order one."""
@@ -234,26 +241,6 @@ class _Runs:
             rhs_evaluations=rows.evaluations,
             error_sum=np.nan,
         )
-
-
-def _as_lanes(found: Sequence[FlatResult], times: int, seconds: float) -> LaneResults:
-    """Return single runs in the form of runs in lanes."""
-    states = np.full((len(found), times, found[0].last_state.size), np.nan)
-    for place, run in enumerate(found):
-        states[place, : run.reached] = run.results
-    return LaneResults(
-        states=states,
-        reached=np.array([run.reached for run in found]),
-        last_states=np.array([run.last_state for run in found]),
-        errors=np.full((len(found), times), np.nan),
-        codes=np.array([run.code for run in found]),
-        alpha_end=np.array([run.last_alpha for run in found]),
-        error_sum=np.array([run.error_sum for run in found]),
-        steps=np.array([run.steps for run in found]),
-        rejected=np.array([run.rejected for run in found]),
-        evaluations=np.array([run.rhs_evaluations for run in found]),
-        seconds=seconds,
-    )
 
 
 def _take(
@@ -344,14 +331,10 @@ def ensemble_of(
     keys, values = [], []
     for name, given in lists.items():
         key = varied.key_of(name)
-        if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
-            raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
         keys.append(key)
-        values.append(list(given))
-        if not values[-1]:
-            raise InputError("must be a list of at least one value", argument=name)
+        values.append(listed(name, given))
     points = [
-        _point(varied, dict(zip(keys, combination, strict=True)))
+        point_or_error(varied, dict(zip(keys, combination, strict=True)))
         for combination in itertools.product(*values)
     ]
     if isinstance(points[0], SymderivError) and not any(isinstance(p, SystemPoint) for p in points):
@@ -363,7 +346,8 @@ def ensemble_of(
     return _labelled(chunk, coordinates, wanted.alpha, varied.solver.layout)
 
 
-def _point(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
+def point_or_error(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
+    """Return the point of a system with other values, or why it cannot start."""
     try:
         return varied.point(values)
     except SymderivError as error:
@@ -382,7 +366,7 @@ def _labelled(
     for name, array in chunk.values.items():
         inner = layout.dimensions(name) if name in layout.all_names else ()
         variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
-    for name, attribute in _RUNS.items():
+    for name, attribute in FIELDS_OF_RUNS.items():
         numbers = getattr(chunk, attribute)
         variables[name] = (
             over,
@@ -392,17 +376,3 @@ def _labelled(
     # datasets draw and save themselves
     runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
     return runs
-
-
-_RUNS = {
-    name: "error_sum" if name == "local_error_sum" else name
-    for name in (
-        "status",
-        "alpha_end",
-        "tolerance_reached",
-        "local_error_sum",
-        "steps",
-        "rhs_evaluations",
-        "wall_seconds",
-    )
-}

@@ -16,7 +16,7 @@ from symderiv_codegen import (
     print_readable,
 )
 
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.languages import PROGRAMS
 from symderiv.foundation.outputs import Output
 from symderiv.lowering.programs.precise_module import precise_module
@@ -47,8 +47,7 @@ def exported(
         InputError: The language is unknown, or the file must not be replaced.
         NotYetError: A mean is an integral, which only compiled modules evaluate.
     """
-    if to not in PROGRAMS:
-        raise InputError(f"{to!r} is not one of {', '.join(PROGRAMS)}", argument="to")
+    check_one_of("to", to, PROGRAMS)
     if solver.closed.means.joints.functions:
         raise NotYetError(
             "cannot be exported: a mean has no closed form, and only compiled modules integrate it",

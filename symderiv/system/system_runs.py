@@ -10,20 +10,61 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from symderiv_codegen import ProgramError, print_fast, print_lanes, print_readable
+import sympy as sp
+from symderiv_codegen import Assignment, ProgramError, print_fast, print_lanes, print_readable
 
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
 from symderiv.integrate.flows.implicit_run import integrate
-from symderiv.integrate.steppers.coupled_modes import CoupledModes
+from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
-from symderiv.system.closed_motion import Closed
-from symderiv.system.coupled_sums import Sums, modes_of_system, sums_in
+from symderiv.system.closed_motion import Closed, overlap_name
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["Begin", "Rows", "Solver", "SystemRates"]
+__all__ = ["Begin", "Rows", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
+
+#: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
+Sums = tuple[Mapping[str, int], ...]
+
+
+def sums_in(closed: Closed) -> Sums:
+    """Return the sums over the eigenvalue classes that occur in the rates of a system."""
+    procedure = closed.program.procedure("right_hand_side")
+    assert procedure is not None
+    values = (step.value for step in procedure.body if isinstance(step, Assignment))
+    terms = {term for value in values for term in value.atoms(sp.Sum)}
+    return tuple(
+        {str(array.base): int(power) for array, power in each.function.as_powers_dict().items()}
+        for each in sorted(terms, key=str)
+    )
+
+
+def modes_of_system(
+    closed: Closed, sums: Sums, layout: Layout, constants: np.ndarray
+) -> CoupledModes:
+    """Return the modes of a state, and how they are summed.
+
+    Args:
+        closed: The equations.
+        sums: Those that occur in them.
+        layout: How vectors are packed.
+        constants: The constants of a run.
+    """
+    state, known = layout.packing("state"), layout.packing("parameters").views(constants)
+    weights: dict[str, list[np.ndarray]] = {name: [] for name in state.shapes}
+    for factors in sums:
+        for name in factors.keys() & weights.keys():
+            others = (known[other] ** power for other, power in factors.items() if other != name)
+            weights[name].append(np.prod([*others], axis=0))
+    moving = {overlap_name(pair): pair for pair in closed.moving}
+    rows = (
+        ModeRow(state.slices[name].start, tuple(weights[name]), pair[0] == pair[1])
+        for name, pair in moving.items()
+    )
+    return CoupledModes(state.size, layout.classes, tuple(rows))
+
 
 _SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
@@ -143,8 +184,7 @@ class Solver:
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        compiled: Callable[..., None] = self._fast.specialised(1)
-        return compiled
+        return self._fast.specialised(1)
 
     @cached_property
     def _sums(self) -> Sums:

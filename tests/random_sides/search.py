@@ -13,6 +13,7 @@ from symderiv_ledger.claims.statement import Relation, parse_ranges, parse_state
 from symderiv_ledger.papers.verify import arithmetic_of
 from symderiv_ledger.rules.arithmetic import evaluate, extended, index_values
 from symderiv_ledger.rules.comparison_rules import (
+    Bound,
     Converges,
     Exact,
     Measured,
@@ -20,7 +21,6 @@ from symderiv_ledger.rules.comparison_rules import (
     WithinErrorBars,
     pairs,
 )
-from symderiv_ledger.rules.size_bound import Bound
 
 from random_sides.draws import ANY, SMALL, quantities_of, random_values, randomised
 from random_sides.laws import Law, law_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symderiv.integrate.ensemble import chunks, lane_accuracy
+from symderiv.integrate.ensemble import chunks
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.problem.flat_layout import fields_of
@@ -44,13 +44,12 @@ def counted(kind: type[Flow]) -> Iterator[Counts]:
             return found
 
         patch.setattr(kind, "run", counting)
-        for module in (chunks, lane_accuracy):
-            in_lanes = module.run_in_lanes
+        in_lanes = chunks.run_in_lanes
 
-            def counting_lanes(*args: Any, lanes: Any = in_lanes, **options: Any) -> Any:
-                found = lanes(*args, **options)
-                counts.made.append((int(found.evaluations.sum()), None))
-                return found
+        def counting_lanes(*args: Any, **options: Any) -> Any:
+            found = in_lanes(*args, **options)
+            counts.made.append((int(found.evaluations.sum()), None))
+            return found
 
-            patch.setattr(module, "run_in_lanes", counting_lanes)
+        patch.setattr(chunks, "run_in_lanes", counting_lanes)
         yield counts

@@ -20,9 +20,8 @@ from unit.report.synthetic import case, plateau_curve
 from symderiv.cli import build_app
 from symderiv.foundation.documents.document import Tabular
 from symderiv.foundation.terminal import bars, show, show_document, terminal
-from symderiv.show.pages.job import StudyResult
+from symderiv.show.pages.job import StudyResult, study_summary
 from symderiv.show.pages.page import feature_table
-from symderiv.show.pages.summary import study_summary
 from symderiv.show.plots.claims import findings
 
 SOURCES = Path(__file__).parents[2] / "symderiv"

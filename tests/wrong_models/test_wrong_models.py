@@ -10,7 +10,7 @@ import pytest
 from symderiv_ledger.claims.claim import Point
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.papers.known_papers import names
-from symderiv_ledger.rules.values import Indexed
+from symderiv_ledger.rules.arithmetic import Indexed
 from symderiv_papers.demir_dogan.equivalent_models import (
     HERMITE_CASES,
     MAP_CASES,

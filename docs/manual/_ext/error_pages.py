@@ -44,7 +44,7 @@ _ELSEWHERE: Final = (
     "symderiv.checking.checked_module",
     "symderiv.sweeps.files.manifest",
     "symderiv_ledger.papers.verify",
-    "symderiv_ledger.rules.values",
+    "symderiv_ledger.rules.arithmetic",
 )
 """Modules with errors of their own."""
 

@@ -30,8 +30,7 @@ from symderiv_ledger.claims.claim import Claim, Code, Paper, Printed
 from symderiv_ledger.claims.claim_graph import Spoken, read_uses, with_uses
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
 from symderiv_ledger.papers.accusations import check_repeats, read_accusation
-from symderiv_ledger.papers.code_prints import read_repository
-from symderiv_ledger.papers.equation_tables import PrintedEquation, equations
+from symderiv_ledger.papers.equation_tables import PrintedEquation, equations, read_repository
 from symderiv_ledger.papers.point_sets import SET_KEYS, PointSet, module_of, read_rule
 from symderiv_ledger.papers.tables import (
     flag_of,

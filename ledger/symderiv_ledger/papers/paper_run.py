@@ -18,12 +18,13 @@ from symderiv_ledger.claims.mutations import Mutant
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.claims.typeset import statement_latex
 from symderiv_ledger.papers.known_papers import load_paper
-from symderiv_ledger.papers.standing import overturned_by, tier
 from symderiv_ledger.papers.verify import (
     Finding,
     MutantReport,
     UnsettledError,
+    overturned_by,
     printed_of,
+    tier,
     verify_claim,
 )
 

@@ -20,15 +20,15 @@ from symderiv_ledger.claims.claim import ComparisonRule, Conventions, Point, Use
 from symderiv_ledger.claims.claim_graph import read_uses
 from symderiv_ledger.papers.tables import names_of, pairs_of, refuse_unknown, text_of, texts_of
 from symderiv_ledger.rules.comparison_rules import (
+    Bound,
     Converges,
     Exact,
+    ShownWithin,
     Symbolic,
     Within,
     WithinErrorBars,
 )
 from symderiv_ledger.rules.quantities import Reference, read_reference
-from symderiv_ledger.rules.shown_within import ShownWithin
-from symderiv_ledger.rules.size_bound import Bound
 
 __all__ = ["RULES", "SET_KEYS", "PointSet", "module_of", "read_rule"]
 

@@ -6,13 +6,16 @@ import ast
 import functools
 import itertools
 import operator
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
+from flint import arb
+
 from symderiv.foundation.errors import FormulaError
+from symderiv.precision.balls.contexts import numbers as arithmetic
 from symderiv_ledger.claims.statement import Range, bounds_of, name_of, parts_of
-from symderiv_ledger.rules.ball_integrals import ball_integral
-from symderiv_ledger.rules.values import Indexed, OutOfRangeError, Values, extended
 
 __all__ = [
     "COMPARE",
@@ -20,10 +23,143 @@ __all__ = [
     "Indexed",
     "OutOfRangeError",
     "Values",
+    "ball_integral",
     "evaluate",
     "extended",
     "index_values",
 ]
+
+_SAFETY: Final = 10
+_LAST_DIGITS: Final = 3
+_BITS_PER_DIGIT: Final = 3.3219280948873626
+
+
+def _middle(value: Any, context: Any) -> Any:
+    if hasattr(value, "mid"):
+        if not value.is_finite():
+            return -context.inf if value < 0 else context.inf
+        mantissa, exponent = value.mid().man_exp()
+        return context.ldexp(context.mpf(int(mantissa)), int(exponent))
+    if isinstance(value, Indexed):
+        ranges = value.ranges
+        return Indexed(lambda *place: _middle(value[place], context), *ranges)
+    return value
+
+
+def _named_middle(values: Mapping[str, Any], name: str, context: Any) -> Any:
+    return _middle(values[name], context)
+
+
+def ball_integral(
+    integrand: Callable[[Any, Mapping[str, Any], Sequence[Any]], Any],
+    values: Mapping[str, Any],
+    limits: Sequence[Sequence[Any]],
+    balls: Any,
+) -> Any:
+    """Return a ball around an integral that a statement writes out.
+
+    It is computed in mpmath at the same number of digits, twice with different nodes. The ball is
+    not proved: its radius is ten times the difference of both and of mpmath's own estimate, and
+    never less than the last three digits.
+
+    Args:
+        integrand: Given an arithmetic, the values of names in it and the variables.
+        values: What names stand for; functions among them are not supported.
+        limits: Ends per variable, balls.
+        balls: The arithmetic of the statement.
+    """
+    digits = int(balls.prec / _BITS_PER_DIGIT)
+    with arithmetic(digits, "mpmath") as context:
+        lazy = {name: partial(_named_middle, values, name, context) for name in values}
+        middles = Values({}, lazy)
+        ends = [[_middle(end, context) for end in pair] for pair in limits]
+        split = [[low, _between(low, high, context), high] for low, high in ends]
+
+        def function(*variables: Any) -> Any:
+            return integrand(context, middles, variables)
+
+        one, estimate = context.quad(function, *ends, error=True)
+        two = context.quad(function, *split)
+        least = abs(two) * context.mpf(10) ** (_LAST_DIGITS - digits)
+        off = _SAFETY * (abs(one - two) + abs(estimate)) + least
+        return arb(str(two)) + arb(0, arb(str(off)).abs_upper())
+
+
+def _between(low: Any, high: Any, context: Any) -> Any:
+    if context.isinf(low) and context.isinf(high):
+        return context.mpf(1) / 3
+    if context.isinf(high):
+        return low + 1
+    if context.isinf(low):
+        return high - 1
+    return low + (high - low) * 4 / 9
+
+
+class OutOfRangeError(FormulaError):
+    """An index is outside the range that its quantity has."""
+
+
+class Indexed:
+    """A quantity with indices that start where the paper starts them.
+
+    Args:
+        values: A nested sequence, a matrix, or a function of the indices.
+        *ranges: First and last value of each index.
+    """
+
+    def __init__(self, values: Any, *ranges: tuple[int, int]) -> None:
+        self.values = values
+        self.ranges = ranges
+
+    def __getitem__(self, indices: tuple[int, ...]) -> Any:
+        if len(indices) != len(self.ranges):
+            raise OutOfRangeError(f"{len(self.ranges)} indices are needed, not {len(indices)}")
+        for index, (first, last) in zip(indices, self.ranges, strict=True):
+            if not first <= index <= last:
+                raise OutOfRangeError(f"index {index} is outside {first}..{last}")
+        if callable(self.values):
+            return self.values(*indices)
+        value = self.values
+        offsets = [i - first for i, (first, _) in zip(indices, self.ranges, strict=True)]
+        if hasattr(value, "rows") and len(offsets) == 2:
+            return value[offsets[0], offsets[1]]
+        for offset in offsets:
+            value = value[offset]
+        return value
+
+
+class Values(Mapping[str, Any]):
+    """Names and what they stand for at one point; a value given as ``lazy`` is computed once."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Any] | None = None,
+        lazy: Mapping[str, Callable[[], Any]] | None = None,
+    ) -> None:
+        self._known = dict(known or {})
+        self._lazy = dict(lazy or {})
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._known and name in self._lazy:
+            self._known[name] = self._lazy[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a name; nothing is computed for that."""
+        return name in self._known or name in self._lazy
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._known, *self._lazy]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values with more names in front; lazy ones stay lazy."""
+    others = values.maps if isinstance(values, ChainMap) else [values]
+    return ChainMap(dict(names), *others)
+
 
 MAX_TERMS: Final = 2_000_000
 MAX_POWER: Final = 100_000

@@ -25,6 +25,7 @@ from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_
 
 __all__ = [
     "AllJudged",
+    "Bound",
     "Converges",
     "Deviation",
     "Exact",
@@ -32,6 +33,7 @@ __all__ = [
     "Measured",
     "Pair",
     "PairRule",
+    "ShownWithin",
     "Symbolic",
     "Within",
     "WithinErrorBars",
@@ -516,3 +518,107 @@ def _with_error(value: Any) -> tuple[float, float]:
     if isinstance(value, Measured):
         return float(value.mean), float(value.error)
     return float(value), 0.0
+
+
+@dataclass(frozen=True)
+class Bound(PairRule):
+    """An inequality holds at all points, and in every series of points it is nearly an equality.
+
+    An inequality that is merely true at some points stays true when its bound is doubled, so that a
+    wrong factor would never be noticed. Here a bound must also be nearly reached.
+
+    An ``==`` of a chain must hold to nearly all digits, as with
+    :class:`~symderiv_ledger.rules.comparison_rules.Exact`.
+
+    Args:
+        reaches: The smaller side over the larger one must come up to this in every series. 0 for a
+            bound that is not claimed to be sharp: then nothing is asked, and a looser bound passes
+            as well.
+        digits: Computed with; 8 of them may be lost.
+    """
+
+    reaches: float = 0.9
+    digits: int = 30
+    backend: str = "mpmath"
+    kind: str = "bound"
+    verdict: str = "holds"
+    tier: ClassVar[str] = "digits"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        sharp = f", or a bound that is never reached to {self.reaches:g}" if self.reaches else ""
+        return one_point(points, "the inequality does not hold") + sharp
+
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        gap = relative_difference(pair)
+        equation = isinstance(pair.relation, ast.Eq)
+        good = gap <= 10.0 ** -(self.digits - LOST) if equation else related(pair)
+        return Judged(gap, "" if good else f"fails at {pair.where}")
+
+    def passed(self, found: AllJudged) -> Tested:
+        closest: dict[str, tuple[float, Pair]] = {}
+        for point, judged in found.points:
+            for pair, one in judged:
+                known = closest.get(point.series, (math.inf, None))
+                if not isinstance(pair.relation, ast.Eq) and one.error < known[0]:
+                    closest[point.series] = one.error, pair
+        if not closest:
+            raise FormulaError(f"{found.statement} is not an inequality")
+        for series, (gap, pair) in closest.items():
+            if not 1.0 - gap >= self.reaches:
+                where = f" ({series})" if series else ""
+                summary = f"holds, but not sharply: the sides come only within {gap:.2g}{where}"
+                return Tested(False, found.count, gap, summary, counterexample(pair))
+        gaps = [gap for gap, _ in closest.values()]
+        reached = f"the bound is reached within {max(gaps):.2g}"
+        return Tested(True, found.count, min(gaps), f"holds at {found.count} points; {reached}")
+
+
+@dataclass(frozen=True)
+class ShownWithin(PairRule):
+    """Two sides, one of them :class:`Measured`, are shown to differ by less than a margin.
+
+    A rule that asks whether a difference is compatible with zero passes everything that is measured
+    badly. This one asks the other way round: the difference, with so many standard errors added,
+    must be below a margin. Sides that differ by the margin or more then pass with the probability
+    that a deviate of Student's law exceeds ``errors`` at most, however large the standard errors
+    are: for 4 of them 3e-4 with 24 trials, 1e-3 with 12, 3e-5 with very many. Sides that are equal
+    pass as soon as the standard errors are small enough, and a measurement that is too coarse
+    fails.
+
+    Args:
+        margin: What they may differ by, relative to the larger one; > 0.
+        errors: So many standard errors are added to the difference that was measured.
+    """
+
+    margin: float = 0.02
+    errors: float = 4.0
+    digits: int = 16
+    backend: str = "float64"
+    kind: str = "simulation"
+    verdict: str = "approximate"
+    tier: ClassVar[str] = "Monte Carlo"
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        wrong = f"the inequality is violated by more than {self.margin:g} of the larger side"
+        together = f"the measured difference and {self.errors:g} standard errors together"
+        differ = f"{together} are more than {self.margin:g} of the larger side"
+        return one_point(points, wrong if ordered else differ)
+
+    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+        deviation = Deviation.of(pair)
+        size = deviation.size or 1.0
+        difference = deviation.difference / size
+        added = self.errors * deviation.spread / size
+        if difference + added <= self.margin:
+            return Judged(difference, beside=difference + added)
+        words = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"
+        if difference - added > self.margin:
+            return Judged(difference, f"the sides differ by {words}: more than {self.margin:g}")
+        return Judged(difference, f"the sides are not shown to be within {self.margin:g}: {words}")
+
+    def passed(self, found: AllJudged) -> Tested:
+        summary = (
+            f"shown to be within {found.beside:.2g} at {found.count} points by {self.errors:g} "
+            f"standard errors; the largest measured difference is {found.largest:.2g}"
+        )
+        return Tested(True, found.count, found.largest, summary)

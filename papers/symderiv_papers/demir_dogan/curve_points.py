@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.rules.values import Indexed, Values
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 from symderiv_models.one_step.asymptotic import asymptotic_errors
 from symderiv_models.one_step.setting import Setting
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.rules.values import Indexed, Values
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 from symderiv_models.one_step.hermite import hermite_model
 from symderiv_models.one_step.setting import window_degree
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from symderiv_ledger.claims.claim import Point
+from symderiv_ledger.rules.arithmetic import Values
 from symderiv_ledger.rules.comparison_rules import Measured
-from symderiv_ledger.rules.values import Values
 from symderiv_models.one_step.comparison import ModelComparison, compare
 from symderiv_models.one_step.conditional import conditional_map
 from symderiv_models.one_step.network import ArrayActivation, gradient, initial_weights

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.rules.values import Indexed, Values
+from symderiv_ledger.rules.arithmetic import Indexed, Values
 
 __all__ = ["population_points", "ridge_points", "scaling_points", "step_points"]
 

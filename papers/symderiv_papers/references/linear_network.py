@@ -230,8 +230,12 @@ class LinearNetwork:
 
     def certified_rates(self) -> list[Any]:
         """Decay rates of ε_g, ascending: roots of the secular equation, enclosed in balls."""
-        from symderiv.analysis.linear.certified_roots import secular_rates
-        from symderiv.analysis.linear.exact_spectrum import ExactLinear, ball_of, exact_power_law
+        from symderiv.analysis.linear.exact_spectrum import (
+            ExactLinear,
+            ball_of,
+            exact_power_law,
+            secular_rates,
+        )
 
         case = self.case
 

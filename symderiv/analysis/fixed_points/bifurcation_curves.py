@@ -77,7 +77,7 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _CurvePoint:
     """A bifurcation on a curve.
 
     Attributes:
@@ -132,7 +132,7 @@ def bifurcation_curves(
 
 def _begun(
     plane: Plane, branch: FixedPointBranch, parameter: float, values: Floats, level: float
-) -> _Place | None:
+) -> _CurvePoint | None:
     """Return a bifurcation of a branch as a place of a curve; None if the branch only passes it."""
     here = np.flatnonzero((branch.parameter == parameter) & np.all(branch.values == values, axis=1))
     if not here.size or not 0 < here[0] < branch.parameter.size - 1:
@@ -145,10 +145,10 @@ def _begun(
     problem = plane.varied(0, np.array([levels[n], level]))
     jump = abs(problem.unstable(points[2]) - problem.unstable(points[0]))
     tangent = across / np.linalg.norm(across)
-    return _Place(np.array([levels[n], level]), values, 0, tangent, points[0], jump)
+    return _CurvePoint(np.array([levels[n], level]), values, 0, tangent, points[0], jump)
 
 
-def _walked(plane: Plane, start: _Place, sign: float) -> tuple[list[_Place], str]:
+def _walked(plane: Plane, start: _CurvePoint, sign: float) -> tuple[list[_CurvePoint], str]:
     """Return what follows on a curve, and why it ends."""
     places, step, direction = [start], _FIRST, np.array([0.0, sign])
     while len(places) < _STEPS:
@@ -164,24 +164,24 @@ def _walked(plane: Plane, start: _Place, sign: float) -> tuple[list[_Place], str
                 return places[1:], "range"
             ahead = here.levels + taken * direction
             ahead[moved] = bound
-        found = _next(plane, places, ahead, 1 - moved)
+        place = _next(plane, places, ahead, 1 - moved)
         far = _FAR[len(places) > 1] * taken + 1e-4
-        if found is None or np.max(np.abs(found.levels - ahead)) > far:
+        if place is None or np.max(np.abs(place.levels - ahead)) > far:
             step *= 0.5
             if step < _LEAST:
                 return places[1:], "range" if beyond > 0.0 else "lost"
             continue
-        if not 0.0 <= found.levels[1 - moved] <= 1.0:
+        if not 0.0 <= place.levels[1 - moved] <= 1.0:
             return places[1:], "range"
-        places.append(found)
-        change = found.levels - here.levels
-        if len(places) > _ROUND and np.linalg.norm(found.levels - start.levels) < step:
+        places.append(place)
+        change = place.levels - here.levels
+        if len(places) > _ROUND and np.linalg.norm(place.levels - start.levels) < step:
             return [*places[1:], start], "closed"
         direction, step = change / np.linalg.norm(change), min(1.5 * step, _MOST)
     return places[1:], "lost"
 
 
-def _next(plane: Plane, places: list[_Place], ahead: Floats, which: int) -> _Place | None:
+def _next(plane: Plane, places: list[_CurvePoint], ahead: Floats, which: int) -> _CurvePoint | None:
     """Return the bifurcation near foreseen parameters, found in one of them."""
     here, problem = places[-1], plane.varied(which, ahead)
     values, tangent = here.values, here.tangent
@@ -212,11 +212,11 @@ def _next(plane: Plane, places: list[_Place], ahead: Floats, which: int) -> _Pla
         levels = ahead.copy()
         levels[which] = u[-1]
         across = (high - low) / np.linalg.norm(high - low)
-        return _Place(levels, u[:-1], which, across, low, here.jump)
+        return _CurvePoint(levels, u[:-1], which, across, low, here.jump)
     return None
 
 
-def _frequency(plane: Plane, kind: str, place: _Place) -> float:
+def _frequency(plane: Plane, kind: str, place: _CurvePoint) -> float:
     if kind != "hopf":
         return 0.0
     problem = plane.varied(place.which, place.levels)
@@ -225,7 +225,7 @@ def _frequency(plane: Plane, kind: str, place: _Place) -> float:
     return abs(float(rates[np.argmin(np.abs(rates.real))].imag))
 
 
-def _contains(plane: Plane, curve: BifurcationCurve, place: _Place) -> bool:
+def _contains(plane: Plane, curve: BifurcationCurve, place: _CurvePoint) -> bool:
     """Return whether a curve goes through a place or one of its images."""
     low, high = np.array(plane.ends).T
     levels = (curve.parameters - low) / (high - low)

@@ -310,15 +310,15 @@ def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | No
         share = sizes[n] / (sizes[n] + other_sizes[n])
         guess = before + share * (after - before)
         across = np.append(own[n] / sizes[n], 0.0)
-        kept = []
+        fixed = []
         for away in (_VERTEX, 2 * _VERTEX):
             near = problem.corrected(guess + away * across, across, away)
             if near is not None:
                 image = problem.flow.images(near[:-1])[n]
-                kept.append(np.append((near[:-1] + image) / 2, near[-1]))
+                fixed.append(np.append((near[:-1] + image) / 2, near[-1]))
         # what the symmetry keeps is even in the distance
-        if len(kept) == 2:
-            return np.asarray((4 * kept[0] - kept[1]) / 3)
+        if len(fixed) == 2:
+            return np.asarray((4 * fixed[0] - fixed[1]) / 3)
     return None
 
 

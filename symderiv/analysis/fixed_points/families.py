@@ -173,8 +173,8 @@ def _tangent(states: VectorStates, z: Floats) -> tuple[Floats, Floats]:
     _, sizes, rows = np.linalg.svd(slopes)
     neutral = rows[np.sum(sizes > _KERNEL * sizes[0]) :].T
     left, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
-    kept = sizes > _MOVES * np.max(np.abs(moved))
-    return neutral @ right[kept].T, left[:, kept]
+    moving = sizes > _MOVES * np.max(np.abs(moved))
+    return neutral @ right[moving].T, left[:, moving]
 
 
 def _stepped(
@@ -245,21 +245,21 @@ def families(
         key=lambda each: (_rank(each[1].states) >= 0, each[1].dimension, _rank(each[1].states)),
         reverse=True,
     )
-    found: list[tuple[Family, list[int]]] = []
+    listed: list[tuple[Family, list[int]]] = []
     for number, start in starts:
         height = level(start.values)
         own = (
             numbers
-            for family, numbers in found
+            for family, numbers in listed
             if abs(level(family.values) - height) < _SAME and _one(family, start)
         )
         known_one = next(own, None)
         if known_one is not None:
             known_one.append(number)
         elif start.dimension:
-            found.append((start, [number]))
-    owned = {number for _, numbers in found for number in numbers}
-    whole = [_represented(family, [known[n] for n in numbers]) for family, numbers in found]
+            listed.append((start, [number]))
+    owned = {number for _, numbers in listed for number in numbers}
+    whole = [_represented(family, [known[n] for n in numbers]) for family, numbers in listed]
     return [*(each for n, each in enumerate(known) if n not in owned), *whole]
 
 

@@ -28,7 +28,7 @@ _STILL = 1e-11
 # from further away two steps of Newton's method do not lead to a root
 _NEAR = 1e-2
 _LARGE = 1e4
-_PAIRS = 400
+_PAIRS, _RUNS = 400, 4
 _NEUTRAL = 1e-7
 _LOOSE = 2e-3
 
@@ -83,7 +83,6 @@ def found_points(
     jacobian: Jacobian,
     given: Sequence[Floats] = (),
     starts: int = 12,
-    runs: int = 4,
 ) -> list[Found]:
     """Return the fixed points that were found.
 
@@ -92,10 +91,9 @@ def found_points(
         jacobian: Its derivatives in coordinates, shape (n, n), in the unit of the flow.
         given: States to start from, as coordinates.
         starts: Drawn states in each invariant space; ten times as many in the whole.
-        runs: Trajectories, whose slow states are starts too.
     """
     drawn = [state[flow.place] for state in flow.samples(10 * starts, seed=1)]
-    slow = [each for start in (*given, *drawn[:runs]) for each in _slow_states(flow, start)]
+    slow = [each for start in (*given, *drawn[:_RUNS]) for each in _slow_states(flow, start)]
     points: list[Found] = []
     for basis in spaces_of(flow):
         whole = basis.shape[0] == basis.shape[1]

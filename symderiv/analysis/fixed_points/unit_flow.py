@@ -81,10 +81,7 @@ class UnitFlow(ExchangedFlow):
         return np.flatnonzero(moving & (np.arange(self.begin.size) <= self.mirror))
 
     def _whole(self, state: Floats) -> Floats:
-        symmetric: Floats = np.where(
-            np.arange(state.size) <= self.mirror, state, state[self.mirror]
-        )
-        return symmetric
+        return np.where(np.arange(state.size) <= self.mirror, state, state[self.mirror])
 
     def state(self, values: Floats) -> Floats:
         """Return the packed state of these coordinates."""
@@ -96,8 +93,7 @@ class UnitFlow(ExchangedFlow):
     def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
         """Return the rates of coordinates, not a number where there are none."""
         used = self.constants if constants is None else constants
-        rates: Floats = self.rates(self.state(values), used)[self.place] / self.unit
-        return rates
+        return self.rates(self.state(values), used)[self.place] / self.unit
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
         """Yield packed states of drawn vectors: students of all sizes near and far from teachers.

@@ -61,8 +61,8 @@ class VectorStates:
         own = []
         for Q, A in parts:
             rest, axes = np.linalg.eigh(Q - A @ A.T)
-            kept = rest > _RANK * np.max(np.abs(Q))
-            own.append(np.asarray(axes[:, kept] * np.sqrt(rest[kept])))
+            positive = rest > _RANK * np.max(np.abs(Q))
+            own.append(np.asarray(axes[:, positive] * np.sqrt(rest[positive])))
         states = cls(flow, tuple(L.shape[1] for L in own))
         along = [A for _, A in parts]
         return states, states._packed(values, list(zip(along, own, strict=True)))

@@ -219,8 +219,7 @@ def small_learning_rate(
     d, _, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     times = np.asarray(alpha, dtype=np.float64)
     curve = exponential_sum(times, d, c * directions.deviation)
-    result: Floats = system.factor * deviation * (curve + directions.frozen)
-    return result
+    return system.factor * deviation * (curve + directions.frozen)
 
 
 def finite_dimension(

@@ -14,6 +14,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from symderiv.analysis.linear.system import linear_system
+from symderiv.analysis.low_rank import secular_roots
 
 Balls = list[arb]
 #: The spectrum at the present working precision: ρ_k descending and w_k, L of each.
@@ -116,3 +117,19 @@ def sum_of_exponentials(rates: Balls, weights: Balls, alpha: Fraction) -> arb:
     """Σ_j W_j exp(-s_j α)."""
     time = ball_of(alpha)
     return sum((w * (-s * time).exp() for s, w in zip(rates, weights, strict=True)), arb(0))
+
+
+def secular_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
+    """Rates, ascending, and weights of the error, each enclosed, by the secular equation.
+
+    Raises:
+        ToleranceError: Two poles are too close to be told apart, or a root is not enclosed.
+    """
+    d, b, c = problem.coefficients()
+    pole = d[::-1]
+    strength = [x * y for x, y in zip(b[::-1], c[::-1], strict=True)]
+    # With one start for all directions: see decay.decay_of.
+    gap = 1 - sum((a / x for a, x in zip(strength, pole, strict=True)), arb(0))
+    share = d[0] / b[0] * gap / sum(c, arb(0))
+    roots = secular_roots(pole, strength)
+    return [root for root, _ in roots], [share / (root * slope) for root, slope in roots]

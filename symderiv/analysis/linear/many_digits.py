@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 from flint import arb
 
-from symderiv.analysis.linear.certified_roots import secular_rates
 from symderiv.analysis.linear.companion import STEP_DIGITS, companion_rates, moment_error
 from symderiv.analysis.linear.decay import ExponentialSum
 from symderiv.analysis.linear.digit_limits import check_digits
@@ -23,11 +22,16 @@ from symderiv.analysis.linear.error_curve import (
     generalization_error,
     stability_limit,
 )
-from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, sum_of_exponentials
+from symderiv.analysis.linear.exact_spectrum import (
+    Balls,
+    ExactLinear,
+    secular_rates,
+    sum_of_exponentials,
+)
 from symderiv.analysis.linear.system import linear_coefficients
-from symderiv.foundation.errors import InputError, ToleranceError
-from symderiv.precision.balls.working import working_bits
-from symderiv.precision.moments.agreement import Agreed, bits_of, computed_twice
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
+from symderiv.precision.balls.working import bits_of, working_bits
+from symderiv.precision.moments.agreement import Agreed, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
 
 METHODS: Final = ("secular", "companion", "moments")
@@ -97,8 +101,7 @@ def linear_digits(
         ToleranceError: ``working_digits`` are too few for moments, with the reason; or the second
             computation does not agree.
     """
-    if method not in METHODS:
-        raise InputError(f"{method!r} is not one of {', '.join(METHODS)}", argument="method")
+    check_one_of("method", method, METHODS)
     check_digits(digits, working_digits)
     if problem.trainable > MOST_EIGENVALUES[method]:
         raise InputError(

@@ -139,8 +139,7 @@ def _maximum(beta: float, z: Floats, n: int) -> Floats:
     """
     lowest = float(n) ** -(1.0 + beta)
     best = np.clip(1.0 / np.maximum(z, 1e-300), lowest, 1.0)
-    result: Floats = best * np.exp(-z * best)
-    return result
+    return best * np.exp(-z * best)
 
 
 def window(law: PowerLawSum, learning_rate: float) -> tuple[float, float]:

@@ -170,15 +170,15 @@ class _Numeric:
         """
         spread, rest, cross = np.exp(y)
         try:
-            found = np.array(self._call(rest, rest - spread, cross, eta, *self._given), dtype=float)
+            parts = np.array(self._call(rest, rest - spread, cross, eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-            found = np.full(12, math.nan)
+            parts = np.full(12, math.nan)
         # d(Q - C) = -2 third, d(Q + (M-1) C) = -2 second, dR = -first
         share = 2 / self.M
         turn = [[0, 0, -2 / spread], [0, -share / rest, (share - 2) / rest], [-1 / cross, 0, 0]]
         by_y = [[0, rest, 0], [-spread, rest, 0], [0, 0, cross]]
-        rates = turn @ found[:3]
-        return rates, turn @ found[3:].reshape(3, 3) @ by_y - np.diag(rates)
+        rates = turn @ parts[:3]
+        return rates, turn @ parts[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
     def approached(self, eta: float) -> Floats | None:
         """Return the state that is approached from small students, or None if Q runs away.
@@ -192,11 +192,11 @@ class _Numeric:
             growth = np.max(np.linalg.eigvals(slopes).real)
             step = min(step, 0.5 / growth) if growth > 0 else step
             change = np.linalg.solve(np.eye(3) / step - slopes, rates)
-            found = self._moving(y + change, eta) if np.abs(change).max() < _CHANGE else None
-            if found is None or not np.all(np.isfinite(found[1])):
+            moved = self._moving(y + change, eta) if np.abs(change).max() < _CHANGE else None
+            if moved is None or not np.all(np.isfinite(moved[1])):
                 step /= 2
                 continue
-            (rates, slopes), y, step = found, y + change, 2 * step
+            (rates, slopes), y, step = moved, y + change, 2 * step
             if np.abs(change).max() < _STILL:
                 spread, rest, cross = np.exp(y)
                 return self.solved(np.array([rest, rest - spread, cross]), eta)
@@ -208,8 +208,8 @@ class _Numeric:
         if np.any(begin <= 0):
             return None
         with np.errstate(all="ignore"):
-            found = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
-            if found is None or not np.abs(self._moving(y := found[0], eta)[0]).max() < 1e-9:
+            solution = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
+            if solution is None or not np.abs(self._moving(y := solution[0], eta)[0]).max() < 1e-9:
                 return None
         if abs(y[1] - np.log(begin[1])) > 1.0:
             return None
@@ -253,5 +253,4 @@ def _sign_mean4(*correlations: float) -> float:
 
     from symderiv.gaussian import SignMean4
 
-    value: float = float(SignMean4(*map(sp.Float, correlations)))
-    return value
+    return float(SignMean4(*map(sp.Float, correlations)))

@@ -41,8 +41,8 @@ def closed_expressions(parts: Mapping[str, sp.Expr], length: sp.Expr) -> dict[st
     """Return R, Q and other parts of the plateau with a closed form of c put in, simplified."""
     # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
     known = {} if length.has(sp.asin) else {c: length}
-    found = {"R": c * (TEACHER + D), "Q": c**2 * M * (TEACHER + D), **parts}
-    tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in found.items()}
+    whole = {"R": c * (TEACHER + D), "Q": c**2 * M * (TEACHER + D), **parts}
+    tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in whole.items()}
     return {"c": length, **tidied}
 
 
@@ -56,8 +56,8 @@ def escape_forms(closed: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
         # One mode: the secular equation of the specialisation sector is linear.
         rate = sp.together(-eta * (difference + response * (TEACHER - D / (M - 1))))
         inputs = "_isotropic"
-    found = {f"unstable_eigenvalue{inputs}": rate}
-    return found if rate == 0 else {**found, f"escape_time{inputs}": 1 / rate}
+    forms = {f"unstable_eigenvalue{inputs}": rate}
+    return forms if rate == 0 else {**forms, f"escape_time{inputs}": 1 / rate}
 
 
 def text_of(equations: Sequence[sp.Expr]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.documents.document import Node, Verbatim
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 
@@ -88,8 +88,7 @@ class DrawnAnswer(Answer):
         Raises:
             InputError: there is no curve to draw.
         """
-        axes: Axes = drawing("analysis_plots.linear_plots").linear_axes(*self._curves(), ax)
-        return axes
+        return drawn("analysis_plots.linear_plots.linear_axes", *self._curves(), ax)
 
     def __getstate__(self) -> dict[str, Any]:
         try:

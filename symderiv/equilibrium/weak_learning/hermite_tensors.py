@@ -123,8 +123,7 @@ def _complement(known: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of what is orthogonal to some directions."""
     if not known.shape[1]:
         return np.eye(known.shape[0])
-    basis: np.ndarray = np.linalg.svd(known)[0][:, known.shape[1] :]
-    return basis
+    return np.linalg.svd(known)[0][:, known.shape[1] :]
 
 
 @lru_cache(maxsize=4096)

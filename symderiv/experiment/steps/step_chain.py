@@ -75,8 +75,7 @@ class Space:
     @cached_property
     def open(self) -> np.ndarray:
         """True for each eigenspace in which inputs leave the span, shape (L,)."""
-        leaving: np.ndarray = self.span & (self.counts > self.vectors + self.drawn)
-        return leaving
+        return self.span & (self.counts > self.vectors + self.drawn)
 
     @cached_property
     def bounds(self) -> list[int]:

@@ -1,12 +1,11 @@
 """Means over examples at given weights, from sampled fields: errors and losses.
 
 Fields are Gaussian with the covariances of the weight vectors; all errors follow from Q, R, T, the
-output weights and the biases. Where no closed function serves
-(:class:`~symderiv.integrate.rules.plain_errors.PlainErrors`) they are computed from the definition,
-at 2^14 points of a scrambled Sobol sequence that is the same for all runs and times: means of
-squares keep their relative accuracy however small they are. Largest relative error found over 40
-random states of two students and three teachers, some close to perfect: 7e-4, median 1e-4; with
-signs of sums of teachers 3e-3.
+output weights and the biases. Where no closed function serves (``study_measures.PlainErrors``) they
+are computed from the definition, at 2^14 points of a scrambled Sobol sequence that is the same for
+all runs and times: means of squares keep their relative accuracy however small they are. Largest
+relative error found over 40 random states of two students and three teachers, some close to
+perfect: 7e-4, median 1e-4; with signs of sums of teachers 3e-3.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class Student:
     b: np.ndarray
 
 
-class Means:
+class SampledMeans:
     """Means over examples.
 
     Args:

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,8 +15,48 @@ from typing import Any
 import numpy as np
 
 from symderiv.experiment.steps.step_chain import MarkovChain
-from symderiv.experiment.studies.run_memory import Snapshot, set_generator, words_of
 from symderiv.storage.checkpoint import Checkpoint
+
+
+def generator_words(generator: np.random.Generator) -> np.ndarray:
+    """Return the state of an SFC64 generator, shape (6,) of uint64."""
+    state = generator.bit_generator.state
+    return np.array(
+        [*state["state"]["state"], state["has_uint32"], state["uinteger"]], dtype=np.uint64
+    )
+
+
+def set_generator(generator: np.random.Generator, words: np.ndarray) -> None:
+    """Put a generator into the state that :func:`generator_words` gave."""
+    generator.bit_generator.state = {
+        "bit_generator": "SFC64",
+        "state": {"state": np.array(words[:4], dtype=np.uint64)},
+        "has_uint32": int(words[4]),
+        "uinteger": int(words[5]),
+    }
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run between two examples.
+
+    Args:
+        recorded, made: results recorded and examples learnt.
+        weights: the arrays that learning changes, copies.
+        generators: states before the current block was drawn, shape (generators, 6); the block
+            itself is not kept, it is drawn again.
+    """
+
+    recorded: int
+    made: int
+    weights: Mapping[str, np.ndarray]
+    generators: np.ndarray
+
+
+def words_of(generators: Sequence[np.random.Generator]) -> np.ndarray:
+    """Return the states of several generators, shape (generators, 6)."""
+    return np.stack([generator_words(generator) for generator in generators])
+
 
 # The key of the runs in a checkpoint.
 _ENTRY = "simulation"

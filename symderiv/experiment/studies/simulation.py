@@ -55,8 +55,7 @@ class Simulation(Curves):
         """Return the times at which the runs reported: whole numbers of examples over N, shape
         (P,).
         """
-        times: np.ndarray = self.examples / self.dimension
-        return times
+        return self.examples / self.dimension
 
     def mean(self, name: str) -> np.ndarray:
         """Return the mean over the runs of "Q", "R", "v", "generalization_error" or a name in

@@ -11,14 +11,51 @@ import numpy as np
 
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_steps import StudySteps
-from symderiv.integrate.rules.plain_errors import PlainErrors
+from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.initial import LatentVectors
-from symderiv.storage.kernels import Kernel
+from symderiv.problem.study import Study
+from symderiv.storage.kernels import Kernel, has_checked_in, load_kernel
 
 if TYPE_CHECKING:
-    from symderiv.experiment.studies.rule_means import Means, Student
+    from symderiv.experiment.studies.rule_means import SampledMeans, Student
 
 __all__ = ["PlainMeasures", "RuleMeasures"]
+
+
+class PlainErrors:
+    """E(s - t)²/2 of given Q, R and output weights, by a solver module's own function.
+
+    The error does not depend on how weights were learnt: the function of plain descent serves
+    rules.
+
+    Args:
+        study: whose activations have a module in the package.
+        T: covariance of the teachers' fields, shape (M, M).
+    """
+
+    def __init__(self, study: Study, T: np.ndarray) -> None:
+        self.T = T
+        self._module = load_kernel(study.student_activation, study.teacher_activation).module
+        self._sizes = sizes_of(study.K, study.M, 1)
+
+    @staticmethod
+    def know(study: Study) -> bool:
+        """Return whether the errors of a study are of this kind, and there is a module for them."""
+        biased = study.network.train_biases or np.any(study.student_biases)
+        return not (
+            biased or np.any(study.teacher_biases) or study.training.target == "sign"
+        ) and has_checked_in(study.student_activation, study.teacher_activation)
+
+    def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
+        """Return the error of output weights v (K,) against w (M,)."""
+        one = np.ones(1)
+        parameters = pack_parameters(one, one, self.T[None], self.T, w, {})
+        flat = pack_state(Q[None], R[None], v)
+        error = self._module.flat_observables(
+            flat, self._sizes, parameters, np.empty_like(Q), np.empty_like(R)
+        )
+        return float(error)
+
 
 _BEYOND = {"J", "B"}  # families of vectors that every study has
 
@@ -110,12 +147,12 @@ class RuleMeasures(_Measures):
     teachers: np.ndarray
 
     @cached_property
-    def _means(self) -> Means:
+    def _means(self) -> SampledMeans:
         return self._means_at(self.steps.start.state.T)
 
-    def _means_at(self, T: np.ndarray) -> Means:
+    def _means_at(self, T: np.ndarray) -> SampledMeans:
         # with SymPy and SciPy, which plain runs do without
-        from symderiv.experiment.studies.rule_means import Means, Teaching
+        from symderiv.experiment.studies.rule_means import SampledMeans, Teaching
         from symderiv.integrate.rules.rule_functions import activation_function, loss_function
 
         study, training = self.steps.study, self.steps.study.training
@@ -131,10 +168,10 @@ class RuleMeasures(_Measures):
         )
         reported = None if training.loss == "squared" else loss
         plain = PlainErrors(study, T) if PlainErrors.know(study) else None
-        return Means(teaching, study.K, T, g, reported, scale, plain)
+        return SampledMeans(teaching, study.K, T, g, reported, scale, plain)
 
     @cached_property
-    def _of_own_inputs(self) -> dict[int, tuple[Means, int]]:
+    def _of_own_inputs(self) -> dict[int, tuple[SampledMeans, int]]:
         """Means by place and the phase, for tasks with inputs of their own."""
         study = self.steps.study
         numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]

@@ -226,10 +226,7 @@ class ControlledFlow:
 
     @cached_property
     def _rhs(self) -> Callable[..., None]:
-        compiled: Callable[..., None] = self.flow.kernel.right_hand_side_for(
-            self.flow.state.K, self.flow.state.M
-        )
-        return compiled
+        return self.flow.kernel.right_hand_side_for(self.flow.state.K, self.flow.state.M)
 
     @cached_property
     def _reverse(self) -> Callable[..., None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from symderiv.integrate.ensemble.lane_pieces import LaneStart
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.lanes import LaneResults, flat_result
+from symderiv.integrate.flows.lanes import LaneResults, flat_result, lane_results
 from symderiv.integrate.rules.phases import PhasedFlow, PhasePiece
 
 _Pieces = Generator[PhasePiece, FlatResult, FlatResult]
@@ -43,7 +43,12 @@ def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
                     whole[number] = end.value
             if ended is not None:
                 ended(len(whole))
-    return _together(flows, [whole[number] for number in range(len(flows))], seconds, given)
+    runs = [whole[number] for number in range(len(flows))]
+    errors = np.full((len(runs), flows[0].study.alpha.size), np.nan)
+    for flow, run, row in zip(flows, runs, errors, strict=True):
+        if run.reached:
+            row[: run.reached] = flow.errors(run)
+    return lane_results(runs, errors, seconds)
 
 
 def _integrated(
@@ -59,30 +64,4 @@ def _integrated(
         np.array([piece.begin for piece in pieces]),
         np.array([piece.parameters for piece in pieces]),
         np.ascontiguousarray(pieces[0].asked),
-    )
-
-
-def _together(
-    flows: Sequence[PhasedFlow], runs: Sequence[FlatResult], seconds: float, given: LaneStart
-) -> LaneResults:
-    """Return runs as those of lanes."""
-    times, size = flows[0].study.alpha.size, flows[0].begin.size
-    states = np.zeros((len(runs), times, size))
-    errors = np.full((len(runs), times), np.nan)
-    for number, (flow, run) in enumerate(zip(flows, runs, strict=True)):
-        states[number, : run.reached] = run.results
-        if run.reached:
-            errors[number, : run.reached] = flow.errors(run)
-    return LaneResults(
-        states=states,
-        reached=np.array([run.reached for run in runs]),
-        last_states=np.array([run.last_state for run in runs]),
-        errors=errors,
-        codes=np.array([run.code for run in runs]),
-        alpha_end=np.array([run.last_alpha for run in runs]),
-        error_sum=np.array([run.error_sum for run in runs]),
-        steps=np.array([run.steps for run in runs]),
-        rejected=np.array([run.rejected for run in runs]),
-        evaluations=np.array([run.rhs_evaluations for run in runs]),
-        seconds=seconds,
     )

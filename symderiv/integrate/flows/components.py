@@ -111,8 +111,7 @@ class ComponentsFlow(Flow):
     @cached_property
     def mean(self) -> np.ndarray:
         """The averaged eigenvalues, shape (L, 1, 1)."""
-        average: np.ndarray = self._parts.average().eigenvalue[:, None, None]
-        return average
+        return self._parts.average().eigenvalue[:, None, None]
 
     @cached_property
     def teachers(self) -> np.ndarray:
@@ -124,8 +123,7 @@ class ComponentsFlow(Flow):
     def teacher_weights(self) -> np.ndarray:
         """Output weights of the teacher, shape (M,)."""
         packing = Packing.of(self.layout, "parameters", M=self.state.M, L=self.state.L)
-        weights: np.ndarray = packing.views(self.parameters)["v_teacher"].copy()
-        return weights
+        return packing.views(self.parameters)["v_teacher"].copy()
 
     def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         Q, s, v = split_flat(flat, self.state.K, self.state.M, self.state.L)

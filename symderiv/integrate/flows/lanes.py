@@ -153,6 +153,26 @@ def flat_result(found: LaneResults, place: int, reached: int) -> FlatResult:
     )
 
 
+def lane_results(runs: Sequence[FlatResult], errors: np.ndarray, seconds: float) -> LaneResults:
+    """Return single runs with their errors, shape (n, A), in the form of runs in lanes."""
+    states = np.zeros((*errors.shape, runs[0].last_state.size))
+    for number, run in enumerate(runs):
+        states[number, : run.reached] = run.results
+    return LaneResults(
+        states=states,
+        reached=np.array([run.reached for run in runs]),
+        last_states=np.array([run.last_state for run in runs]),
+        errors=errors,
+        codes=np.array([run.code for run in runs]),
+        alpha_end=np.array([run.last_alpha for run in runs]),
+        error_sum=np.array([run.error_sum for run in runs]),
+        steps=np.array([run.steps for run in runs]),
+        rejected=np.array([run.rejected for run in runs]),
+        evaluations=np.array([run.rhs_evaluations for run in runs]),
+        seconds=seconds,
+    )
+
+
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:
     """Wait for all threads; an interrupt makes them end."""
     left = set(working)

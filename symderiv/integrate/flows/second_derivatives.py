@@ -67,7 +67,7 @@ class TwiceVariedFlow(VariedFlow):
         """Return the second derivatives of order parameters and error."""
         parts = row.reshape(-1, self._size)
         state, rest = parts[0], parts[1 + len(self.directions) :]
-        found = {}
+        seconds = {}
         for (name, bend), second in zip(self.bends.items(), rest, strict=True):
             first, direction = parts[1 + self._place(name)], self.directions[name]
             step = _step(state, first, bend.step)
@@ -83,8 +83,8 @@ class TwiceVariedFlow(VariedFlow):
                     for sum_, each in zip(total, there, strict=True):
                         sum_ += weight * number / away * np.asarray(each)
             Q, R, v, error = total
-            found[name] = Observed(Q, R, v, float(error))
-        return found
+            seconds[name] = Observed(Q, R, v, float(error))
+        return seconds
 
     def _place(self, name: str) -> int:
         return list(self.directions).index(name)
@@ -96,12 +96,12 @@ class TwiceVariedFlow(VariedFlow):
         """
         first = VariedFlow(self.flow, self.directions)
         packing, moving = self._packing("parameters"), moving_packing(self.flow, first._moving)
-        behind: list[np.ndarray] = []
+        further: list[np.ndarray] = []
         for name, bend in self.bends.items():
             views = packing.views(bend.parameters)
             second = moving.packed(**{each: views[each] for each in first._moving})
-            behind += [self.directions[name].parameters, second, np.array([bend.step])]
-        return np.concatenate([first._parameters, *behind])
+            further += [self.directions[name].parameters, second, np.array([bend.step])]
+        return np.concatenate([first._parameters, *further])
 
     @cached_property
     def _slope(self) -> Callable[..., None]:

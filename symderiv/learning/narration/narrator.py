@@ -161,8 +161,7 @@ def _told(step: steps.LearningStep, equations: LearningEquations) -> Step:
         return _divergent(step, equations.problem.student.text)
     for kind, teller in _TELLERS.items():
         if type(step) is kind:
-            told: Step = teller(step)
-            return told
+            return teller(step)
     assert isinstance(step, steps.Equality)
     rule, words = _EQUALITIES[type(step)]
     if isinstance(words, dict):

@@ -134,7 +134,7 @@ def _with_many(kinds: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[An
     """Return what functions are called with, and the same with means at many moments, whose text
     is returned too.
     """
-    found, texts = dict(kinds), []
+    whole, texts = dict(kinds), []
     for name in kinds:
         *_, size = name.split("_of_")
         if size not in ("2", "4"):
@@ -145,8 +145,8 @@ def _with_many(kinds: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[An
             for array, length in (("moments", count * (count + 1) // 2), ("biases", count))
         )
         texts.append(_MANY.format(name=name, moments=moments, biases=biases))
-        found[f"_many{name}"] = (_RULE, ["int64"] * count, "<f8 2", "<f8 2", "<f8 1")
-    return found, "".join(texts)
+        whole[f"_many{name}"] = (_RULE, ["int64"] * count, "<f8 2", "<f8 2", "<f8 1")
+    return whole, "".join(texts)
 
 
 def compiled_function(

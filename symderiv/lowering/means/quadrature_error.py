@@ -144,12 +144,12 @@ class Search:
 
     def means(self, rule: MeanRule, kinds: Kinds, covariances: Matrix, biases: Matrix) -> Matrix:
         """Return the same at many covariances, and as many biases of all fields."""
-        size, found = len(kinds), np.empty(len(covariances))
+        size, values = len(kinds), np.empty(len(covariances))
         numbers = np.array(rule.two if size == 2 else rule.four)
         rows, columns = _UPPER[size]
         moments = np.ascontiguousarray(covariances[:, rows, columns])
-        self.compiled.many(size)(numbers, kinds, moments, np.array(biases, order="C"), found)
-        return found
+        self.compiled.many(size)(numbers, kinds, moments, np.array(biases, order="C"), values)
+        return values
 
     def tail(self, negligible: float) -> float:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""

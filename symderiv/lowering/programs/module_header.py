@@ -9,12 +9,43 @@ from typing import Protocol
 
 import sympy as sp
 from symderiv_codegen import Constant
+from sympy.functions.special.tensor_functions import KroneckerDelta
+from sympy.printing.str import StrPrinter
 
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
 from symderiv.learning.derivation.learning_equations import LearningEquations
 from symderiv.learning.rule.learning_problem import LearningProblem
-from symderiv.lowering.programs.plain_text import plain
+
+
+class _PlainPrinter(StrPrinter):  # type: ignore[misc]
+    """Plain text in the names of the arrays, for the header of a module."""
+
+    def _print_Sum(self, total: sp.Sum) -> str:
+        indices = ", ".join(str(limit[0]) for limit in reversed(total.limits))
+        return f"sum_{indices}({self._print(total.function)})"
+
+    def _print_StudentActivation(self, call: sp.Expr) -> str:
+        return f"g{chr(39) * int(call.args[0])}({self._print(call.args[1])})"
+
+    def _print_TeacherActivation(self, call: sp.Expr) -> str:
+        return f"h{chr(39) * int(call.args[0])}({self._print(call.args[1])})"
+
+    def _print_LossSlope(self, call: sp.Expr) -> str:
+        by_s, by_t = map(int, call.args)
+        return f"l_{'s' * by_s}{'t' * by_t}" if by_s or by_t else "l"
+
+    def _print_Average(self, call: sp.Expr) -> str:
+        return f"E[{self._print(call.args[0])}]"
+
+    def _print_KroneckerDelta(self, delta: KroneckerDelta) -> str:
+        return f"delta({delta.args[0]}, {delta.args[1]})"
+
+
+def plain(expression: sp.Basic) -> str:
+    """Return the expression as plain text."""
+    return str(_PlainPrinter().doprint(expression))
+
 
 FORMAT = 3
 """Version of the interface of generated modules."""

@@ -20,6 +20,7 @@ from flint import arb, arb_series, ctx, fmpz
 from symderiv.formula.known_functions import KNOWN
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.expression_balls import arcsine
+from symderiv.precision.balls.working import bits_of, working_bits
 
 __all__ = ["BACKENDS", "Numbers", "RealNumber", "numbers"]
 
@@ -115,12 +116,8 @@ def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
         context.dps = digits
         yield context
     elif backend == "arb":
-        before = ctx.prec
-        try:
-            ctx.prec = math.ceil(digits * math.log2(10)) + 4
+        with working_bits(bits_of(digits)):
             yield _BallNumbers()
-        finally:
-            ctx.prec = before
     elif backend == "float64":
         yield _DoubleNumbers()
     else:

@@ -125,8 +125,7 @@ def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb
         radius = 2 * radius
         low, high = (at - radius).lower(), (at + radius).upper()
         if function(low)[0] * function(high)[0] < 0:
-            enclosed: arb = low.union(high)
-            return enclosed
+            return low.union(high)
     return None
 
 

@@ -24,6 +24,11 @@ def working_bits(bits: int) -> Iterator[None]:
         ctx.prec = before
 
 
+def bits_of(digits: int) -> int:
+    """Bits that hold so many decimal digits."""
+    return math.ceil(digits * math.log2(10)) + 4
+
+
 def bits_below(bound: arb, scale: arb, spare: float) -> int:
     """Return the precision, with bits to spare, at which rounding of ``scale`` is below a bound."""
     with working_bits(64):

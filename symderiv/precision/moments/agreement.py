@@ -10,9 +10,9 @@ from typing import Final
 from flint import arb
 
 from symderiv.foundation.errors import ToleranceError
-from symderiv.precision.balls.working import working_bits
+from symderiv.precision.balls.working import bits_of, working_bits
 
-__all__ = ["Agreed", "bits_of", "computed_twice"]
+__all__ = ["Agreed", "computed_twice"]
 
 _ATTEMPTS: Final = 4
 # The second computation has this many digits more, or a tenth more.
@@ -33,11 +33,6 @@ class Agreed:
     values: tuple[arb, ...]
     digits_used: int
     agreement: int
-
-
-def bits_of(digits: int) -> int:
-    """Bits that hold so many decimal digits."""
-    return math.ceil(digits * math.log2(10)) + 4
 
 
 def computed_twice(

@@ -51,7 +51,7 @@ class _Unbounded(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True)
-class _Part:
+class _GrownPart:
     low: arb
     high: arb
     factor: arb
@@ -101,19 +101,19 @@ def _least(values: list[arb]) -> arb:
     return total.lower()
 
 
-def _known(low: arb, high: arb, factor: arb, power: arb, rate: arb) -> _Part:
+def _known(low: arb, high: arb, factor: arb, power: arb, rate: arb) -> _GrownPart:
     """Return a part; the interval and the growth sharpen one another where one is bounded."""
     low = low.lower() if not low.is_nan() else arb.neg_inf()
     high = high.upper() if not high.is_nan() else _INF
     if low.is_finite() and high.is_finite():
         size = abs(low).max(abs(high)).upper()
-        return _Part(low, high, size, arb(0), arb(0))
+        return _GrownPart(low, high, size, arb(0), arb(0))
     if power.is_zero() and rate.is_zero():
-        return _Part(low.max(-factor).lower(), high.min(factor).upper(), factor, power, rate)
-    return _Part(low, high, factor.upper(), power.upper(), rate.upper())
+        return _GrownPart(low.max(-factor).lower(), high.min(factor).upper(), factor, power, rate)
+    return _GrownPart(low, high, factor.upper(), power.upper(), rate.upper())
 
 
-def _bounded(low: arb | float, high: arb | float) -> _Part:
+def _bounded(low: arb | float, high: arb | float) -> _GrownPart:
     return _known(arb(low), arb(high), arb(0), arb(0), arb(0))
 
 
@@ -130,7 +130,7 @@ class _Ends:
             value = ball(e, _BITS)
             return constant(_bounded(value, value))
         if e == self.x:
-            return constant(_Part(arb(self.start), _INF, arb(1), arb(1), arb(0)))
+            return constant(_GrownPart(arb(self.start), _INF, arb(1), arb(1), arb(0)))
         if e.is_polynomial(self.x):
             return constant(self._polynomial(e))
         if e.is_Add:
@@ -144,7 +144,7 @@ class _Ends:
             raise _Unbounded
         return _FUNCTIONS[name], e.args if name in ("Max", "Min") else e.args[:1]
 
-    def _polynomial(self, e: sp.Expr) -> _Part:
+    def _polynomial(self, e: sp.Expr) -> _GrownPart:
         """Sharp ends: beyond the roots of the derivative a polynomial is monotone."""
         poly = sp.Poly(e, self.x)
         coefficients = [ball(c, _BITS) for c in reversed(poly.all_coeffs())]
@@ -173,7 +173,7 @@ class _Ends:
         return (_inverted if exponent < 0 else _raised)(abs(exponent)), (base,)
 
 
-def _sum(*parts: _Part) -> _Part:
+def _sum(*parts: _GrownPart) -> _GrownPart:
     low = sum((p.low for p in parts), arb(0))
     high = sum((p.high for p in parts), arb(0))
     factor = sum((p.factor for p in parts), arb(0))
@@ -182,10 +182,10 @@ def _sum(*parts: _Part) -> _Part:
     )
 
 
-def _inverted(exponent: sp.Rational) -> Callable[[_Part], _Part]:
+def _inverted(exponent: sp.Rational) -> Callable[[_GrownPart], _GrownPart]:
     """Return a power below zero, by the size of the exponent."""
 
-    def inverse_power(base: _Part) -> _Part:
+    def inverse_power(base: _GrownPart) -> _GrownPart:
         # |base| is bounded from below, as it keeps its sign
         least = base.low if base.low > 0 else -base.high if base.high < 0 else None
         if least is None or not least > 0:
@@ -197,12 +197,12 @@ def _inverted(exponent: sp.Rational) -> Callable[[_Part], _Part]:
     return inverse_power
 
 
-def _raised(exponent: sp.Rational) -> Callable[[_Part], _Part]:
+def _raised(exponent: sp.Rational) -> Callable[[_GrownPart], _GrownPart]:
     """Return a power above zero."""
     power, whole = ball(exponent, _BITS), exponent.is_Integer
     even = whole and exponent % 2 == 0
 
-    def power_of(base: _Part) -> _Part:
+    def power_of(base: _GrownPart) -> _GrownPart:
         if not whole and not base.low >= 0:
             raise _Unbounded
         factor = base.factor**power
@@ -218,7 +218,7 @@ def _raised(exponent: sp.Rational) -> Callable[[_Part], _Part]:
     return power_of
 
 
-def _extremum(pick: Callable[[list[arb]], arb], *parts: _Part) -> _Part:
+def _extremum(pick: Callable[[list[arb]], arb], *parts: _GrownPart) -> _GrownPart:
     return _known(
         pick([p.low for p in parts]),
         pick([p.high for p in parts]),
@@ -228,27 +228,27 @@ def _extremum(pick: Callable[[list[arb]], arb], *parts: _Part) -> _Part:
     )
 
 
-def _half_of_exponentials(side: int, a: _Part) -> _Part:
+def _half_of_exponentials(side: int, a: _GrownPart) -> _GrownPart:
     """cosh (side 1) or sinh (side -1)."""
     down = _product(_exp(_negated(a)), _bounded(side, side))
     return _product(_sum(_exp(a), down), _bounded(0.5, 0.5))
 
 
-def _abs(a: _Part) -> _Part:
+def _abs(a: _GrownPart) -> _GrownPart:
     least = a.low if a.low > 0 else -a.high if a.high < 0 else arb(0)
     return _known(least, abs(a.low).max(abs(a.high)), a.factor, a.power, a.rate)
 
 
-def _jump(below: int, a: _Part) -> _Part:
+def _jump(below: int, a: _GrownPart) -> _GrownPart:
     """Return a function that is 1 above zero."""
     return _bounded(1 if a.low > 0 else below, below if a.high < 0 else 1)
 
 
-def _negated(a: _Part) -> _Part:
-    return _Part(-a.high, -a.low, a.factor, a.power, a.rate)
+def _negated(a: _GrownPart) -> _GrownPart:
+    return _GrownPart(-a.high, -a.low, a.factor, a.power, a.rate)
 
 
-def _product(a: _Part, b: _Part) -> _Part:
+def _product(a: _GrownPart, b: _GrownPart) -> _GrownPart:
     ends = []
     for u in (a.low, a.high):
         for v in (b.low, b.high):
@@ -260,7 +260,7 @@ def _product(a: _Part, b: _Part) -> _Part:
     return _known(low, high, a.factor * b.factor, a.power + b.power, a.rate + b.rate)
 
 
-def _exp(a: _Part) -> _Part:
+def _exp(a: _GrownPart) -> _GrownPart:
     low = a.low.exp() if a.low.is_finite() else arb(0)
     if a.high.is_finite():
         return _bounded(low, a.high.exp())
@@ -270,7 +270,7 @@ def _exp(a: _Part) -> _Part:
     return _known(low, _INF, arb(1), arb(0), a.factor)
 
 
-def _log(a: _Part) -> _Part:
+def _log(a: _GrownPart) -> _GrownPart:
     if not a.low > 0:
         raise _Unbounded
     low, high = a.low.log(), a.high.log() if a.high.is_finite() else _INF
@@ -279,13 +279,13 @@ def _log(a: _Part) -> _Part:
     return _known(low, high, factor, arb(1), arb(0))
 
 
-def _monotone(a: _Part, f: Callable[[arb], arb], limit: arb) -> _Part:
+def _monotone(a: _GrownPart, f: Callable[[arb], arb], limit: arb) -> _GrownPart:
     low = f(a.low) if a.low.is_finite() else -limit
     high = f(a.high) if a.high.is_finite() else limit
     return _bounded(low, high)
 
 
-_FUNCTIONS: Final[Mapping[str, Callable[..., _Part]]] = {
+_FUNCTIONS: Final[Mapping[str, Callable[..., _GrownPart]]] = {
     "exp": _exp,
     "sinh": partial(_half_of_exponentials, -1),
     "cosh": partial(_half_of_exponentials, 1),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symderiv.foundation.documents.written_derivation import Section, Step
 from symderiv.show.pages.integral_steps import expectation_steps, integral_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from symderiv.gaussian.erf_mixture import ErfMixture
     from symderiv.learning.rule.learning_problem import LearningProblem
@@ -235,12 +235,7 @@ def _integral(
         slots.append(sp.erf(x))
     mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
     steps = [Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)]
-    functions: dict[str, Callable[..., Any]] = {
-        "i2": gaussian.i2,
-        "i3": gaussian.i3,
-        "i4": gaussian.i4,
-    }
-    closed = functions[kind](*slots, folded=True)
+    closed = getattr(gaussian, kind)(*slots, folded=True)
     if not summed:
         return Section(f"Gaussian integral {name}", key, *expectation_steps(closed))
     derived, result = expectation_steps(closed)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symderiv.foundation.documents.written_derivation import Section, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import sympy as sp
 
@@ -36,14 +36,9 @@ def integral_sections(student: Activation, teacher: Activation) -> list[Section]
             ("I4, one teacher", "i4_cross", (g, g, g, h)),
             ("I4, two teachers", "i4_teacher", (g, g, h, h)),
         ]
-    functions: dict[str, Callable[..., Any]] = {
-        "i2": gaussian.i2,
-        "i3": gaussian.i3,
-        "i4": gaussian.i4,
-    }
     sections = []
     for name, key, activations in wanted:
-        derived = functions[key[:2]](*activations, folded=True)
+        derived = getattr(gaussian, key[:2])(*activations, folded=True)
         sections.append(Section(f"Gaussian integral {name}", key, *expectation_steps(derived)))
     return sections
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from symderiv import __version__
 from symderiv.foundation.documents.document import (
@@ -21,7 +23,6 @@ from symderiv.foundation.documents.document import (
     Verbatim,
 )
 from symderiv.foundation.documents.html_writer import data_uri, fragment
-from symderiv.show.pages.page_data import figure_numbers
 from symderiv.show.plots import features, plots
 from symderiv.show.plots.claims import Findings, claims, number
 
@@ -29,6 +30,53 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from symderiv.foundation.documents.written_derivation import Derivation
+    from symderiv.show.plots.claims import Findings
+    from symderiv.show.plots.curves import Floats, StudyCase
+
+
+def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:
+    """Return what the figure of that name draws, in long form with a head; empty if there is
+    nothing.
+
+    Columns: case, "equations" or "SGD", quantity, alpha, value and its standard error (empty for
+    equations). All digits of doubles.
+    """
+    rows = [row for one in found for row in _rows(name, one.case)]
+    head: list[object] = ["case", "from", "quantity", "alpha", "value", "standard error"]
+    return [head, *rows] if rows else []
+
+
+def _rows(name: str, case: StudyCase) -> Iterator[list[object]]:
+    label, curve, points = case.label, case.curve, case.points
+    if name == "error":
+        yield from _series(label, "equations", "generalization_error", curve.alpha, curve.error)
+        if points is not None:
+            errors = (points.error, points.error_se)
+            yield from _series(label, "SGD", "generalization_error", points.alpha, *errors)
+    if name == "overlaps":
+        for letter in "QR":
+            values = getattr(curve, letter)
+            for i, j in np.ndindex(values.shape[1:]):
+                quantity = f"{letter}[{i}, {j}]"
+                yield from _series(label, "equations", quantity, curve.alpha, values[:, i, j])
+                if points is not None:
+                    mean, spread = getattr(points, letter), getattr(points, f"{letter}_se")
+                    both = (mean[:, i, j], spread[:, i, j])
+                    yield from _series(label, "SGD", quantity, points.alpha, *both)
+
+
+def _series(
+    label: str,
+    source: str,
+    quantity: str,
+    alpha: Floats,
+    values: Floats,
+    spread: Floats | None = None,
+) -> Iterator[list[object]]:
+    for index, (time, value) in enumerate(zip(alpha, values, strict=True)):
+        width = "" if spread is None or np.isnan(spread[index]) else repr(float(spread[index]))
+        yield [label, source, quantity, repr(float(time)), repr(float(value)), width]
+
 
 _HERE = Path(__file__).parent
 

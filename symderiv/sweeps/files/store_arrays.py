@@ -98,7 +98,7 @@ def _create(
     attributes: dict[str, Any],
 ) -> Array[Any]:
     type_name, fill = _TYPES[kind]
-    made: Array[Any] = zarr.create_array(
+    return zarr.create_array(
         files,
         name=name,
         shape=shape,
@@ -113,7 +113,6 @@ def _create(
         config={"write_empty_chunks": True},
         zarr_format=3,
     )
-    return made
 
 
 def open_array(files: SealedFiles, name: str) -> Array[Any]:

@@ -21,7 +21,6 @@ from symderiv.analysis.linear.error_curve import (
     small_learning_rate,
     stability_limit,
 )
-from symderiv.analysis.linear.whole_answer import linear_answer
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
 from symderiv.integrate.rules.solving import solve
@@ -99,7 +98,7 @@ def test_growing_solutions_are_right_too_and_the_command_refuses_them() -> None:
     assert curve.rate[0] < 0.0
     assert stability_limit(directions) == pytest.approx(2.0, rel=1e-14)
     with pytest.raises(InputError, match="stability limit 2 "):
-        linear_answer(directions, 2.0, ALPHA)
+        check_learning_rate(directions, 2.0)
 
 
 @pytest.mark.parametrize("eta", [0.2, 1.9])

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 
 from symderiv.analysis.linear import many_digits
-from symderiv.analysis.linear.certified_roots import secular_rates
 from symderiv.analysis.linear.companion import moment_error
 from symderiv.analysis.linear.error_curve import eigendirections, generalization_error
-from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law, exact_spectrum
+from symderiv.analysis.linear.exact_spectrum import (
+    ExactLinear,
+    exact_power_law,
+    exact_spectrum,
+    secular_rates,
+)
 from symderiv.analysis.linear.many_digits import linear_digits
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.decimals import Outward

@@ -162,9 +162,9 @@ def test_digits_that_nobody_computes_with_are_refused_before_anything(
     name: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import symderiv as sd
-    from symderiv.analysis.linear import whole_answer
+    from symderiv.analysis.linear import error_curve
 
-    monkeypatch.setattr(whole_answer, "linear_answer", None)
+    monkeypatch.setattr(error_curve, "generalization_error", None)
     options: Any = {name: value}
     with pytest.raises(InputError) as told:
         sd.linear(distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[1.0], **options)

@@ -398,5 +398,3 @@ def test_the_covariance_of_a_file_is_a_matrix_in_its_own_coordinates(tmp_path):
     np.savez(tmp_path / "bad.npz", covariance=np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(InputError, match=r"^file: bad\.npz: covariance"):
         covariance_module.read_covariance(tmp_path / "bad.npz")
-    with pytest.raises(InputError, match=r"^file: called so: covariance"):
-        covariance_module.read_covariance(str(tmp_path / "bad.npz"), name="called so")

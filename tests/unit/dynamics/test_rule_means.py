@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.experiment.studies.rule_means import Means, Student, Teaching
+from symderiv.experiment.studies.rule_means import SampledMeans, Student, Teaching
 from symderiv.experiment.studies.rule_tasks import Tasks
-from symderiv.integrate.rules.plain_errors import PlainErrors
+from symderiv.experiment.studies.study_measures import PlainErrors
 from symderiv.integrate.rules.rule_functions import activation_function
 
 V, W = np.array([0.7, -0.5]), np.array([0.9, -0.6, 0.3])
@@ -23,7 +23,7 @@ HEADS = np.array([V, [0.4, 0.8]])
 
 def means(
     activation: str, sign: bool = False, keep: float = 1.0, input_noise: float = 0.0
-) -> Means:
+) -> SampledMeans:
     teaching = Teaching(
         activation_function(activation),
         np.zeros(3),
@@ -31,7 +31,7 @@ def means(
         sign,
         input_noise,
     )
-    return Means(teaching, 2, T, activation_function(activation), None, keep)
+    return SampledMeans(teaching, 2, T, activation_function(activation), None, keep)
 
 
 def arcsines(covariance: np.ndarray) -> np.ndarray:

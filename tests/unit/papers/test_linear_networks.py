@@ -15,10 +15,10 @@ from symderiv_papers.references.linear_network import (
 )
 from symderiv_papers.worschech_rosenow.linear_points import ANY, DRAWN
 
-from symderiv.analysis.linear.certified_roots import secular_rates
 from symderiv.analysis.linear.exact_spectrum import (
     ExactLinear,
     exact_power_law,
+    secular_rates,
     sum_of_exponentials,
 )
 from symderiv.precision.balls.contexts import numbers

@@ -10,7 +10,7 @@ import pytest
 
 from symderiv.foundation.documents.document import Tabular
 from symderiv.foundation.documents.html_writer import csv_uri, fragment, plain_cell
-from symderiv.show.pages.page_data import figure_numbers
+from symderiv.show.pages.page import figure_numbers
 from symderiv.show.plots.claims import Findings
 from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 

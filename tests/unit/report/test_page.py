@@ -16,8 +16,8 @@ from unit.report.synthetic import case, curve, plateau_curve, simulated
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.terminal import show_document
+from symderiv.show.pages.job import agreement_json, study_summary
 from symderiv.show.pages.page import derivation_page, study_page, svg_bytes
-from symderiv.show.pages.summary import agreement_json, study_summary
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, findings
 from symderiv.show.plots.curves import StudyCase

@@ -9,8 +9,13 @@ from scipy.special import stdtrit
 from scipy.stats import norm, qmc
 
 import symderiv as sd
-from symderiv.checking.field_points import LIMIT, REPLICATES, lattice_points, plane_points
-from symderiv.checking.sobol import sobol_points
+from symderiv.checking.field_points import (
+    LIMIT,
+    REPLICATES,
+    lattice_points,
+    plane_points,
+    sobol_points,
+)
 from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule

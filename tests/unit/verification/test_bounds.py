@@ -9,7 +9,7 @@ import pytest
 from symderiv_ledger.claims.claim import Claim, Point
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.papers.verify import verify_claim
-from symderiv_ledger.rules.size_bound import Bound
+from symderiv_ledger.rules.comparison_rules import Bound
 
 from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers

@@ -11,19 +11,18 @@ from symderiv_ledger.claims.claim import TIERS, Claim, ComparisonRule, Point
 from symderiv_ledger.claims.point_code import code_of
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.point_sets import RULES, read_rule
-from symderiv_ledger.papers.standing import overturned_by, tier
-from symderiv_ledger.papers.verify import Finding, verify_claim
+from symderiv_ledger.papers.verify import Finding, overturned_by, tier, verify_claim
 from symderiv_ledger.rules.comparison_rules import (
+    Bound,
     Converges,
     Exact,
     Measured,
+    ShownWithin,
     Symbolic,
     Within,
     WithinErrorBars,
 )
 from symderiv_ledger.rules.enclosed import Enclosed
-from symderiv_ledger.rules.shown_within import ShownWithin
-from symderiv_ledger.rules.size_bound import Bound
 
 from symderiv.foundation.errors import InputError
 

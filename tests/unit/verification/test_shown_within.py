@@ -10,9 +10,7 @@ from scipy.stats import t as student
 from symderiv_ledger.claims import claim
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.papers.point_sets import read_rule
-from symderiv_ledger.rules import shown_within
-from symderiv_ledger.rules.comparison_rules import Measured, WithinErrorBars
-from symderiv_ledger.rules.shown_within import ShownWithin
+from symderiv_ledger.rules.comparison_rules import Measured, ShownWithin, WithinErrorBars
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import numbers
@@ -86,7 +84,7 @@ def test_wrong_sides_pass_as_rarely_as_students_law_says(trials: int) -> None:
 
 
 def test_the_chances_of_the_docstring() -> None:
-    said = shown_within.__doc__
+    said = ShownWithin.__doc__
     assert said is not None
     for trials, chance in ((24, "3e-4"), (12, "1e-3"), (100_000, "3e-5")):
         assert f"{student.sf(4, trials - 1):.0e}".replace("e-0", "e-") == chance

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.rules.values import Indexed
+from symderiv_ledger.rules.arithmetic import Indexed
 
 from symderiv.inputs.mixture import Mixture, uniform_means
 from wrong_models.trial import Central, WrongModel

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from symderiv_ledger.claims.claim import Point
-from symderiv_ledger.rules.values import extended
+from symderiv_ledger.rules.arithmetic import extended
 from symderiv_papers.goldt.points import network_points
 
 from wrong_models.trial import Central, WrongModel

@@ -13,7 +13,7 @@ import numpy as np
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
@@ -101,8 +101,7 @@ def export_of(
         InputError: the language is not known, or the file must not be replaced.
         NotYetError: the equations of the study cannot be exported; with the name of the key.
     """
-    if to not in LANGUAGES:
-        raise InputError(f"{to!r} is not one of {', '.join(LANGUAGES)}", argument="to")
+    check_one_of("to", to, LANGUAGES)
     language = LANGUAGES[to]
     from symderiv_codegen import PrinterError
 

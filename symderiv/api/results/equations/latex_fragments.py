@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from symderiv.foundation.documents.latex_writer import align
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 
 if TYPE_CHECKING:
     from symderiv.problem.study import Study
@@ -91,15 +91,15 @@ def latex_fragment(
     """
     from symderiv.api.results.equations.shown_equations import equations_of, named
 
-    _check("numbering", numbering, ("all", "none", "rates"))
-    _check("notation", notation, NOTATIONS)
-    _check("integrals", integrals, ("folded", "written"))
+    check_one_of("numbering", numbering, ("all", "none", "rates"))
+    check_one_of("notation", notation, NOTATIONS)
+    check_one_of("integrals", integrals, ("folded", "written"))
     derived = equations_of(study)
     known = {n: (each.left, each.right) for n, each in named(derived).items()}
     if integrals == "written":
         known |= _written(study, known)
     for name in equations:
-        _check("equations", name, tuple(known))
+        check_one_of("equations", name, tuple(known))
     rates = set(named(derived.equations))
     spelled = _speller(study, notation)
     rows: list[tuple[str, str, str | None]] = []
@@ -177,8 +177,3 @@ def _speller(study: Study, notation: str) -> Callable[[str], str]:
         return re.sub(r" {2,}", " ", changed).strip()
 
     return spelled
-
-
-def _check(argument: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise InputError(f"{value!r} is not one of {', '.join(known)}", argument=argument)

@@ -14,7 +14,7 @@ from symderiv_ledger.papers.claims_text import counts, explain, table
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
@@ -111,8 +111,8 @@ def verify(
     from symderiv_ledger.papers.paper_run import Selection
 
     wanted = {verdict} if isinstance(verdict, str) else set(verdict or ())
-    for one in sorted(wanted - {*VERDICTS, "unsettled"}):
-        raise InputError(f"{one!r} is not one of {', '.join(VERDICTS)}", argument="verdict")
+    for one in sorted(wanted - {"unsettled"}):
+        check_one_of("verdict", one, VERDICTS)
     if equation is not None and paper is None:
         raise InputError("needs its paper; give the paper too", argument="equation")
     full = equation is not None

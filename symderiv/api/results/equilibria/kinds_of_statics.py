@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.results.equilibria.possible import bayes_optimal_of
 from symderiv.api.results.equilibria.risk_minima import risk_minima_of
 from symderiv.api.results.equilibria.statics import equilibrium_of
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 
 if TYPE_CHECKING:
     from symderiv.problem.study import Study
@@ -35,8 +35,7 @@ def statics_of(
     Raises:
         InputError: There is no such kind, or an argument belongs to another one.
     """
-    if kind not in _KINDS:
-        raise InputError(f"{kind!r} is not one of {', '.join(_KINDS)}", argument="kind")
+    check_one_of("kind", kind, _KINDS)
     compute, own = _KINDS[kind]
     for name in (each for each in stated if each not in own):
         kinds = {other: names for other, (_, names) in _KINDS.items() if name in names}

@@ -10,8 +10,8 @@ import numpy as np
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equilibria.statics import alpha_values
 from symderiv.foundation.documents.document import Node, Part, Tabular
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.drawing import drawn
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
@@ -62,14 +62,8 @@ class BayesOptimal(Answer):
         Raises:
             InputError: there is no such quantity.
         """
-        if quantity not in ("error", "overlap", "free_entropy"):
-            raise InputError(
-                f"{quantity!r} is not one of error, overlap, free_entropy", argument="quantity"
-            )
-        axes: Axes = drawing("analysis_plots.equilibrium_plots").possible_axes(
-            self._record, quantity, ax
-        )
-        return axes
+        check_one_of("quantity", quantity, ("error", "overlap", "free_entropy"))
+        return drawn("analysis_plots.equilibrium_plots.possible_axes", self._record, quantity, ax)
 
     def _summary(self) -> Summary:
         record = self._record

@@ -12,8 +12,8 @@ from symderiv.api.results.equilibria.possible import output_of
 from symderiv.api.results.equilibria.statics import alpha_values
 from symderiv.api.results.flows.homogeneous import spectrum_of
 from symderiv.equilibrium.risk.minimum import LabelledRisk, RiskMinimum, SquaredRisk
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.drawing import drawn
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
@@ -56,12 +56,8 @@ class RiskMinima(Answer):
             InputError: there is no such quantity.
         """
         names = ("error", "overlap", "norm", "variance", "ridge", "training_loss")
-        if quantity not in names:
-            raise InputError(f"{quantity!r} is not one of {', '.join(names)}", argument="quantity")
-        axes: Axes = drawing("analysis_plots.equilibrium_plots").risk_axes(
-            self._record, quantity, ax
-        )
-        return axes
+        check_one_of("quantity", quantity, names)
+        return drawn("analysis_plots.equilibrium_plots.risk_axes", self._record, quantity, ax)
 
     def _summary(self) -> Summary:
         record = self._record

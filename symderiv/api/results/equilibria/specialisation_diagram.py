@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equilibria.statics import check_annealed
 from symderiv.foundation.documents.document import Node, Part, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.showing import Summary
 
@@ -56,9 +56,7 @@ class Specialisation(Answer):
         Returns:
             The axes.
         """
-        draw = drawing("analysis_plots.equilibrium_plots").specialisation_axes
-        axes: Axes = draw(self._record, ax)
-        return axes
+        return drawn("analysis_plots.equilibrium_plots.specialisation_axes", self._record, ax)
 
     def _document(self) -> Node:
         record = self._record

@@ -9,8 +9,8 @@ import numpy as np
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node, Part, Tabular
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.drawing import drawn
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
@@ -87,15 +87,8 @@ class Equilibrium(Answer):
         Raises:
             InputError: there is no such quantity.
         """
-        if quantity not in ("generalization_error", "free_energy", "Q", "R"):
-            raise InputError(
-                f"{quantity!r} is not one of generalization_error, free_energy, Q, R",
-                argument="quantity",
-            )
-        axes: Axes = drawing("analysis_plots.equilibrium_plots").branch_axes(
-            self._record, quantity, ax
-        )
-        return axes
+        check_one_of("quantity", quantity, ("generalization_error", "free_energy", "Q", "R"))
+        return drawn("analysis_plots.equilibrium_plots.branch_axes", self._record, quantity, ax)
 
     def _summary(self) -> Summary:
         record = self._record

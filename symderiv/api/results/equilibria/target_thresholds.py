@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
@@ -69,8 +69,7 @@ class Thresholds(Answer):
                 "means given y are there only where the generative exponent is 2 and α_c is known",
                 argument="target",
             )
-        axes: Axes = drawing("analysis_plots.threshold_plots").moment_axes(self._record, ax)
-        return axes
+        return drawn("analysis_plots.threshold_plots.moment_axes", self._record, ax)
 
     def _summary(self) -> Summary:
         record = self._record

@@ -13,7 +13,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
 from symderiv.foundation.documents.document import Summary
-from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.problem.key_names import study_key
 
 __all__ = ["GOALS", "BestConstant", "best_constant"]
@@ -53,8 +53,7 @@ def best_constant(
     point: int,
 ) -> BestConstant:
     """Return the best value; see :meth:`symderiv.Problem.best`."""
-    if goal not in GOALS:
-        raise InputError(f"{goal!r} is not one of {', '.join(GOALS)}", argument="goal")
+    check_one_of("goal", goal, GOALS)
     if len(between) != 2 or not between[0] < between[1]:
         raise InputError("must be two numbers, the smaller one first", argument="between")
     ends = float(between[0]), float(between[1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,17 +178,15 @@ class FixedPoints(Answer):
         Args:
             ax: Matplotlib axes to draw into; None makes new ones.
         """
-        plots, record = drawing("analysis_plots.fixed_point_plots"), self._record
+        plots, record = "analysis_plots.fixed_point_plots", self._record
+        key = record["followed"]
         if record["curves"]:
-            keys = record["followed"], record["second"]
-            plane: Axes = plots.curve_axes(record["curves"], keys, ax)
-            return plane
-        axes: Axes = (
-            plots.branch_axes(record["branches"], record["bifurcations"], record["followed"], ax)
-            if record["branches"]
-            else plots.saddle_axes(record["points"], record["connections"], ax)
-        )
-        return axes
+            keys = key, record["second"]
+            return drawn(f"{plots}.curve_axes", record["curves"], keys, ax)
+        if record["branches"]:
+            pair = record["branches"], record["bifurcations"]
+            return drawn(f"{plots}.branch_axes", *pair, key, ax)
+        return drawn(f"{plots}.saddle_axes", record["points"], record["connections"], ax)
 
 
 def _index_text(point: Mapping[str, Any]) -> str:

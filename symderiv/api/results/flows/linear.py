@@ -14,19 +14,19 @@ import numpy as np
 
 from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.inputs.given import Given, Source
-from symderiv.show.pages.linear_text import linear_document
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from symderiv.analysis.linear.decay import ExponentialSum
     from symderiv.analysis.linear.error_curve import Directions
     from symderiv.analysis.linear.exact_spectrum import Spectrum
     from symderiv.analysis.linear.power_law import PowerLawSum
-    from symderiv.analysis.linear.whole_answer import LinearAnswer
 
     Matrix = npt.NDArray[np.float64]
 
@@ -103,24 +103,23 @@ def linear(
     array([0.5     , 0.008616])
     """
     from symderiv.analysis.linear.digit_limits import check_digits
-    from symderiv.analysis.linear.whole_answer import linear_answer
 
     check_digits(digits, working_digits)
     times, deviation = times_of(alpha), 1.0 + _variance(student_std)
     with _naming_the_covariance():
         inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
         directions, law = inputs.directions(trainable, basis), inputs.law(trainable, basis)
-        answer = linear_answer(directions, learning_rate, np.array(times), deviation, law)
-        record = _record(answer, times) | _one_coordinate(directions, learning_rate, basis)
+        curve, record = _in_doubles(directions, learning_rate, deviation, law, times)
+        record |= _one_coordinate(directions, learning_rate, basis)
         if method != "secular" or digits > _DOUBLE or working_digits is not None:
             _check_eigenbasis(basis, "digits and method need")
             numbers = learning_rate, 1 + exact_decimal(student_std) ** 2, times
             record |= _many_digits(inputs.exact(trainable), numbers, method, digits, working_digits)
         if dimension is not None:
             _check_eigenbasis(basis, "dimension needs")
-            record |= _finite(inputs, dimension, learning_rate, deviation, trainable, answer, times)
+            record |= _finite(inputs, dimension, learning_rate, deviation, trainable, curve, times)
     shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
-    curves = partial(_curves, answer, directions, learning_rate, deviation, law, times)
+    curves = partial(_curves, curve, directions, learning_rate, deviation, law, times)
     return LinearCurve(record, shown, curves)
 
 
@@ -141,7 +140,7 @@ def _check_eigenbasis(basis: str, what: str) -> None:
 
 
 def _curves(
-    answer: LinearAnswer,
+    curve: ExponentialSum,
     directions: Directions,
     learning_rate: float,
     deviation: float,
@@ -150,7 +149,7 @@ def _curves(
 ) -> Curves:
     """Return the exact curve and its approximations between the first and the last time."""
     from symderiv.analysis.linear.error_curve import small_learning_rate
-    from symderiv.analysis.linear.power_law import integral_approximation
+    from symderiv.analysis.linear.power_law import integral_approximation, window
 
     positive = [time for time in times if time > 0.0]
     if not positive:
@@ -160,13 +159,14 @@ def _curves(
         first = last / 1000.0
     grid = np.geomspace(first, last, _CURVE_POINTS)
     curves = {
-        "exact": answer.curve(grid),
+        "exact": curve(grid),
         "η → 0": small_learning_rate(directions, learning_rate, grid, deviation),
     }
-    if law is not None:
-        approximation = integral_approximation(law, learning_rate, grid, deviation)
-        curves["integral approximation"] = approximation.value
-    return grid, curves, answer.window
+    if law is None:
+        return grid, curves, None
+    approximation = integral_approximation(law, learning_rate, grid, deviation)
+    curves["integral approximation"] = approximation.value
+    return grid, curves, window(law, learning_rate)
 
 
 class _Inputs:
@@ -207,8 +207,7 @@ class _Inputs:
     def directions(self, trainable: int | None, basis: str) -> Directions:
         from symderiv.analysis.linear.error_curve import coordinate_directions, eigendirections
 
-        if basis not in ("eigenbasis", "random", "input"):
-            raise InputError(f"{basis!r} is not one of eigenbasis, random, input", argument="basis")
+        check_one_of("basis", basis, ("eigenbasis", "random", "input"))
         if basis == "eigenbasis":
             component = self.model().single()
             return eigendirections(component.eigenvalue, component.weight, trainable)
@@ -263,26 +262,47 @@ def _variance(std: float) -> float:
     return std * std
 
 
-def _record(answer: LinearAnswer, times: list[float]) -> dict[str, Any]:
-    def listed(values: np.ndarray | None) -> list[float] | None:
-        return None if values is None else values.tolist()
+def _in_doubles(
+    directions: Directions,
+    learning_rate: float,
+    deviation: float,
+    law: PowerLawSum | None,
+    times: list[float],
+) -> tuple[ExponentialSum, dict[str, Any]]:
+    """Return the curve, and what is said of it."""
+    from symderiv.analysis.linear.error_curve import (
+        check_learning_rate,
+        generalization_error,
+        small_learning_rate,
+        stability_limit,
+    )
+    from symderiv.analysis.linear.power_law import integral_approximation, window
 
-    ends = answer.window
-    return {
+    check_learning_rate(directions, learning_rate)
+    curve, alpha = generalization_error(directions, learning_rate, deviation), np.array(times)
+    integral = estimate = bound = ends = None
+    if law is not None:
+        approximation = integral_approximation(law, learning_rate, alpha, deviation)
+        integral, estimate = approximation.value.tolist(), approximation.error_estimate.tolist()
+        bound = approximation.error_bound.tolist()
+        ends = dict(zip(("lower", "upper"), window(law, learning_rate), strict=True))
+    return curve, {
         "alpha": times,
-        "generalization_error": listed(answer.generalization_error),
-        "small_learning_rate": listed(answer.small_learning_rate),
-        "integral_approximation": listed(answer.integral),
-        "integral_error_estimate": listed(answer.integral_error_estimate),
-        "integral_error_bound": listed(answer.integral_error_bound),
-        "window": None if ends is None else {"lower": ends[0], "upper": ends[1]},
-        "stability_limit": answer.stability_limit,
-        "final_error": answer.curve.limit,
+        "generalization_error": curve(alpha).tolist(),
+        "small_learning_rate": small_learning_rate(
+            directions, learning_rate, alpha, deviation
+        ).tolist(),
+        "integral_approximation": integral,
+        "integral_error_estimate": estimate,
+        "integral_error_bound": bound,
+        "window": ends,
+        "stability_limit": stability_limit(directions),
+        "final_error": curve.limit,
         "method": "secular",
         "digits": _DOUBLE,
         "digits_used": _DOUBLE,
-        "rates": listed(answer.curve.rate),
-        "weights": listed(answer.curve.weight),
+        "rates": curve.rate.tolist(),
+        "weights": curve.weight.tolist(),
     }
 
 
@@ -354,11 +374,10 @@ def _finite(
     learning_rate: float,
     deviation: float,
     trainable: int | None,
-    answer: LinearAnswer,
+    limit: ExponentialSum,
     times: list[float],
 ) -> dict[str, Any]:
     from symderiv.analysis.linear.error_curve import finite_dimension, finite_stability_limit
-    from symderiv.analysis.linear.whole_answer import departure
 
     component = inputs.model().single()
     if N < 1 or (inputs.source is None and N % component.eigenvalue.size):
@@ -368,9 +387,83 @@ def _finite(
     rho, counts = component.eigenvalue, component.weight * N
     curve = finite_dimension(rho, counts, learning_rate, deviation, trainable)
     exact = curve.after(np.rint(np.array(times) * N))
-    learnt = slice(trainable)
+    learnt, expected = slice(trainable), limit(np.array(times))
+    there = expected > 0.0
     return {
         "finite_dimension": exact.tolist(),
         "finite_stability_limit": finite_stability_limit(rho[learnt], counts[learnt], N),
-        "departure": departure(exact, answer.generalization_error),
+        "departure": float(np.max(np.abs(exact[there] / expected[there] - 1.0), initial=0.0)),
     }
+
+
+_COLUMNS = (
+    ("alpha", "α"),
+    ("generalization_error", "ε_g"),
+    ("small_learning_rate", "η → 0"),
+    ("integral_approximation", "integral"),
+    ("integral_error_bound", "± at most"),
+    ("finite_dimension", "SGD at N"),
+)
+
+
+def linear_document(record: dict[str, Any], inputs: str, trained: int) -> Part:
+    """Return the summary and the table.
+
+    Args:
+        record: what ``--json`` prints.
+        inputs: the inputs in words.
+        trained: the number of trained directions.
+    """
+    columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]
+    cells = [[_short(value) for value in record[key]] for key, _ in columns]
+    rows = tuple(_rows(record, inputs, trained))
+    curve = Tabular([title for _, title in columns], list(zip(*cells, strict=True)), sides="rr")
+    return Part("", (Summary(rows=rows), curve))
+
+
+def _rows(record: dict[str, Any], inputs: str, trained: int) -> Iterator[tuple[str, str]]:
+    rates = record["rates"]
+    yield "inputs", inputs
+    yield "trained", f"{trained} directions; stable for η < {record['stability_limit']:.6g}"
+    one = record.get("stability_limit_one_coordinate")
+    if one is not None:
+        yield "if L = N", f"SGD is stable for η < {one:.6g} only (see --dimension)"
+    yield "rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}"
+    if float(record["final_error"]):
+        final = _short(record["final_error"])
+        yield "final error", f"{final}, what frozen directions and their noise leave"
+    ends = record["window"]
+    if ends is not None:
+        if ends["lower"] < ends["upper"]:
+            yield "power law", f"between α = {ends['lower']:.4g} and {ends['upper']:.4g}"
+        else:
+            yield "power law", "at no α: the spectrum is too short"
+    yield "method", _method(record)
+    if "relative_error_bound" in record:
+        yield (
+            "certified",
+            f"ε_g, η → 0, rates and weights to {record['relative_error_bound']} of themselves, "
+            f"with balls of {record['arithmetic']}",
+        )
+    if "finite_dimension" in record:
+        yield (
+            "finite N",
+            f"exact mean of SGD, stable for η < {record['finite_stability_limit']:.6g}; departs "
+            f"from the limit N → ∞ by up to {record['departure']:.2g} of it",
+        )
+    yield from (("warning", warning) for warning in record.get("warnings", ()))
+
+
+def _method(record: dict[str, Any]) -> str:
+    if "agreement_digits" not in record:
+        return f"{record['method']}, double precision"
+    text = (
+        f"{record['method']}, computed with {record['digits_used']} digits; a second computation "
+        f"with more agrees in {record['agreement_digits']}"
+    )
+    difference = record["difference_from_secular"]
+    return text if difference is None else f"{text}; {difference:.1e} from the secular equation"
+
+
+def _short(value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{value:.6g}"

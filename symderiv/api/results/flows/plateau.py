@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from symderiv.api.arguments.exact_numbers import exact
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
@@ -66,8 +66,7 @@ class Plateau(Answer):
                 "and exponent",
                 argument="plot",
             )
-        axes: Axes = drawing("analysis_plots.plateau_plots").spectrum_axes(self._groups, ax)
-        return axes
+        return drawn("analysis_plots.plateau_plots.spectrum_axes", self._groups, ax)
 
 
 @public

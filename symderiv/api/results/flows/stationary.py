@@ -32,7 +32,7 @@ from symderiv.problem.key_names import study_key
 if TYPE_CHECKING:
     from symderiv.analysis.fixed_points.completeness import ProvedSpace
     from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
-    from symderiv.api.results.flows.stationary_flow import Start
+    from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
 
 __all__ = ["fixed_points_of", "points_of", "value_of"]
@@ -185,7 +185,7 @@ def points_of(
     return [(each, numbers.get(id(each.slopes), -1)) for each in listed], spaces
 
 
-class _Along(NamedTuple):
+class _FollowedKey(NamedTuple):
     """A key that is followed, its value in the study and its ends."""
 
     key: str
@@ -194,7 +194,7 @@ class _Along(NamedTuple):
     high: float
 
 
-def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along]:
+def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_FollowedKey]:
     """Return the keys that are followed, in full, with their ends.
 
     Raises:
@@ -202,7 +202,7 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along
     """
     if len(follow) > 2:
         raise InputError(f"has {len(follow)} keys; give one key or two", argument="follow")
-    along: list[_Along] = []
+    along: list[_FollowedKey] = []
     for name, ends in follow.items():
         if len(ends) != 2 or not ends[0] < ends[1]:
             raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
@@ -217,12 +217,12 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Along
         low = max(ends[0], _LEAST_RATE * ends[1]) if key == _RATE else ends[0]
         if any(each.key == key for each in along):
             raise InputError(f"{key} is followed twice; give another key", argument="follow")
-        along.append(_Along(key, begin, float(low), float(ends[1])))
+        along.append(_FollowedKey(key, begin, float(low), float(ends[1])))
     return along
 
 
 def _followed(
-    stated: StationaryFlow, points: Sequence[Found], along: Sequence[_Along]
+    stated: StationaryFlow, points: Sequence[Found], along: Sequence[_FollowedKey]
 ) -> dict[str, Any]:
     """Return the branches through points in one key, and their bifurcations; with a second key
     their curves in both.
@@ -251,7 +251,7 @@ def _followed(
 
 
 def _curves(
-    stated: StationaryFlow, branches: Sequence[FixedPointBranch], along: Sequence[_Along]
+    stated: StationaryFlow, branches: Sequence[FixedPointBranch], along: Sequence[_FollowedKey]
 ) -> dict[str, Any]:
     """Return the curves of bifurcations in two keys."""
 
@@ -462,7 +462,5 @@ def _symmetry(flow: UnitFlow, point: Found) -> str:
         return (" = " if alike else " ~ ").join(str(n + 1) for n in units)
 
     by_students = [joined(units) for units in exchanged(students[point.stabiliser])]
-    by_teachers = [
-        " ~ ".join(str(n + 1) for n in units) for units in exchanged(teachers[point.stabiliser])
-    ]
+    by_teachers = [_exchangeable(units) for units in exchanged(teachers[point.stabiliser])]
     return f"students {', '.join(by_students)}; teachers {', '.join(by_teachers)}"

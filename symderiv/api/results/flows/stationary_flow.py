@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +22,9 @@ if TYPE_CHECKING:
     from flint import arb
 
     from symderiv.analysis.fixed_points.proof import ExactFlow
+    from symderiv.api.results.rate_function import Start
     from symderiv.integrate.flows.study_flow import Flow
-    from symderiv.problem.state import State
     from symderiv.problem.study import Study
-
-    Start = State | str | PathLike[str] | Mapping[str, Any]
 
 __all__ = ["StationaryFlow", "constants_along", "overlaps_at", "unit_flow_of"]
 

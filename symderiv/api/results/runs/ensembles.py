@@ -19,7 +19,7 @@ from symderiv.foundation.showing import plain
 from symderiv.integrate.flows.trajectory import ESTIMATED
 from symderiv.problem.key_names import by_key, study_key
 from symderiv.problem.study import Study
-from symderiv.storage.run_files import NUMBERS, TIME, axes_of, labels_of
+from symderiv.storage.run_files import FIELDS_OF_RUNS, NUMBERS, TIME, axes_of, labels_of, listed
 
 if TYPE_CHECKING:
     import xarray
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.ensemble import Chunk
 
 _AXES = ("alpha", "student", "student_2", "teacher", "teacher_2", "head", "task")
-#: What each run has, and what it is called in a chunk.
-_NUMBERS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBERS}
 
 
 def ensemble_of(
@@ -90,12 +88,7 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         if name in _AXES:
             raise InputError("is the name of another dimension of the result", argument=name)
         study_key(name)
-        if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
-            raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
-        values = list(given)
-        if not values:
-            raise InputError("must be a list of at least one value", argument=name)
-        checked[name] = values
+        checked[name] = listed(name, given)
     if not checked:
         raise InputError(
             "is missing: an ensemble needs at least one list of values, such as seed=range(100)",
@@ -161,7 +154,7 @@ class _Collected:
             inside: Any = (list(numbers), *(slice(size) for size in values.shape[1:]))
             self._arrays[name][inside] = values
         for name in self._runs:
-            self._runs[name][list(numbers)] = getattr(found, _NUMBERS[name])
+            self._runs[name][list(numbers)] = getattr(found, FIELDS_OF_RUNS[name])
 
     def labelled(self, coordinates: Mapping[str, Any], study: Study) -> xarray.Dataset:
         """Return the dataset, one dimension per list."""
@@ -175,7 +168,7 @@ class _Collected:
             variables[name] = ((*over, *axes), shaped, {"long_name": meaning, "units": "1"})
         for name, values in self._runs.items():
             shaped = (values.astype(str) if name == "status" else values).reshape(self._shape)
-            variables[name] = (over, shaped, {"long_name": NUMBERS[_NUMBERS[name]]})
+            variables[name] = (over, shaped, {"long_name": NUMBERS[FIELDS_OF_RUNS[name]]})
         used = {axis for name in self._arrays for axis in axes_of(name)[0]}
         units = {
             axis: np.arange(1, size + 1)

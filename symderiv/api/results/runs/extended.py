@@ -52,7 +52,7 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
         name: np.concatenate([getattr(run, name), getattr(later, name)]) for name in _OVER_TIME
     }
     sums: dict[str, Any] = {name: getattr(run, name) + getattr(later, name) for name in _SUMS}
-    trajectory: Trajectory = replace(
+    return replace(
         later,
         **joined,
         **sums,
@@ -67,4 +67,3 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
         origin=whole,
         output=None,
     )
-    return trajectory

@@ -12,7 +12,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import direction, entry_of, number_of, with_numbers
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
@@ -74,8 +74,7 @@ class Fit(Answer):
         Returns:
             The axes.
         """
-        axes: Axes = drawing("analysis_plots.fit_plots").fit_axes(self._record["curves"], ax)
-        return axes
+        return drawn("analysis_plots.fit_plots.fit_axes", self._record["curves"], ax)
 
 
 def fitted(

@@ -14,8 +14,8 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import Condition, conditions_of
 from symderiv.api.results.runs.fluctuating import StudyFluctuations
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.drawing import drawn
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.integrate.fluctuations.first_times import (
     distance_of_widths,
@@ -84,8 +84,7 @@ class Fluctuations(Answer):
 
     def _column(self, name: str) -> int:
         names = self._record["names"]
-        if name not in names:
-            raise InputError(f"{name!r} is not one of {', '.join(names)}", argument="name")
+        check_one_of("name", name, names)
         return int(names.index(name))
 
     def mean_of(self, name: str) -> np.ndarray:
@@ -147,8 +146,7 @@ class Fluctuations(Answer):
         curves = [
             (name, self.mean_of(name), self.deviation_of(name)) for name in names or [quantity]
         ]
-        axes: Axes = drawing("analysis_plots.fluctuation_plots").band_axes(self.alpha, curves, ax)
-        return axes
+        return drawn("analysis_plots.fluctuation_plots.band_axes", self.alpha, curves, ax)
 
     def _summary(self) -> Summary:
         record = self._record
@@ -254,11 +252,8 @@ class EventTimes(Answer):
         Returns:
             The axes.
         """
-        drawn = drawing("analysis_plots.fluctuation_plots").time_axes(
-            self._record["event"], self._times, ax
-        )
-        axes: Axes = drawn
-        return axes
+        place = "analysis_plots.fluctuation_plots.time_axes"
+        return drawn(place, self._record["event"], self._times, ax)
 
     def _summary(self) -> Summary:
         record = self._record

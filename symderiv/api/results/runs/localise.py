@@ -19,7 +19,7 @@ from symderiv_models.localisation.receptive import (
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawing, drawn
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.named_arguments import public, taking
@@ -71,8 +71,7 @@ class Localisation(Answer):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the receptive fields at the end, shifted to a common centre if they have one."""
-        axes: Axes = drawing("symderiv_models.localisation_plots").field_axes(self, ax)
-        return axes
+        return drawn("symderiv_models.localisation_plots.field_axes", self, ax)
 
     def animate(self, output: Output | str | PathLike[str]) -> None:
         """Write the fields of the first run in time as an animation: a page that needs no other

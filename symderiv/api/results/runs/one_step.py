@@ -10,7 +10,7 @@ from symderiv_models.one_step.setting import Setting
 from symderiv_models.one_step_text import one_step_summary
 
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import read_file
 from symderiv.foundation.progress import Progress, progress_bar
@@ -51,8 +51,7 @@ class OneStepErrors(Answer):
         Args:
             ax: Matplotlib axes to draw into; None makes new ones.
         """
-        axes: Axes = drawing("symderiv_models.one_step_plots").models_axes(self._record, ax)
-        return axes
+        return drawn("symderiv_models.one_step_plots.models_axes", self._record, ax)
 
 
 class OneStep(Setting):

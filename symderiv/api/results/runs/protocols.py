@@ -14,7 +14,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import number_of, with_numbers
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.drawing import drawing
+from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow
@@ -117,8 +117,7 @@ class OptimalControl(Answer):
         Returns:
             The axes of the control.
         """
-        axes: Axes = drawing("analysis_plots.control_plots").control_axes(self._record, ax)
-        return axes
+        return drawn("analysis_plots.control_plots.control_axes", self._record, ax)
 
 
 def bounds_of(text: str) -> tuple[float, float]:

@@ -219,8 +219,7 @@ def _at(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Return values at times: known ones, or else interpolated over ln(1 + α) without overshoot."""
     place = np.clip(np.searchsorted(times, at * (1 - _SAME)), 0, times.size - 1)
     if np.allclose(times[place], at, rtol=_SAME, atol=0.0):
-        entry: np.ndarray = values[place]
-        return entry
+        return values[place]
     from scipy.interpolate import PchipInterpolator
 
     return np.asarray(PchipInterpolator(np.log1p(times), values)(np.log1p(at)))
