@@ -20,12 +20,14 @@ from symderiv.numerics.digits import (
 )
 from symderiv.numerics.portable import portable
 from symderiv.numerics.quadratures import (
+    across_mean,
     all_forces,
     force_mean,
     joint_mean,
     kinked_mean,
     lattice_mean,
     noise_mean,
+    plane_lines,
     plane_mean,
     polar_mean,
     smooth_mean,
@@ -47,7 +49,7 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
     *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
-    *(polar_mean, smoothed, plane_mean),
+    *(polar_mean, smoothed, plane_lines, across_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
