@@ -34,8 +34,9 @@ if TYPE_CHECKING:  # what stands in the module
         quadrature_factor,
     )
 
-_DENSER = 0.7  # points of ζ, over those of a line that nothing is correlated with
-_MOST_POLYNOMIALS = 16.0
+_DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated with
+_MOST_WORK = 4.0  # that polynomials may be, over that of points of η
+_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 
 
 def _turned(
@@ -62,7 +63,7 @@ def _turned(
 
 def _odds(correlation: float) -> float:
     """Return how much work a correlation makes."""
-    both = min(abs(correlation), 1.0 - 1e-15)
+    both = min(abs(correlation), _ALIGNED)
     return (1.0 + both) / (1.0 - both)
 
 
@@ -73,8 +74,8 @@ def _along_lines(
     i, j, _, _ = places
     if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
         return False
-    there = _odds(_turned(parts, places, correlation, np.empty((4, 4))))
-    return there * there < _MOST_POLYNOMIALS * _odds(correlation)
+    kappa = _turned(parts, places, correlation, np.empty((4, 4)))
+    return abs(kappa) < _ALIGNED and _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
 
 
 def _points_of_meeting(

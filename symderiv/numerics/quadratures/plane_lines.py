@@ -136,7 +136,7 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
     while last < count and cuts[last, 0] < reach:
         last += 1
     if first == last:
-        return _piece(-reach, reach, _NO_CUT, rule, share, line, 0)
+        return _piece(-reach, reach, _NO_CUT, rule, _closer(share, moved), line, 0)
     used = _to_the_end(cuts[first], -reach, moved, rule, share, line, 0)
     closer = _closer(share, moved)
     for n in range(first, last - 1):

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES
-from symderiv.numerics.quadratures.across_mean import _across, _along_lines
+from symderiv.numerics.quadratures.across_mean import _ALIGNED, _across, _along_lines
 from symderiv.numerics.quadratures.noise_mean import (
     _all_fields,
     _correlation_left,
@@ -59,7 +59,6 @@ if TYPE_CHECKING:  # what stands in the module
 
 _MOST_ETA = 8.5
 _MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
-_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 _ETAS = 1000
 _LEFT_OUT = 2.0  # correlation of rests that are integrated along lines
 
