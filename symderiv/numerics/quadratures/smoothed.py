@@ -3,7 +3,7 @@ r"""Averages of one factor over what is left of its field, as a table: F(y) = E[
 The factor is analytic on either side of one kink. Within seven and a half s of the kink, F is the
 integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
 so a constant matrix takes the values of f at fixed places to polynomials in twelve panels. Farther
-away f is analytic as far as the weight reaches, and ten points of the Gauss-Hermite rule give F;
+away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give F;
 panels grow there with the distance. Text for modules.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _HERMITE_10, _LEGENDRE_12
+from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 
 if TYPE_CHECKING:  # what stands in the module
@@ -103,8 +103,9 @@ def _far_panels(
             cells = 128 - used
         length = cells * cell
         if edge < farthest:
-            _far_panel(kind, kink + edge, length, width, table, (12 + k) * _POWERS)
-            _far_panel(kind, kink - edge, -length, width, table, (20 + k) * _POWERS)
+            share = width / (scale + edge)
+            _far_panel(kind, kink + edge, length, width, share, table, (12 + k) * _POWERS)
+            _far_panel(kind, kink - edge, -length, width, share, table, (20 + k) * _POWERS)
         table[_NUMBERS + 3 + 2 * k] = 2.0 / length
         table[_NUMBERS + 4 + 2 * k] = 2.0 * edge / length + 1.0
         for q in range(used, used + cells):
@@ -114,18 +115,31 @@ def _far_panels(
 
 
 def _far_panel(
-    kind: int, start: float, length: float, width: float, table: np.ndarray, at: int
+    kind: int,
+    start: float,
+    length: float,
+    width: float,
+    share: float,
+    table: np.ndarray,
+    at: int,
 ) -> None:
-    """Write coefficients of one panel away from the kink."""
+    """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
+    distance on which the factor varies.
+    """
     for n in range(24):
         table[at + n] = 0.0
+    size, left = 0, 1.0
+    while left > 1e-13 and size < 10:
+        size += 1
+        left *= size * share * share
     for q in range(12):
         place = start + 0.5 * length * (1.0 + _TWELVE[q])
         value = square = 0.0
-        for m in range(10):
-            factor = quadrature_factor(kind, place + width * _HERMITE_10[0, m])
-            value += _HERMITE_10[1, m] * factor
-            square += _HERMITE_10[1, m] * factor * factor
+        for m in range(size):
+            factor = quadrature_factor(kind, place + width * _HERMITES[size - 1, 0, m])
+            weighted = _HERMITES[size - 1, 1, m] * factor
+            value += weighted
+            square += weighted * factor
         for n in range(12):
             table[at + n] += value * _TO_POWERS[n, q]
             table[at + 12 + n] += square * _TO_POWERS[n, q]
@@ -141,16 +155,18 @@ def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
 
 
 def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:
-    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1."""
-    u = distance * table[_NUMBERS + 2] + 6.0
-    if 0.0 < u < 12.0:
-        p = int(u)
-        return p * _POWERS, 2.0 * (u - p) - 1.0
-    far = abs(distance)
-    q = min(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 127)
-    k = int(table[_CELLS + max(q, 0)])
+    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1.
+
+    Both kinds of panels are looked up: a branch that is hard to predict takes longer.
+    """
+    u, far = distance * table[_NUMBERS + 2] + 6.0, abs(distance)
+    p = min(max(int(u), 0), 11)
+    q = min(max(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 0), 127)
+    k = int(table[_CELLS + q])
     x = far * table[_NUMBERS + 3 + 2 * k] - table[_NUMBERS + 4 + 2 * k]
-    return (12 + k if distance > 0.0 else 20 + k) * _POWERS, x
+    side = 12 + k if distance > 0.0 else 20 + k
+    near = 0.0 < u < 12.0
+    return (p if near else side) * _POWERS, 2.0 * (u - p) - 1.0 if near else x
 
 
 def _placed(
