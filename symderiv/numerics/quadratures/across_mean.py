@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _inner, _kink_of, _points
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
     _placed,
@@ -117,20 +117,6 @@ def _points_at(
     return _points(cuts, count, tau * tau, rule, line)
 
 
-def _total(numbers: np.ndarray) -> float:
-    """Return a sum; four at a time, which do not wait for each other."""
-    a = b = c = d = 0.0
-    fours = numbers.size // 4
-    for n in range(fours):
-        a += numbers[4 * n]
-        b += numbers[4 * n + 1]
-        c += numbers[4 * n + 2]
-        d += numbers[4 * n + 3]
-    for n in range(4 * fours, numbers.size):
-        a += numbers[n]
-    return (a + b) + (c + d)
-
-
 def _given_polynomials(
     numbers: tuple[float, int],
     t: np.ndarray,
@@ -141,11 +127,11 @@ def _given_polynomials(
     """Write Σ_n κ^n (Σ products h_n(ζ)) h_n(t) at points t; the numbers are κ and how many n."""
     kappa, size = numbers
     here, before = np.ones(t.size), np.zeros(t.size)
-    there, earlier = products.copy(), np.zeros(zeta.size)
+    there, earlier = np.ones(zeta.size), np.zeros(zeta.size)
     given[:] = 0.0
     power = 1.0
     for n in range(size):
-        total = power * _total(there)
+        total = power * _inner(there, products)
         power *= kappa
         up = 1.0 / math.sqrt(n + 1.0)
         down = math.sqrt(1.0 * n) * up

@@ -35,7 +35,7 @@ from symderiv.numerics.quadratures.noise_mean import (
     _parts_in_plane,
     _spread,
 )
-from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _inner, _kink_of, _points
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
@@ -308,7 +308,9 @@ def _values_on_line(
         else:
             kink = _kink_of(kinds[a])
             for p in range(count):
-                value = quadrature_factor(kinds[a], places[a, p] + kink)
+                # one field of a plane stands still along the line
+                if p == 0 or places[a, p] != places[a, p - 1]:
+                    value = quadrature_factor(kinds[a], places[a, p] + kink)
                 values[0, a, p], values[1, a, p] = value, value * value
 
 
@@ -366,10 +368,8 @@ def _add_line(
             else:
                 own = kinds[a], kinds[b]
                 _aligned_rests(rule, own, tables[a, b, 0], both, at, squares, together)
-            for p in range(count):
-                means[0, a, b] += weights[0, p] * together[p]
-                means[1, a, b] += weights[1, p] * together[p]
-                means[2, a, b] += weights[2, p] * together[p]
+            for n in range(3):
+                means[n, a, b] += _inner(weights[n], together)
 
 
 def _means_of_plane(
