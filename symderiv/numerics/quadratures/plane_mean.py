@@ -35,10 +35,11 @@ from symderiv.numerics.quadratures.noise_mean import (
     _parts_in_plane,
     _spread,
 )
-from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _inner, _kink_of, _points
+from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
+    _inner,
     _placed,
     _powers,
     _smoothed_at,

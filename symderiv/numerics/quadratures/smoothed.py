@@ -47,13 +47,22 @@ _WEIGHT = np.exp(-0.5 * (_PLACES - _PANEL_PLACES[:, :, None]) ** 2) / math.sqrt(
 # which places are within seven units of a panel
 _FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0)
 _LAST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0)
-# values at the places to powers in each panel: [panel, place, power]
-_SMOOTHING = np.ascontiguousarray(
-    np.transpose(
-        _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS])),
-        (0, 2, 1),
-    )
-)
+# values at the places to powers in each panel: [panel, power, place]
+_SMOOTHING = _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS]))
+
+
+def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
+    """Return the sum of products; four at a time, which do not wait for each other."""
+    a = b = c = d = 0.0
+    fours = numbers.size // 4
+    for n in range(fours):
+        a += numbers[4 * n] * others[4 * n]
+        b += numbers[4 * n + 1] * others[4 * n + 1]
+        c += numbers[4 * n + 2] * others[4 * n + 2]
+        d += numbers[4 * n + 3] * others[4 * n + 3]
+    for n in range(4 * fours, numbers.size):
+        a += numbers[n] * others[n]
+    return (a + b) + (c + d)
 
 
 def _smoothed_table(
@@ -77,13 +86,11 @@ def _smoothed_table(
     reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
     for p in range(6 - reach, 6 + reach):
         at = p * _POWERS
-        for n in range(24):
-            table[at + n] = 0.0
-        for q in range(_FIRST[p], _LAST[p]):
-            value, square = values[q], squares[q]
-            for n in range(12):
-                table[at + n] += value * _SMOOTHING[p, q, n]
-                table[at + 12 + n] += square * _SMOOTHING[p, q, n]
+        first, last = _FIRST[p], _LAST[p]
+        for n in range(12):
+            weights = _SMOOTHING[p, n, first:last]
+            table[at + n] = _inner(values[first:last], weights)
+            table[at + 12 + n] = _inner(squares[first:last], weights)
     _far_panels(kind, kink, width, farthest, scale, table)
 
 
@@ -126,23 +133,21 @@ def _far_panel(
     """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
     distance on which the factor varies.
     """
-    for n in range(24):
-        table[at + n] = 0.0
+    values, squares = np.zeros(12), np.zeros(12)
     size, left = 0, 1.0
     while left > 1e-13 and size < 10:
         size += 1
         left *= size * share * share
     for q in range(12):
         place = start + 0.5 * length * (1.0 + _TWELVE[q])
-        value = square = 0.0
         for m in range(size):
             factor = quadrature_factor(kind, place + width * _HERMITES[size - 1, 0, m])
             weighted = _HERMITES[size - 1, 1, m] * factor
-            value += weighted
-            square += weighted * factor
-        for n in range(12):
-            table[at + n] += value * _TO_POWERS[n, q]
-            table[at + 12 + n] += square * _TO_POWERS[n, q]
+            values[q] += weighted
+            squares[q] += weighted * factor
+    for n in range(12):
+        table[at + n] = _inner(values, _TO_POWERS[n])
+        table[at + 12 + n] = _inner(squares, _TO_POWERS[n])
 
 
 def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
