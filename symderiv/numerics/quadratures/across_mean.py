@@ -232,7 +232,7 @@ def _across(
         if a > 1 and rows[a, 3] > rule[4]:
             far = rule[2] * math.hypot(of_zeta[a, 0], of_zeta[a, 1]) + abs(kinks[a])
             _smoothed_table(kinds[a], kinks[a], rows[a, 3], far, rule[3], tables[a - 2])
-    size = 1 if kappa == 0.0 else math.ceil(rule[7] / -math.log(abs(kappa)))
+    size = 1 if kappa == 0.0 else 2 + math.ceil(rule[7] / -math.log(abs(kappa)))
     denser = rule.copy()
     denser[0] *= max(1.0, _DENSER / math.sqrt(1.0 - kappa * kappa))
     cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINE)), np.empty((2, 3))
