@@ -194,9 +194,7 @@ def _sums_of_slopes(
         sums[2] += value * slope2 * slope2
 
 
-def _seen_from_lines(
-    rows: np.ndarray, kappa: float, of_t: np.ndarray, of_zeta: np.ndarray
-) -> None:
+def _seen_from_lines(rows: np.ndarray, kappa: float, of_t: np.ndarray, of_zeta: np.ndarray) -> None:
     """Write what τ and t, and what τ and ζ, add to the four fields, and what is left."""
     across = math.sqrt(1.0 - kappa * kappa)
     for a in range(4):

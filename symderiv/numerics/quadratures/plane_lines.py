@@ -205,7 +205,7 @@ def _to_the_end(
     sign, size = (1.0 if end > place else -1.0), max(size, 0)
     row = min(max(math.floor(2.0 * sign * place + 0.5) + 16, 0), 32)
     apart, weight = sign * place - 0.5 * (row - 16), math.exp(-0.5 * place * place)
-    count = 8 + 4 * size
+    count: int = 8 + 4 * size
     while count > 0 and sign * place + _HALF_LINES[size, row, count - 1] >= abs(end):
         count -= 1
     for n in range(count):

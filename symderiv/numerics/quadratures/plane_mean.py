@@ -428,15 +428,28 @@ def _means_of_plane(
                 places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
         values = np.empty((2, fields, count))
         _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
-        fields_of = kinds, parts, rests
         on_line = places, values, squares
-        _add_line(rule, fields_of, (etas, sizes, of_rests), on_line, weights, means)
-    for a in range(fields):
+        _add_line(rule, (kinds, parts, rests), (etas, sizes, of_rests), on_line, weights, means)
+    fields_of = kinds, parts, rests
+    _add_left_out(rule, fields_of, slopes, pair, covariance, means)
+
+
+def _add_left_out(
+    rule: np.ndarray,
+    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
+    slopes: tuple[int, int],
+    pair: tuple[int, int],
+    covariance: np.ndarray,
+    means: np.ndarray,
+) -> None:
+    """Write means of two fields that sums over the plane leave out, and all for both orders."""
+    kinds, parts, rests = fields_of
+    for a in range(kinds.size):
         for b in range(a):
             if rests[a, b] == _LEFT_OUT:
                 left = _correlation_left(covariance, parts, a, b)
                 four = slopes[0], slopes[1], kinds[a], kinds[b]
-                found = _across(rule, four, (i, j, a, b), parts, left)
+                found = _across(rule, four, (pair[0], pair[1], a, b), parts, left)
                 means[0, a, b], means[1, a, b], means[2, a, b] = found
             for n in range(3):
                 means[n, b, a] = means[n, a, b]

@@ -3,8 +3,8 @@ r"""Averages of one factor over what is left of its field, as a table: F(y) = E[
 The factor is analytic on either side of one kink. Within seven and a half s of the kink, F is the
 integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
 so a constant matrix takes the values of f at fixed places to polynomials in twelve panels. Farther
-away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give F;
-panels grow there with the distance. Text for modules.
+away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give
+F; panels grow there with the distance. Text for modules.
 """
 
 from __future__ import annotations
