@@ -20,12 +20,14 @@ from symderiv.numerics.digits import (
 )
 from symderiv.numerics.portable import portable
 from symderiv.numerics.quadratures import (
+    across_mean,
     all_forces,
     force_mean,
     joint_mean,
     kinked_mean,
     lattice_mean,
     noise_mean,
+    plane_lines,
     plane_mean,
     polar_mean,
     smooth_mean,
@@ -47,10 +49,12 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
     *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
-    *(polar_mean, smoothed, plane_mean),
+    *(polar_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
+OF_MANY: Final = (nodes, sign_covariances, smoothed, plane_lines, across_mean)
+"""Texts whose functions go over many numbers: products and sums may be made in one step."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)
 """The same for functions of an mpmath context."""
 
@@ -103,7 +107,7 @@ GAUSSIAN: Final = Extension(
         texts=(*map(inspect.getsource, DOUBLES), templates.templates()),
         plain=inspect.getsource(plain),
         lanes=inspect.getsource(lane_signs),
-        many=(inspect.getsource(nodes), inspect.getsource(sign_covariances)),
+        many=tuple(map(inspect.getsource, OF_MANY)),
         together=MappingProxyType(
             {
                 "MeanSign": Many("_mean_signs", "mean_signs", 8),

@@ -18,6 +18,8 @@ AnyRule = TypeVar("AnyRule")
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
+ALONG_LINES = 0.3
+"""The correlation of two rests from which means in planes are integrated along lines."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 
 
@@ -131,7 +133,8 @@ def plane_rule(
     digits = math.log(10 / tolerance)
     reach = round(max(math.sqrt(2 * digits) + 0.2, tail), 1)
     negligible = round(1.05 * math.log(100 / tolerance), 1)
-    four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even)
+    polynomials = round(0.7 * negligible, 1)
+    four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even), ALONG_LINES, polynomials
     right_angle = math.ceil(8 + 0.45 * digits)
     return MeanRule(1 / points, four, (*panels.two, float(right_angle), float(even)))
 
@@ -173,8 +176,10 @@ def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    points, digits, reach, scale, floor, even = numbers
-    return 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
+    points, digits, reach, scale, floor, even, *_ = numbers
+    # nothing along lines: what they give is held against points of a plane
+    numbers = 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
+    return *numbers, math.inf, 0.0
 
 
 def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
@@ -182,5 +187,5 @@ def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
     return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even
 
 
-_FINER = {5: _finer_steps, 6: _finer_plane, 7: _finer_panels, 9: _finer_sectors}
+_FINER = {5: _finer_steps, 8: _finer_plane, 7: _finer_panels, 9: _finer_sectors}
 """By how many numbers a rule has: equal steps, pieces of a plane, panels, panels and sectors."""

@@ -7,17 +7,17 @@ field is y + s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``), tw
 
 where ρ is the correlation of ξ and ζ, F and G average over what is left of the fields when they
 share η, of variances s² (1 - |ρ|) and r² (1 - |ρ|), and a² = s² |ρ|, b² = r² |ρ|. F and G vary on
-scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. Nearly aligned rests are integrated
-over that of the second field, in pieces.
+scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. Others are integrated along lines
+(``across_mean``), and nearly aligned rests of fields that are nearly in the plane over that of the
+second field, in pieces.
 
 The lines of t1 and t2 are cut where factors of the plane have their kinks and where other factors
-are nearly in the plane: a kink of y is seen over a width s. In each piece t = c ± w sinh(u) from
-its end c, with w that width or the scale on which factors vary, and Gauss' rule in u: the number of
-points grows with the logarithm of w.
+are nearly in the plane: a kink of y is seen over a width s (``plane_lines``).
 
 ``rule`` is a constant of the module: 0 points of a piece of usual length, 1 what is negligible, in
-exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none.
-Text for modules.
+exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none, 5
+whether no mean changes when all fields change their signs, 6 correlations of rests below are summed
+over η, 7 what is negligible among polynomials. Text for modules.
 """
 
 from __future__ import annotations
@@ -27,16 +27,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _HALF_LINES, _HERMITES, _LEGENDRES
+from symderiv.numerics.nodes import _HERMITES
+from symderiv.numerics.quadratures.across_mean import _ALIGNED, _across, _along_lines
 from symderiv.numerics.quadratures.noise_mean import (
     _all_fields,
     _correlation_left,
     _parts_in_plane,
     _spread,
 )
+from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
+    _inner,
     _placed,
     _powers,
     _smoothed_at,
@@ -54,188 +57,11 @@ if TYPE_CHECKING:  # what stands in the module
 
     QUADRATURE_RULE = np.zeros(5)
 
-    def quadrature_kinks(kind: int) -> np.ndarray:
-        """Return places where a factor is not smooth."""
-        return np.zeros(kind)
 
-
-_LINE = 2000  # points of a line, at most
-_SMOOTH = 0.6  # layers wider than this, in t, are no layers
 _MOST_ETA = 8.5
 _MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
-_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
-_NO_CUT = 100.0
-_FAR = 2.0  # from a cut, in t, its layer is of no concern
 _ETAS = 1000
-_STILL = 0.3  # points of a half line where fields stand still, in those of a piece
-_MOVED = 1.0  # and how many more as they move
-
-
-def _kink_of(kind: int) -> float:
-    """Return the kink of a factor, or zero for one without."""
-    kinks = quadrature_kinks(kind)
-    return kinks[0] if kinks.size > 0 else 0.0
-
-
-def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
-    """Add a cut in the order of places, or narrow the one that is there; return their number."""
-    n = 0
-    while n < count and cuts[n, 0] < place - 1e-9:
-        n += 1
-    if n < count and cuts[n, 0] < place + 1e-9:
-        cuts[n, 1] = min(cuts[n, 1], width)
-        return count
-    for m in range(count, n, -1):
-        cuts[m, 0], cuts[m, 1] = cuts[m - 1, 0], cuts[m - 1, 1]
-    cuts[n, 0], cuts[n, 1] = place, width
-    return count + 1
-
-
-def _cut_at(
-    cuts: np.ndarray,
-    count: int,
-    kink: float,
-    field: _Three,
-    rule: np.ndarray,
-    counted: float,
-) -> int:
-    """Add where a field of mean, slope and rest meets its kink.
-
-    The last row of the cuts says how far fields move with t at most, in units of what they vary on;
-    its second number leaves layers out that are cut.
-    """
-    mean, slope, rest = field
-    if slope == 0.0:
-        return count
-    place, width, own = (kink - mean) / slope, rest / abs(slope), rule[3] / abs(slope)
-    far, layer = abs(place) > rule[2] + 8.0 * width, width > rule[4]
-    moved = 1.0 / min(width, own) if layer and not far else 1.0 / own
-    moved, last, none = counted * moved, cuts.shape[0] - 1, width >= _SMOOTH or far
-    cuts[last, 0] = max(cuts[last, 0], moved)
-    cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
-    if none:
-        return count
-    # a kink proper is as wide as what is behind it
-    return _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
-
-
-def _piece(
-    start: float,
-    end: float,
-    width: float,
-    rule: np.ndarray,
-    share: float,
-    line: np.ndarray,
-    at: int,
-) -> int:
-    """Add points and weights between two places, denser towards ``start``; return their number."""
-    length = abs(end - start)
-    if length < 1e-12:
-        return at
-    sign = 1.0 if end > start else -1.0
-    reach = math.asinh(length / width) if width < _NO_CUT else length
-    usual = max(0.35 + 0.09 * length, 0.145 * length)
-    if width < _NO_CUT:
-        usual = max(usual, 0.3 + 0.265 * reach)
-    size = rule[0] * share * usual
-    parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
-    row = max(math.ceil(0.5 * size / parts) - 2, 0)
-    half = 0.5 * reach / parts
-    for k in range(parts):
-        for n in range(4 + 2 * row):
-            u = half * (2.0 * k + 1.0 + _LEGENDRES[row, 0, n])
-            weight = half * _LEGENDRES[row, 1, n]
-            t = start + sign * u
-            if width < _NO_CUT:
-                grown = math.exp(u)
-                t = start + sign * 0.5 * width * (grown - 1.0 / grown)
-                weight *= 0.5 * width * (grown + 1.0 / grown)
-            line[0, at] = t
-            line[1, at] = weight * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-            at += 1
-    return at
-
-
-def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line: np.ndarray) -> int:
-    """Write points and weights of one t, given the square of the distance of the others."""
-    reach = math.sqrt(max(rule[2] * rule[2] - radius, 0.0))
-    if reach < 0.1:
-        return 0
-    share = math.sqrt(max(1.0 - 0.5 * radius / rule[1], 0.1))
-    # what is close to a layer varies with it
-    for n in range(1, count):
-        gap = cuts[n, 0] - cuts[n - 1, 0]
-        cuts[n, 1] = min(cuts[n, 1], cuts[n - 1, 1] + gap)
-    for n in range(count - 2, -1, -1):
-        gap = cuts[n + 1, 0] - cuts[n, 0]
-        cuts[n, 1] = min(cuts[n, 1], cuts[n + 1, 1] + gap)
-    first, moved = 0, cuts[cuts.shape[0] - 1]
-    while first < count and cuts[first, 0] <= -reach:
-        first += 1
-    last = first
-    while last < count and cuts[last, 0] < reach:
-        last += 1
-    if first == last:
-        return _piece(-reach, reach, _NO_CUT, rule, share, line, 0)
-    used = _to_the_end(cuts[first], -reach, moved, rule, share, line, 0)
-    closer = _closer(share, moved)
-    for n in range(first, last - 1):
-        middle = 0.5 * (cuts[n, 0] + cuts[n + 1, 0])
-        used = _from_cut(cuts[n], middle, rule, closer, line, used)
-        used = _from_cut(cuts[n + 1], middle, rule, closer, line, used)
-    return _to_the_end(cuts[last - 1], reach, moved, rule, share, line, used)
-
-
-def _closer(share: float, moved: np.ndarray) -> float:
-    """Return a share of points where layers that are too wide to be cut ask for more."""
-    return share * (1.0 + 0.3 * max(min(float(moved[1]), 2.0) - 0.6, 0.0))
-
-
-def _to_the_end(
-    cut: np.ndarray,
-    end: float,
-    moved: np.ndarray,
-    rule: np.ndarray,
-    share: float,
-    line: np.ndarray,
-    at: int,
-) -> int:
-    """Add points from the last cut to where a line ends; where fields move little, by a rule for
-    the Gaussian weight of a half line, that begins behind layers.
-    """
-    place, width = cut[0], cut[1]
-    sizes = _HALF_LINES.shape[0]
-    size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[0])) - 2
-    if size >= sizes and width < _FAR and abs(end - place) > 1.5 * _FAR:
-        near = place + math.copysign(_FAR, end - place)
-        size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[1])) - 2
-        if size < sizes:
-            at = _piece(place, near, width, rule, _closer(share, moved), line, at)
-            place = near
-    if size >= sizes:
-        return _from_cut(cut, end, rule, _closer(share, moved), line, at)
-    sign, size = (1.0 if end > place else -1.0), max(size, 0)
-    row = min(max(math.floor(2.0 * sign * place + 0.5) + 16, 0), 32)
-    apart, weight = sign * place - 0.5 * (row - 16), math.exp(-0.5 * place * place)
-    for n in range(8 + 4 * size):
-        t = _HALF_LINES[size, row, n]
-        if sign * place + t < abs(end):
-            line[0, at] = place + sign * t
-            line[1, at] = weight * math.exp(-apart * t) * _HALF_LINES[size, row + 33, n]
-            at += 1
-    return at
-
-
-def _from_cut(
-    cut: np.ndarray, end: float, rule: np.ndarray, share: float, line: np.ndarray, at: int
-) -> int:
-    """Add points from a cut to a place; away from the cut, they are no farther apart than usual."""
-    place, width = cut[0], cut[1]
-    if abs(end - place) > 1.5 * _FAR and width < _FAR:
-        near = place + math.copysign(_FAR, end - place)
-        at = _piece(place, near, width, rule, share, line, at)
-        return _piece(near, end, _NO_CUT, rule, share, line, at)
-    return _piece(place, end, width, rule, share, line, at)
+_LEFT_OUT = 2.0  # correlation of rests that are integrated along lines
 
 
 def _cuts_of_first(
@@ -256,7 +82,7 @@ def _cuts_of_first(
             count = _cut_at(cuts, count, kinks[a], (0.0, parts[a, 0], rest), rule, 1.0)
     for a in range(fields):
         for b in range(a):
-            if a != i and b != i:
+            if a != i and b != i and rests[a, b] <= 1.0:
                 own = parts[b, 1] ** 2 + parts[b, 2] ** 2
                 both = parts[a, 1] * parts[b, 1] + rests[a, b] * parts[a, 2] * parts[b, 2]
                 if own > 0.0:
@@ -285,7 +111,7 @@ def _cuts_of_second(
             field = parts[a, 0] * t1, parts[a, 1], parts[a, 2]
             count = _cut_at(cuts, count, kinks[a], field, rule, 1.0)
         for b in range(a):
-            if abs(rests[a, b]) > _MEETING:
+            if _MEETING < abs(rests[a, b]) <= 1.0:
                 ratio = rests[a, b] * parts[a, 2] / parts[b, 2]
                 rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
                 slope = parts[a, 1] - ratio * parts[b, 1]
@@ -416,7 +242,7 @@ def _tables_of_plane(
             _smoothed_table(kinds[a], kink, parts[a, 2], far[a], rule[3], tables[a])
     for a in range(fields):
         for b in range(a):
-            if rests[a, b] != 0.0:
+            if rests[a, b] != 0.0 and rests[a, b] <= 1.0:
                 both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
                 _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
 
@@ -483,7 +309,9 @@ def _values_on_line(
         else:
             kink = _kink_of(kinds[a])
             for p in range(count):
-                value = quadrature_factor(kinds[a], places[a, p] + kink)
+                # one field of a plane stands still along the line
+                if p == 0 or places[a, p] != places[a, p - 1]:
+                    value = quadrature_factor(kinds[a], places[a, p] + kink)
                 values[0, a, p], values[1, a, p] = value, value * value
 
 
@@ -513,7 +341,8 @@ def _add_line(
 
     Args:
         rule: The numbers.
-        fields_of: Factors of all fields, their parts in the plane, correlations of rests.
+        fields_of: Factors of all fields, their parts in the plane, correlations of rests; two
+            fields with a correlation above one are left out.
         of_rests: Points of η, their numbers, and tables, for each two fields.
         on_line: Distances from kinks, values of F and of the average of the square, and squares
             of distances from the origin.
@@ -527,6 +356,8 @@ def _add_line(
     for a in range(places.shape[0]):
         for b in range(a + 1):
             both, at = (parts[a, 2], parts[b, 2], rests[a, b]), (places[a], places[b])
+            if rests[a, b] > 1.0:
+                continue
             if a == b:
                 for p in range(count):
                     together[p] = values[1, a, p]
@@ -538,10 +369,8 @@ def _add_line(
             else:
                 own = kinds[a], kinds[b]
                 _aligned_rests(rule, own, tables[a, b, 0], both, at, squares, together)
-            for p in range(count):
-                means[0, a, b] += weights[0, p] * together[p]
-                means[1, a, b] += weights[1, p] * together[p]
-                means[2, a, b] += weights[2, p] * together[p]
+            for n in range(3):
+                means[n, a, b] += _inner(weights[n], together)
 
 
 def _means_of_plane(
@@ -572,7 +401,9 @@ def _means_of_plane(
         for b in range(a):
             if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
                 rests[a, b] = _correlation_left(covariance, parts, a, b)
-                if 0.0 < abs(rests[a, b]) <= _ALIGNED:
+                if _along_lines(rule, parts, (i, j, a, b), rests[a, b]):
+                    rests[a, b] = _LEFT_OUT
+                elif 0.0 < abs(rests[a, b]) <= _ALIGNED:
                     sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
     tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
     _tables_of_plane(rule, kinds, parts, rests, tables, of_rests)
@@ -597,12 +428,30 @@ def _means_of_plane(
                 places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
         values = np.empty((2, fields, count))
         _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
-        fields_of = kinds, parts, rests
         on_line = places, values, squares
-        _add_line(rule, fields_of, (etas, sizes, of_rests), on_line, weights, means)
-    for n in range(3):
-        for a in range(fields):
-            for b in range(a):
+        _add_line(rule, (kinds, parts, rests), (etas, sizes, of_rests), on_line, weights, means)
+    fields_of = kinds, parts, rests
+    _add_left_out(rule, fields_of, slopes, pair, covariance, means)
+
+
+def _add_left_out(
+    rule: np.ndarray,
+    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
+    slopes: tuple[int, int],
+    pair: tuple[int, int],
+    covariance: np.ndarray,
+    means: np.ndarray,
+) -> None:
+    """Write means of two fields that sums over the plane leave out, and all for both orders."""
+    kinds, parts, rests = fields_of
+    for a in range(kinds.size):
+        for b in range(a):
+            if rests[a, b] == _LEFT_OUT:
+                left = _correlation_left(covariance, parts, a, b)
+                four = slopes[0], slopes[1], kinds[a], kinds[b]
+                found = _across(rule, four, (pair[0], pair[1], a, b), parts, left)
+                means[0, a, b], means[1, a, b], means[2, a, b] = found
+            for n in range(3):
                 means[n, b, a] = means[n, a, b]
 
 

@@ -3,8 +3,8 @@ r"""Averages of one factor over what is left of its field, as a table: F(y) = E[
 The factor is analytic on either side of one kink. Within seven and a half s of the kink, F is the
 integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
 so a constant matrix takes the values of f at fixed places to polynomials in twelve panels. Farther
-away f is analytic as far as the weight reaches, and ten points of the Gauss-Hermite rule give F;
-panels grow there with the distance. Text for modules.
+away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give
+F; panels grow there with the distance. Text for modules.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _HERMITE_10, _LEGENDRE_12
+from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 
 if TYPE_CHECKING:  # what stands in the module
@@ -47,13 +47,22 @@ _WEIGHT = np.exp(-0.5 * (_PLACES - _PANEL_PLACES[:, :, None]) ** 2) / math.sqrt(
 # which places are within seven units of a panel
 _FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0)
 _LAST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0)
-# values at the places to powers in each panel: [panel, place, power]
-_SMOOTHING = np.ascontiguousarray(
-    np.transpose(
-        _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS])),
-        (0, 2, 1),
-    )
-)
+# values at the places to powers in each panel: [panel, power, place]
+_SMOOTHING = _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS]))
+
+
+def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
+    """Return the sum of products; four at a time, which do not wait for each other."""
+    a = b = c = d = 0.0
+    fours = numbers.size // 4
+    for n in range(fours):
+        a += numbers[4 * n] * others[4 * n]
+        b += numbers[4 * n + 1] * others[4 * n + 1]
+        c += numbers[4 * n + 2] * others[4 * n + 2]
+        d += numbers[4 * n + 3] * others[4 * n + 3]
+    for n in range(4 * fours, numbers.size):
+        a += numbers[n] * others[n]
+    return (a + b) + (c + d)
 
 
 def _smoothed_table(
@@ -77,13 +86,11 @@ def _smoothed_table(
     reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
     for p in range(6 - reach, 6 + reach):
         at = p * _POWERS
-        for n in range(24):
-            table[at + n] = 0.0
-        for q in range(_FIRST[p], _LAST[p]):
-            value, square = values[q], squares[q]
-            for n in range(12):
-                table[at + n] += value * _SMOOTHING[p, q, n]
-                table[at + 12 + n] += square * _SMOOTHING[p, q, n]
+        first, last = _FIRST[p], _LAST[p]
+        for n in range(12):
+            weights = _SMOOTHING[p, n, first:last]
+            table[at + n] = _inner(values[first:last], weights)
+            table[at + 12 + n] = _inner(squares[first:last], weights)
     _far_panels(kind, kink, width, farthest, scale, table)
 
 
@@ -103,8 +110,9 @@ def _far_panels(
             cells = 128 - used
         length = cells * cell
         if edge < farthest:
-            _far_panel(kind, kink + edge, length, width, table, (12 + k) * _POWERS)
-            _far_panel(kind, kink - edge, -length, width, table, (20 + k) * _POWERS)
+            share = width / (scale + edge)
+            _far_panel(kind, kink + edge, length, width, share, table, (12 + k) * _POWERS)
+            _far_panel(kind, kink - edge, -length, width, share, table, (20 + k) * _POWERS)
         table[_NUMBERS + 3 + 2 * k] = 2.0 / length
         table[_NUMBERS + 4 + 2 * k] = 2.0 * edge / length + 1.0
         for q in range(used, used + cells):
@@ -114,21 +122,32 @@ def _far_panels(
 
 
 def _far_panel(
-    kind: int, start: float, length: float, width: float, table: np.ndarray, at: int
+    kind: int,
+    start: float,
+    length: float,
+    width: float,
+    share: float,
+    table: np.ndarray,
+    at: int,
 ) -> None:
-    """Write coefficients of one panel away from the kink."""
-    for n in range(24):
-        table[at + n] = 0.0
+    """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
+    distance on which the factor varies.
+    """
+    values, squares = np.zeros(12), np.zeros(12)
+    size, left = 0, 1.0
+    while left > 1e-13 and size < 10:
+        size += 1
+        left *= size * share * share
     for q in range(12):
         place = start + 0.5 * length * (1.0 + _TWELVE[q])
-        value = square = 0.0
-        for m in range(10):
-            factor = quadrature_factor(kind, place + width * _HERMITE_10[0, m])
-            value += _HERMITE_10[1, m] * factor
-            square += _HERMITE_10[1, m] * factor * factor
-        for n in range(12):
-            table[at + n] += value * _TO_POWERS[n, q]
-            table[at + 12 + n] += square * _TO_POWERS[n, q]
+        for m in range(size):
+            factor = quadrature_factor(kind, place + width * _HERMITES[size - 1, 0, m])
+            weighted = _HERMITES[size - 1, 1, m] * factor
+            values[q] += weighted
+            squares[q] += weighted * factor
+    for n in range(12):
+        table[at + n] = _inner(values, _TO_POWERS[n])
+        table[at + 12 + n] = _inner(squares, _TO_POWERS[n])
 
 
 def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
@@ -141,16 +160,18 @@ def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
 
 
 def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:
-    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1."""
-    u = distance * table[_NUMBERS + 2] + 6.0
-    if 0.0 < u < 12.0:
-        p = int(u)
-        return p * _POWERS, 2.0 * (u - p) - 1.0
-    far = abs(distance)
-    q = min(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 127)
-    k = int(table[_CELLS + max(q, 0)])
+    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1.
+
+    Both kinds of panels are looked up: a branch that is hard to predict takes longer.
+    """
+    u, far = distance * table[_NUMBERS + 2] + 6.0, abs(distance)
+    p = min(max(int(u), 0), 11)
+    q = min(max(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 0), 127)
+    k = int(table[_CELLS + q])
     x = far * table[_NUMBERS + 3 + 2 * k] - table[_NUMBERS + 4 + 2 * k]
-    return (12 + k if distance > 0.0 else 20 + k) * _POWERS, x
+    side = 12 + k if distance > 0.0 else 20 + k
+    near = 0.0 < u < 12.0
+    return (p if near else side) * _POWERS, 2.0 * (u - p) - 1.0 if near else x
 
 
 def _placed(

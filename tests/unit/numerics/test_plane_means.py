@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+import symderiv.numerics.quadratures.across_mean as across
+import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
 import symderiv.numerics.quadratures.smoothed as smoothed
 
-RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0])
+RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0])
 FACTORS = {
     0: lambda x: 1.0 if x > 0 else -1.0,
     1: lambda x: x / (1 + abs(x)),
@@ -23,11 +25,11 @@ FACTORS = {
 
 @pytest.fixture(autouse=True)
 def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (plane, smoothed):
+    for module in (plane, across, smoothed):
         monkeypatch.setattr(
             module, "quadrature_factor", lambda kind, x: FACTORS[kind](x), raising=False
         )
-    monkeypatch.setattr(plane, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
+    monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
 
 @pytest.mark.parametrize("kind", FACTORS)
@@ -82,7 +84,7 @@ def test_means_of_signs_are_arcsines(apart: float, turned: bool) -> None:
         assert mean_of_signs(across)[0] == pytest.approx(product, abs=3e-6)
 
 
-FINE = np.array([21.0, 26.6, 7.0, 1.0, 2e-11, 1.0])
+FINE = np.array([21.0, 26.6, 7.0, 1.0, 2e-11, 1.0, 0.3, 18.6])
 SLOPE_OF_1 = 4  # number of the derivative of factor 1
 
 
@@ -144,6 +146,23 @@ def test_means_of_slopes_and_values_are_nested_integrals(
     moments = tuple(map(float, c[np.triu_indices(4)]))
     found = plane._plane_mean_of_4(FINE, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), moments, (0.0,) * 4)
     assert found == pytest.approx(expected, abs=9e-11)
+
+
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
+    """Fields as on a plateau: two alike, and two whose rests are nearly opposite, or equal."""
+    loads = np.array(
+        [[0.6, 0.1, 0.0, 0.0], [0.6, -0.1, 0.05, 0.0], [0.5, 0.2, 0.6, 0.1], [0.6, -0.3, -0.7, 0.1]]
+    )
+    loads[3] *= turned
+    c = loads @ loads.T
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    points, found = FINE.copy(), []
+    points[6] = math.inf
+    for rule in (FINE, points):
+        found.append(plane._plane_mean_of_4(rule, (1, 1, 1, 1), moments, (0.0,) * 4))
+    assert found[0] != found[1]
+    assert found[0] == pytest.approx(found[1], abs=3e-11)
 
 
 def test_half_of_the_plane_is_enough_for_odd_factors() -> None:

@@ -1,0 +1,255 @@
+r"""Means of four factors with a kink each, two of them nearly opposite beside the others' plane.
+
+What y and z have in the plane of x1 and x2, and the η that their rests share (``plane_mean``), span
+a plane of their own. The two planes meet in a line, that of τ; at one τ, the first two factors are
+functions of one t, smoothed ones F(y) G(z) of one ζ, and t and ζ have a correlation κ. With the
+orthonormal polynomials h of the normal density,
+
+    E[w(t) F G] = E[w(t) Σ_n κ^n E[F(ζ) G(ζ) h_n(ζ)] h_n(t)],
+
+so lines of points of t and of ζ do, where no grid of both is needed. Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.smoothed import (
+    _TABLE,
+    _inner,
+    _placed,
+    _powers,
+    _smoothed_table,
+)
+from symderiv.numerics.quadratures.tensor_mean import _root_left
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import (
+        _Four,
+        _Kinds,
+        _Three,
+        quadrature_factor,
+    )
+
+_DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated with
+_MOST_WORK = 4.0  # that polynomials may be, over that of points of η
+_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
+
+
+def _turned(
+    parts: np.ndarray, places: tuple[int, int, int, int], correlation: float, rows: np.ndarray
+) -> float:
+    """Write what τ, the direction of t and η add to four fields, and what is left of each; return
+    κ. The last two fields have a correlation of rests.
+    """
+    root, (_, _, a, b) = math.sqrt(abs(correlation)), places
+    shared1, shared2 = parts[a, 2] * root, math.copysign(parts[b, 2] * root, correlation)
+    along1 = shared1 * parts[b, 0] - shared2 * parts[a, 0]
+    along2 = shared1 * parts[b, 1] - shared2 * parts[a, 1]
+    size = math.hypot(along1, along2)
+    along1, along2 = (along1 / size, along2 / size) if size > 0.0 else (1.0, 0.0)
+    rows[:] = 0.0
+    for n in range(4):
+        part1, part2 = parts[places[n], 0], parts[places[n], 1]
+        rows[n, 0], rows[n, 1] = part1 * along1 + part2 * along2, part2 * along1 - part1 * along2
+    own = math.sqrt(1.0 - root * root)
+    rows[2, 2], rows[2, 3] = shared1, parts[a, 2] * own
+    rows[3, 2], rows[3, 3] = shared2, parts[b, 2] * own
+    return float(rows[2, 1] / math.hypot(rows[2, 1], shared1))
+
+
+def _odds(correlation: float) -> float:
+    """Return how much work a correlation makes."""
+    both = min(abs(correlation), _ALIGNED)
+    return (1.0 + both) / (1.0 - both)
+
+
+def _along_lines(
+    rule: np.ndarray, parts: np.ndarray, places: tuple[int, int, int, int], correlation: float
+) -> bool:
+    """Return whether lines take less work than points of η at all points of a plane."""
+    i, j, _, _ = places
+    if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
+        return False
+    kappa = _turned(parts, places, correlation, np.empty((4, 4)))
+    return abs(kappa) < _ALIGNED and _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
+
+
+def _points_of_meeting(
+    rows: np.ndarray, kinks: np.ndarray, cuts: np.ndarray, rule: np.ndarray, line: np.ndarray
+) -> int:
+    """Write points and weights of τ; return their number."""
+    cuts[:] = 0.0
+    count = 0
+    for a in range(4):
+        square = rows[a, 1] ** 2 + rows[a, 2] ** 2 + rows[a, 3] ** 2
+        field = 0.0, rows[a, 0], math.sqrt(square)
+        count = _cut_at(cuts, count, kinks[a], field, rule, 1.0)
+        for b in range(a):
+            own = rows[b, 1] ** 2 + rows[b, 2] ** 2 + rows[b, 3] ** 2
+            both = rows[a, 1] * rows[b, 1] + rows[a, 2] * rows[b, 2]
+            if own > 0.0:
+                # field a less what field b explains of it beyond τ
+                ratio = both / own
+                rest = _root_left(square - both * ratio, 4.0 * square)
+                field = 0.0, rows[a, 0] - ratio * rows[b, 0], rest
+                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
+    return _points(cuts, count, 0.0, rule, line)
+
+
+def _points_at(
+    tau: float,
+    fields: np.ndarray,
+    kinks: np.ndarray,
+    cuts: np.ndarray,
+    rule: np.ndarray,
+    line: np.ndarray,
+) -> int:
+    """Write points and weights of t or ζ at one τ; rows of fields are what both add, and a rest."""
+    cuts[:] = 0.0
+    count = 0
+    for a in range(4):
+        field = fields[a, 0] * tau, fields[a, 1], fields[a, 2]
+        count = _cut_at(cuts, count, kinks[a], field, rule, 1.0)
+    return _points(cuts, count, tau * tau, rule, line)
+
+
+def _given_polynomials(
+    numbers: tuple[float, int],
+    t: np.ndarray,
+    zeta: np.ndarray,
+    products: np.ndarray,
+    given: np.ndarray,
+) -> None:
+    """Write Σ_n κ^n (Σ products h_n(ζ)) h_n(t) at points t; the numbers are κ and how many n."""
+    kappa, size = numbers
+    here, before = np.ones(t.size), np.zeros(t.size)
+    there, earlier = np.ones(zeta.size), np.zeros(zeta.size)
+    given[:] = 0.0
+    power = 1.0
+    for n in range(size):
+        total = power * _inner(there, products)
+        power *= kappa
+        up = 1.0 / math.sqrt(n + 1.0)
+        down = math.sqrt(1.0 * n) * up
+        for p in range(t.size):
+            given[p] += total * here[p]
+            following = up * t[p] * here[p] - down * before[p]
+            before[p] = here[p]
+            here[p] = following
+        for q in range(zeta.size):
+            following = up * zeta[q] * there[q] - down * earlier[q]
+            earlier[q] = there[q]
+            there[q] = following
+
+
+def _smoothed_products(
+    rule: np.ndarray,
+    kinds: tuple[int, int],
+    tables: np.ndarray,
+    fields: np.ndarray,
+    line: np.ndarray,
+    products: np.ndarray,
+) -> None:
+    """Write weights times F(y) G(z) along a line; rows of fields are place, step and rest."""
+    count = products.size
+    places, values = np.empty(count), np.empty(count)
+    at, x = np.empty(count, np.int64), np.empty(count)
+    for q in range(count):
+        products[q] = line[1, q]
+    for n in range(2):
+        for q in range(count):
+            places[q] = fields[n, 0] + fields[n, 1] * line[0, q]
+        if fields[n, 2] > rule[4]:
+            _placed(tables[n], places, 0.0, at, x)
+            _powers(tables[n], 0, at, x, values)
+        else:
+            kink = _kink_of(kinds[n])
+            for q in range(count):
+                values[q] = quadrature_factor(kinds[n], kink + places[q])
+        for q in range(count):
+            products[q] *= values[q]
+
+
+def _sums_of_slopes(
+    slopes: tuple[int, int],
+    fields: _Four,
+    line: np.ndarray,
+    given: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Add what points of t give with the square of the first slope, both, and that of the second;
+    ``fields`` are place and step of each.
+    """
+    for p in range(given.size):
+        slope1 = quadrature_factor(slopes[0], fields[0] + fields[1] * line[0, p])
+        slope2 = quadrature_factor(slopes[1], fields[2] + fields[3] * line[0, p])
+        value = line[1, p] * given[p]
+        sums[0] += value * slope1 * slope1
+        sums[1] += value * slope1 * slope2
+        sums[2] += value * slope2 * slope2
+
+
+def _seen_from_lines(rows: np.ndarray, kappa: float, of_t: np.ndarray, of_zeta: np.ndarray) -> None:
+    """Write what τ and t, and what τ and ζ, add to the four fields, and what is left."""
+    across = math.sqrt(1.0 - kappa * kappa)
+    for a in range(4):
+        of_t[a, 0], of_t[a, 1] = rows[a, 0], rows[a, 1]
+        of_t[a, 2] = math.hypot(rows[a, 2], rows[a, 3])
+        of_zeta[a, 0], of_zeta[a, 1] = rows[a, 0], rows[a, 1] * kappa + rows[a, 2] * across
+        of_zeta[a, 2] = rows[a, 3] if a > 1 else abs(rows[a, 1]) * across
+
+
+def _across(
+    rule: np.ndarray,
+    kinds: _Kinds,
+    places: tuple[int, int, int, int],
+    parts: np.ndarray,
+    correlation: float,
+) -> _Three:
+    """Return means with the square of the first of four factors, with both, and with the square of
+    the second one.
+
+    Args:
+        rule: The numbers.
+        kinds: The factors.
+        places: Their fields, the first two of which span the plane.
+        parts: Parts of all fields in the plane.
+        correlation: What the rests of the last two have.
+    """
+    rows, kinks, sums = np.empty((4, 4)), np.empty(4), np.zeros(3)
+    kappa = _turned(parts, places, correlation, rows)
+    of_t, of_zeta, tables = np.empty((4, 3)), np.empty((4, 3)), np.empty((2, _TABLE))
+    _seen_from_lines(rows, kappa, of_t, of_zeta)
+    for a in range(4):
+        kinks[a] = _kink_of(kinds[a])
+        if a > 1 and rows[a, 3] > rule[4]:
+            far = rule[2] * math.hypot(of_zeta[a, 0], of_zeta[a, 1]) + abs(kinks[a])
+            _smoothed_table(kinds[a], kinks[a], rows[a, 3], far, rule[3], tables[a - 2])
+    size = 1 if kappa == 0.0 else 2 + math.ceil(rule[7] / -math.log(abs(kappa)))
+    denser = rule.copy()
+    denser[0] *= max(1.0, _DENSER / math.sqrt(1.0 - kappa * kappa))
+    cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINE)), np.empty((2, 3))
+    even = rule[5] > 0.0
+    for m in range(_points_of_meeting(rows, kinks, cuts, rule, lines[0])):
+        tau, weight = lines[0, 0, m], lines[0, 1, m] * (2.0 if even else 1.0)
+        if even and tau < 0.0:
+            continue
+        count = _points_at(tau, of_t, kinks, cuts, rule, lines[1])
+        others = _points_at(tau, of_zeta, kinks, cuts, denser, lines[2])
+        given, products = np.empty(count), np.empty(others)
+        for n in range(2):
+            now[n, 0] = of_zeta[2 + n, 0] * tau - kinks[2 + n]
+            now[n, 1], now[n, 2] = of_zeta[2 + n, 1], rows[2 + n, 3]
+        _smoothed_products(rule, (kinds[2], kinds[3]), tables, now, lines[2], products)
+        t, zeta = lines[1, 0, :count], lines[2, 0, :others]
+        _given_polynomials((kappa, size), t, zeta, products, given)
+        for p in range(count):
+            given[p] *= weight
+        fields = rows[0, 0] * tau, rows[0, 1], rows[1, 0] * tau, rows[1, 1]
+        _sums_of_slopes((kinds[0], kinds[1]), fields, lines[1], given, sums)
+    return sums[0], sums[1], sums[2]

@@ -1,0 +1,227 @@
+r"""Points of a line where factors have kinks, or layers where they are nearly kinks.
+
+A line of t is cut where factors have their kinks and where a kink is seen over a width. In each
+piece t = c ± w sinh(u) from its end c, with w that width or the scale on which factors vary, and
+Gauss' rule in u: the number of points grows with the logarithm of w. Numbers of the ``rule`` are
+those of ``plane_mean``. Text for modules.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.nodes import _HALF_LINES, _LEGENDRES
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import _Three
+
+    def quadrature_kinks(kind: int) -> np.ndarray:
+        """Return places where a factor is not smooth."""
+        return np.zeros(kind)
+
+
+_LINE = 2000  # points of a line, at most
+_SMOOTH = 0.6  # layers wider than this, in t, are no layers
+_NO_CUT = 100.0
+_FAR = 2.0  # from a cut, in t, its layer is of no concern
+_STILL = 0.3  # points of a half line where fields stand still, in those of a piece
+_MOVED = 1.0  # and how many more as they move
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+
+
+def _kink_of(kind: int) -> float:
+    """Return the kink of a factor, or zero for one without."""
+    kinks = quadrature_kinks(kind)
+    return kinks[0] if kinks.size > 0 else 0.0
+
+
+def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
+    """Add a cut in the order of places, or narrow the one that is there; return their number."""
+    n = 0
+    while n < count and cuts[n, 0] < place - 1e-9:
+        n += 1
+    if n < count and cuts[n, 0] < place + 1e-9:
+        cuts[n, 1] = min(cuts[n, 1], width)
+        return count
+    for m in range(count, n, -1):
+        cuts[m, 0], cuts[m, 1] = cuts[m - 1, 0], cuts[m - 1, 1]
+    cuts[n, 0], cuts[n, 1] = place, width
+    return count + 1
+
+
+def _cut_at(
+    cuts: np.ndarray,
+    count: int,
+    kink: float,
+    field: _Three,
+    rule: np.ndarray,
+    counted: float,
+) -> int:
+    """Add where a field of mean, slope and rest meets its kink.
+
+    The last row of the cuts says how far fields move with t at most, in units of what they vary on;
+    its second number leaves layers out that are cut.
+    """
+    mean, slope, rest = field
+    if slope == 0.0:
+        return count
+    place, width, own = (kink - mean) / slope, rest / abs(slope), rule[3] / abs(slope)
+    far, layer = abs(place) > rule[2] + 8.0 * width, width > rule[4]
+    moved = 1.0 / min(width, own) if layer and not far else 1.0 / own
+    moved, last, none = counted * moved, cuts.shape[0] - 1, width >= _SMOOTH or far
+    cuts[last, 0] = max(cuts[last, 0], moved)
+    cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
+    if none:
+        return count
+    # a kink proper is as wide as what is behind it
+    return _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
+
+
+def _piece(
+    start: float,
+    end: float,
+    width: float,
+    rule: np.ndarray,
+    share: float,
+    line: np.ndarray,
+    at: int,
+) -> int:
+    """Add points and weights between two places, denser towards ``start``; return their number."""
+    length = abs(end - start)
+    if length < 1e-12:
+        return at
+    sign = 1.0 if end > start else -1.0
+    reach = math.asinh(length / width) if width < _NO_CUT else length
+    usual = max(0.35 + 0.09 * length, 0.145 * length)
+    if width < _NO_CUT:
+        usual = max(usual, 0.3 + 0.265 * reach)
+    size = rule[0] * share * usual
+    parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
+    row = max(math.ceil(0.5 * size / parts) - 2, 0)
+    half, first, count = 0.5 * reach / parts, at, 4 + 2 * row
+    for k in range(parts):
+        middle = half * (2.0 * k + 1.0)
+        grown = 0.5 * width * math.exp(middle) if width < _NO_CUT else 0.0
+        for n in range(count // 2):
+            place, weight = half * _LEGENDRES[row, 0, n], half * _LEGENDRES[row, 1, n]
+            near, far = at + n, at + count - 1 - n
+            line[1, near] = line[1, far] = weight
+            if width >= _NO_CUT:
+                line[0, near], line[0, far] = middle + place, middle - place
+                continue
+            # nodes are opposite, and exponentials cost most
+            factor = math.exp(place)
+            up1, up2 = grown * factor, grown / factor
+            down1, down2 = 0.25 * width * width / up1, 0.25 * width * width / up2
+            line[0, near], line[0, far] = up1 - down1, up2 - down2
+            line[1, near], line[1, far] = weight * (up1 + down1), weight * (up2 + down2)
+        at += count
+    for n in range(first, at):
+        t = start + sign * line[0, n]
+        line[0, n] = t
+        line[1, n] *= _DENSITY * _power_of_e(-0.5 * t * t)
+    return at
+
+
+def _power_of_e(x: float) -> float:
+    """Return exp(x) of a number up to 35 in modulus; without branches, so that compilers take many
+    numbers at once. The error is a hundred roundings.
+    """
+    y = x * (1.0 / 64.0)
+    # Taylor's series to the thirteenth power, of the 64th root
+    e = (y * (1.0 / 13.0) + 1.0) * y * (1.0 / 12.0) + 1.0
+    e = (e * y * (1.0 / 11.0) + 1.0) * y * (1.0 / 10.0) + 1.0
+    e = (e * y * (1.0 / 9.0) + 1.0) * y * (1.0 / 8.0) + 1.0
+    e = (e * y * (1.0 / 7.0) + 1.0) * y * (1.0 / 6.0) + 1.0
+    e = (e * y * (1.0 / 5.0) + 1.0) * y * (1.0 / 4.0) + 1.0
+    e = (e * y * (1.0 / 3.0) + 1.0) * y * (1.0 / 2.0) + 1.0
+    e = e * y + 1.0
+    e = e * e * e * e
+    e = e * e * e * e
+    return e * e * e * e
+
+
+def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line: np.ndarray) -> int:
+    """Write points and weights of one t, given the square of the distance of the others."""
+    reach = math.sqrt(max(rule[2] * rule[2] - radius, 0.0))
+    if reach < 0.1:
+        return 0
+    share = math.sqrt(max(1.0 - 0.5 * radius / rule[1], 0.1))
+    # what is close to a layer varies with it
+    for n in range(1, count):
+        gap = cuts[n, 0] - cuts[n - 1, 0]
+        cuts[n, 1] = min(cuts[n, 1], cuts[n - 1, 1] + gap)
+    for n in range(count - 2, -1, -1):
+        gap = cuts[n + 1, 0] - cuts[n, 0]
+        cuts[n, 1] = min(cuts[n, 1], cuts[n + 1, 1] + gap)
+    first, moved = 0, cuts[cuts.shape[0] - 1]
+    while first < count and cuts[first, 0] <= -reach:
+        first += 1
+    last = first
+    while last < count and cuts[last, 0] < reach:
+        last += 1
+    if first == last:
+        return _piece(-reach, reach, _NO_CUT, rule, _closer(share, moved), line, 0)
+    used = _to_the_end(cuts[first], -reach, moved, rule, share, line, 0)
+    closer = _closer(share, moved)
+    for n in range(first, last - 1):
+        middle = 0.5 * (cuts[n, 0] + cuts[n + 1, 0])
+        used = _from_cut(cuts[n], middle, rule, closer, line, used)
+        used = _from_cut(cuts[n + 1], middle, rule, closer, line, used)
+    return _to_the_end(cuts[last - 1], reach, moved, rule, share, line, used)
+
+
+def _closer(share: float, moved: np.ndarray) -> float:
+    """Return a share of points where layers that are too wide to be cut ask for more."""
+    return share * (1.0 + 0.3 * max(min(float(moved[1]), 2.0) - 0.6, 0.0))
+
+
+def _to_the_end(
+    cut: np.ndarray,
+    end: float,
+    moved: np.ndarray,
+    rule: np.ndarray,
+    share: float,
+    line: np.ndarray,
+    at: int,
+) -> int:
+    """Add points from the last cut to where a line ends; where fields move little, by a rule for
+    the Gaussian weight of a half line, that begins behind layers.
+    """
+    place, width = cut[0], cut[1]
+    sizes = _HALF_LINES.shape[0]
+    size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[0])) - 2
+    if size >= sizes and width < _FAR and abs(end - place) > 1.5 * _FAR:
+        near = place + math.copysign(_FAR, end - place)
+        size = math.ceil(0.25 * rule[0] * share * (_STILL + _MOVED * moved[1])) - 2
+        if size < sizes:
+            at = _piece(place, near, width, rule, _closer(share, moved), line, at)
+            place = near
+    if size >= sizes:
+        return _from_cut(cut, end, rule, _closer(share, moved), line, at)
+    sign, size = (1.0 if end > place else -1.0), max(size, 0)
+    row = min(max(math.floor(2.0 * sign * place + 0.5) + 16, 0), 32)
+    apart, weight = sign * place - 0.5 * (row - 16), math.exp(-0.5 * place * place)
+    count: int = 8 + 4 * size
+    while count > 0 and sign * place + _HALF_LINES[size, row, count - 1] >= abs(end):
+        count -= 1
+    for n in range(count):
+        t = _HALF_LINES[size, row, n]
+        line[0, at + n] = place + sign * t
+        line[1, at + n] = weight * _power_of_e(-apart * t) * _HALF_LINES[size, row + 33, n]
+    return at + count
+
+
+def _from_cut(
+    cut: np.ndarray, end: float, rule: np.ndarray, share: float, line: np.ndarray, at: int
+) -> int:
+    """Add points from a cut to a place; away from the cut, they are no farther apart than usual."""
+    place, width = cut[0], cut[1]
+    if abs(end - place) > 1.5 * _FAR and width < _FAR:
+        near = place + math.copysign(_FAR, end - place)
+        at = _piece(place, near, width, rule, share, line, at)
+        return _piece(near, end, _NO_CUT, rule, share, line, at)
+    return _piece(place, end, width, rule, share, line, at)
