@@ -150,7 +150,7 @@ class RunWarning(UserWarning):
 
 
 def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
-    """Refuse a value of an argument that is none of those that are known."""
+    """Refuse a value of an argument that is not one of the known ones."""
     if value not in (names := list(known)):
         raise InputError(f"{value!r} is not one of {', '.join(names)}", argument=argument)
 

@@ -59,8 +59,14 @@ def modes_of_system(
             others = (known[other] ** power for other, power in factors.items() if other != name)
             weights[name].append(np.prod([*others], axis=0))
     moving = {overlap_name(pair): pair for pair in closed.moving}
+    families = [(one.family, other.family) for one, other in moving.values()]
     rows = (
-        ModeRow(state.slices[name].start, tuple(weights[name]), pair[0] == pair[1])
+        ModeRow(
+            state.slices[name].start,
+            tuple(weights[name]),
+            pair[0] == pair[1],
+            families.index((pair[0].family, pair[1].family)),
+        )
         for name, pair in moving.items()
     )
     return CoupledModes(state.size, layout.classes, tuple(rows))

@@ -19,15 +19,17 @@ needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="long doubles
 
 
 @needs_gcc
-@pytest.mark.parametrize(("number", "seed"), [(1, 1), (5, 1), (7, 1), (8, 1), (0, 1), (56, 29)])
+@pytest.mark.parametrize(
+    ("number", "seed"), [(1, 1), (5, 1), (7, 1), (8, 1), (0, 1), (56, 29), (272, 31)]
+)
 def test_a_run_states_no_error_below_the_true_one(number, seed):
-    """In study 56 students begin 150 times smaller than teachers, and implicit steps kept them
-    to the rounding of what teachers are, whatever their tolerance.
+    """In studies 56 and 272 students begin much smaller than teachers and output weights, and
+    implicit steps kept them to the rounding of these, whatever their tolerance.
     """
     found = tried(draw(number, seed))
     assert found.known < 0.1 * found.asked
     assert found.outcome in ("holds", "more than asked"), f"study {number} of seed {seed}: {found}"
-    if number == 56:
+    if number in (56, 272):
         assert found.true < 0.1 * found.asked
 
 

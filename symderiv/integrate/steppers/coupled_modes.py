@@ -31,11 +31,13 @@ class ModeRow(NamedTuple):
         weights: of the modes in each of its sums, shape (L,).
         squared: True for squared lengths; differences go up there, and towards zero elsewhere: into
             the cone.
+        field: the field that it is an entry of, by number; -1 for what has none.
     """
 
     start: int
     weights: tuple[np.ndarray, ...] = ()
     squared: bool = False
+    field: int = -1
 
 
 def rows_of(
@@ -50,7 +52,7 @@ def rows_of(
         squared: True if its axes before the last are the same vectors.
     """
     return [
-        ModeRow(start + number * shape[-1], weights, squared and len(set(place)) < 2)
+        ModeRow(start + number * shape[-1], weights, squared and len(set(place)) < 2, start)
         for number, place in enumerate(np.ndindex(*shape[:-1]))
     ]
 
@@ -95,7 +97,7 @@ class CoupledModes:
         """Length of the vector."""
         S, G, C, L = self.counts
         border, systems = G + C, IMPLICIT_SYSTEMS
-        given = IMPLICIT_HEAD + S + G + C + border + L * (2 * C + S)
+        given = IMPLICIT_HEAD + S + 2 * G + C + border + L * (2 * C + S)
         work = L * S * (S + border + 2 * systems * S + 2)
         work += border * (G + 2 + 2 * systems * border)
         return given + work + self.size * (2 * systems + IMPLICIT_STAGES + 1)
@@ -105,8 +107,8 @@ class CoupledModes:
         vector = np.zeros(self.numbers)
         vector[COUNTS] = self.counts
         rows, alone = self.rows, set(self.alone)
-        lone = {row.start: row.squared for row in self.given if row.start in alone}
-        squared = [lone.get(place, False) for place in self.alone]
+        lone = {row.start: row for row in self.given if row.start in alone}
+        squared = [place in lone and lone[place].squared for place in self.alone]
         squared += [row.squared for row in rows for _ in row.weights]
         known: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
         keys = [tuple(map(id, row.weights)) for row in rows]
@@ -116,6 +118,7 @@ class CoupledModes:
         parts = [
             [row.start for row in rows],
             self.alone,
+            [lone[place].field if place in lone else -1 for place in self.alone],
             [number for number, row in enumerate(rows) for _ in row.weights],
             squared,
             *(weights for row in rows for weights in row.weights),

@@ -167,7 +167,8 @@ def _in_parts(rhs, work, runs, room, size, tolerance):  # type: ignore[no-untype
 def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
     """Fill what errors are compared with; return the largest error of iterations in it.
 
-    What rounding leaves of a number goes with the largest of its kind, all modes of one overlap.
+    What rounding leaves of a number goes with the largest of its kind: all modes of one overlap, or
+    all numbers alone of one field.
     """
     relative, absolute = room.limits[0], room.limits[1]
     estimated = _PART * relative**_POWER
@@ -175,15 +176,19 @@ def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
     least = 5.0 * _ROUNDING / allowed
     estimated_absolute = absolute * estimated / relative
     S, L = work.unsummed.shape
-    for row in range(S + 1):
+    G = work.alone.size
+    for kind in range(S + G):
+        count = L if kind < S else G
         largest = 0.0
-        for k in range(L if row < S else work.alone.size):
-            place = int(work.rows[row]) + k if row < S else int(work.alone[k])
-            largest = max(largest, abs(room.y[place]))
-        for k in range(L if row < S else work.alone.size):
-            place = int(work.rows[row]) + k if row < S else int(work.alone[k])
-            scale = estimated_absolute + estimated * abs(room.y[place]) + least * largest
-            work.scale[place] = max(scale, 1e-300)
+        for k in range(count):
+            if kind < S or work.fields[k] == work.fields[kind - S]:
+                place = int(work.rows[kind]) + k if kind < S else int(work.alone[k])
+                largest = max(largest, abs(room.y[place]))
+        for k in range(count):
+            if kind < S or k == kind - S:
+                place = int(work.rows[kind]) + k if kind < S else int(work.alone[k])
+                scale = estimated_absolute + estimated * abs(room.y[place]) + least * largest
+                work.scale[place] = max(scale, 1e-300)
     return allowed
 
 

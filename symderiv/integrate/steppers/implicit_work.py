@@ -28,7 +28,8 @@ class Work(NamedTuple):
     Args:
         head: see :data:`JACOBIAN` and the next ones; shape (12,).
         rows: where the rows begin, shape (S,).
-        alone: places of the numbers that are in no row, shape (G,).
+        alone, fields: places of the numbers that are in no row, and the fields that they are of,
+            shape (G,).
         summed: the row of each sum, shape (C,).
         squared: 1 where differences go up, 0 where they go towards zero; shape (B,).
         weights: of modes in the sums, shape (C, L).
@@ -49,6 +50,7 @@ class Work(NamedTuple):
     head: np.ndarray
     rows: np.ndarray
     alone: np.ndarray
+    fields: np.ndarray
     summed: np.ndarray
     squared: np.ndarray
     weights: np.ndarray
@@ -79,7 +81,7 @@ def work_of(numbers, size):  # type: ignore[no-untyped-def]
     B, systems = G + C, IMPLICIT_SYSTEMS
     square, small, stage = systems * S * S * L, systems * B * B, systems * size
     alone = IMPLICIT_HEAD + S
-    squared = alone + G + C
+    squared = alone + 2 * G + C
     weights = squared + B
     unsummed = weights + 2 * C * L
     blocks = unsummed + S * L
@@ -95,7 +97,8 @@ def work_of(numbers, size):  # type: ignore[no-untyped-def]
         view(numbers, 0, (IMPLICIT_HEAD,)),
         view(numbers, IMPLICIT_HEAD, (S,)),
         view(numbers, alone, (G,)),
-        view(numbers, alone + G, (C,)),
+        view(numbers, alone + G, (G,)),
+        view(numbers, alone + 2 * G, (C,)),
         view(numbers, squared, (B,)),
         view(numbers, weights, (C, L)),
         view(numbers, weights + C * L, (C, L)),

@@ -269,7 +269,7 @@ def _in_doubles(
     law: PowerLawSum | None,
     times: list[float],
 ) -> tuple[ExponentialSum, dict[str, Any]]:
-    """Return the curve, and what is said of it."""
+    """Return the curve, and the remarks on it."""
     from symderiv.analysis.linear.error_curve import (
         check_learning_rate,
         generalization_error,
