@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what stands in the module
     )
 
 _DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated with
+_LINES = 4 * _LINE  # room for lines that are as much denser as correlations allow
 _MOST_WORK = 4.0  # that polynomials may be, over that of points of η
 _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
 
@@ -233,7 +234,7 @@ def _across(
     size = 1 if kappa == 0.0 else 2 + math.ceil(rule[7] / -math.log(abs(kappa)))
     denser = rule.copy()
     denser[0] *= max(1.0, _DENSER / math.sqrt(1.0 - kappa * kappa))
-    cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINE)), np.empty((2, 3))
+    cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINES)), np.empty((2, 3))
     even = rule[5] > 0.0
     for m in range(_points_of_meeting(rows, kinks, cuts, rule, lines[0])):
         tau, weight = lines[0, 0, m], lines[0, 1, m] * (2.0 if even else 1.0)

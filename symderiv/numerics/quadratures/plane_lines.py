@@ -102,6 +102,10 @@ def _piece(
     parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
     row = max(math.ceil(0.5 * size / parts) - 2, 0)
     half, first, count = 0.5 * reach / parts, at, 4 + 2 * row
+    if at + parts * count > line.shape[1]:
+        # no room: a mean that is not a number ends a run, one of part of a line would be wrong
+        line[0, 0], line[1, 0] = math.nan, math.nan
+        return max(at, 1)
     for k in range(parts):
         middle = half * (2.0 * k + 1.0)
         grown = 0.5 * width * math.exp(middle) if width < _NO_CUT else 0.0
@@ -208,6 +212,9 @@ def _to_the_end(
     count: int = 8 + 4 * size
     while count > 0 and sign * place + _HALF_LINES[size, row, count - 1] >= abs(end):
         count -= 1
+    if at + count > line.shape[1]:
+        line[0, 0], line[1, 0] = math.nan, math.nan
+        return max(at, 1)
     for n in range(count):
         t = _HALF_LINES[size, row, n]
         line[0, at + n] = place + sign * t

@@ -263,3 +263,15 @@ def test_sectors_give_what_nested_integrals_give(
     moments = (width**2, width * correlation, 1.0)
     found = polar._polar_mean_of_2(SECTORS, (1, 3), moments, (0.0, 0.0))
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("room", [10, 40])
+def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
+    """Compiled code does not look where it writes."""
+    cuts = np.zeros((4, 2))
+    count = plane_lines._cut_at(cuts, 0, 0.0, (0.2, 0.7, 1e-5), RULE, 1.0)
+    whole, line = np.empty((2, plane_lines._LINE)), np.full((2, room), 7.0)
+    assert plane_lines._points(cuts.copy(), count, 0.0, RULE, whole) > room
+    used = plane_lines._points(cuts, count, 0.0, RULE, line)
+    assert used <= room
+    assert math.isnan(line[1, :used].sum())
