@@ -34,11 +34,33 @@ def _shifted_signs(h: sp.Expr, k: sp.Expr, r: sp.Expr) -> Slopes:
     return by(h, k), by(k, h), 2 / sp.pi * density
 
 
+def _dawson(x: sp.Expr) -> Slopes:
+    return (1 - 2 * x * _call("Dawson", x),)
+
+
+def _tilted_signs(exponent: sp.Expr, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> Slopes:
+    """Those of shifted signs at imaginary shifts: E + m/2 in exponents does not overflow."""
+    left = 1 - r**2
+    density = sp.exp(exponent + (h**2 - 2 * r * h * k + k**2) / (2 * left))
+
+    def by(one: sp.Expr, other: sp.Expr) -> sp.Expr:
+        rest = _call("Dawson", (other - r * one) / sp.sqrt(2 * left))
+        return -2 * sp.sqrt(2) / sp.pi * density * rest
+
+    by_r = 2 / sp.pi * density / sp.sqrt(left)
+    return _call("TiltedSigns", exponent, h, k, r), by(h, k), by(k, h), by_r
+
+
+def _call(name: str, *arguments: sp.Expr) -> sp.Expr:
+    return type(name, (sp.Function,), {})(*arguments)
+
+
 DERIVATIVES: Final[Mapping[str, Callable[..., Slopes]]] = MappingProxyType(
     {
+        "Dawson": _dawson,
         "ExpDifference": _exp_difference,
         "OwenT": _owen_t,
         "ShiftedSigns": _shifted_signs,
+        "TiltedSigns": _tilted_signs,
     }
 )
-"""Those of waves (Dawson's integral, tilted signs) are refused by their names."""
