@@ -53,6 +53,7 @@ INNER = {
     "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
     "integrate": {
         "steppers": 0,
+        "events": 0,
         "flows": 1,
         "control": 2,
         "fluctuations": 2,

@@ -15,7 +15,6 @@ from symderiv.foundation import former_rooms
 
 if TYPE_CHECKING:
     from symderiv.api import opening as _opening
-    from symderiv.api.arguments.events import event as event
     from symderiv.api.deriving import derive as derive
     from symderiv.api.deriving import generate as generate
     from symderiv.api.problem import Problem as Problem
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from symderiv.foundation.errors import NotClosed as NotClosed
     from symderiv.foundation.errors import SymderivError as SymderivError
     from symderiv.foundation.errors import ToleranceError as ToleranceError
+    from symderiv.integrate.events.asked import event as event
     from symderiv.integrate.flows.trajectory import Trajectory as Trajectory
     from symderiv.problem.input_models import NLGP as NLGP
     from symderiv.problem.input_models import Covariance as Covariance
@@ -77,7 +77,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Activation": "symderiv.formula",
     "activation": "symderiv.formula",
-    "event": "symderiv.api.arguments.events",
+    "event": "symderiv.integrate.events.asked",
     "Covariance": "symderiv.problem.input_models",
     "GaussianMixture": "symderiv.problem.input_models",
     "Generator": "symderiv.problem.input_models",

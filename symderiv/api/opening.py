@@ -156,15 +156,17 @@ def _system_run(
     observed = () if system is None else tuple(system.statement.observables)
     return SystemRun(
         variables["alpha"],
-        {name: variables[name] for name in dims},
+        {name: variables[name] for name in dims if BY not in name},
         str(attributes["end"]),
         int(attributes["steps"]),
         int(attributes["rhs_evaluations"]),
         float(attributes["error"]),
         json.loads(attributes["parameters"]),
-        {name: axes for name, axes in dims.items() if name not in observed},
+        {name: axes for name, axes in dims.items() if name not in observed and BY not in name},
         system,
         str(path),
+        {name: variables[name] for name in dims if BY in name},
+        {name: str(attributes[name]) for name in ("events",) if name in attributes},
     )
 
 

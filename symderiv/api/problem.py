@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import xarray
 
-    from symderiv.api.arguments.events import Event
     from symderiv.api.arguments.taken_keys import (
         EnsembleKeys,
         FluctuationKeys,
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.runs.protocols import OptimalControl
     from symderiv.api.stated import System
     from symderiv.experiment.studies.simulation import Simulation
+    from symderiv.integrate.events.asked import Event
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.input_models import InputModel
     from symderiv.problem.state import State

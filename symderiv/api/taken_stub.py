@@ -51,7 +51,7 @@ from typing import Any, Literal, TypedDict
 
 from numpy.typing import NDArray
 
-from symderiv.api.arguments.events import Event
+from symderiv.integrate.events.asked import Event
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import xarray
 
+    from symderiv.integrate.events.asked import Event
     from symderiv.system.system_plateau import SystemPlateau
     from symderiv.system.system_runs import Solver, SystemRates
     from symderiv.system.system_sgd import SystemSimulation
@@ -146,6 +147,9 @@ class StatedSystem(Language):
         initial: Mapping[str, Any],
         relative_tolerance: float = 1e-9,
         absolute_tolerance: float = 1e-14,
+        sensitivities: Sequence[str] = (),
+        events: Sequence[str | Event] = (),
+        until: str | Event | None = None,
         progress: Any = None,
         **parameters: Any,
     ) -> SystemRun:
@@ -157,16 +161,39 @@ class StatedSystem(Language):
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of
                 the result.
+            sensitivities: Names of numbers by which order parameters and observables are
+                differentiated at all times: parameters ("eta"), initial values that are one
+                number ("initial.u") and arguments of input models ("inputs.x.exponent"); see
+                :meth:`SystemRun.sensitivity`.
+            events: Conditions on order parameters and observables, as ``"error < 1e-3"`` or
+                ``"w.B[1,1] > 2*w.B[1,2]"``, or events made by :func:`symderiv.event`: the first
+                time at which each of them holds is located, and differentiated by what
+                ``sensitivities`` names; see :attr:`SystemRun.events`.
+            until: An event at which the run ends. Its time is the last of the run; a run on which
+                it does not happen goes on to its end, with a warning.
             progress: Called about ten times a second with the time and the number of steps.
             parameters: Values that differ from the defaults.
 
         Returns:
             A run with ``run.alpha`` and, by name, order parameters and observables with α first.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown, or a condition cannot be read.
+            NotYetError: A mean has no derivative; or derivatives or events are asked for of steps
+                over batches, or of a statement that jumps in time.
         """
-        times = asked_times(end, alpha)
-        run = self.solver.solve(
-            times, initial, parameters, relative_tolerance, absolute_tolerance, progress
-        )
+        from symderiv.system.system_following import FollowedSystem
+        from symderiv.system.varied_system import VariedSystem
+
+        tolerances, solver = (relative_tolerance, absolute_tolerance), self.solver
+        varied = VariedSystem(solver, initial, parameters)
+        asked = FollowedSystem.of(varied, tolerances, sensitivities, events, until)
+
+        def solved(times: np.ndarray) -> SystemRun:
+            return solver.solve(times, initial, parameters, *tolerances, progress)
+
+        run = asked.of_run(solved(asked_times(end, alpha)), solved)
         warn_caller(run.failure())
         return replace(run, system=self)
 

@@ -11,8 +11,19 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from symderiv_codegen import Assignment, ProgramError, print_fast, print_lanes, print_readable
+from symderiv_codegen import (
+    Assignment,
+    Program,
+    ProgramError,
+    print_fast,
+    print_lanes,
+    print_numba,
+    print_readable,
+    tangent,
+    tangent_procedure,
+)
 
+from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
 from symderiv.integrate.flows.implicit_run import integrate
@@ -23,7 +34,7 @@ from symderiv.system.closed_motion import Closed, overlap_name
 from symderiv.system.named_states import Layout
 from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["Begin", "Rows", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
+__all__ = ["SAFER", "Begin", "Rows", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
 
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
 Sums = tuple[Mapping[str, int], ...]
@@ -72,7 +83,7 @@ def modes_of_system(
     return CoupledModes(state.size, layout.classes, tuple(rows))
 
 
-_SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
+SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,6 +203,54 @@ class Solver:
         """The compiled right-hand side on vectors."""
         return self._fast.specialised(1)
 
+    def tangent_program(self, moving: tuple[str, ...]) -> Program:
+        """Return the program of the rates along a direction of the state and of some constants.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        try:
+            return tangent(self.closed.program, moving)
+        except ProgramError as error:
+            raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
+
+    def tangent(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        """Return the compiled function of that program on vectors.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        module = kept_module(print_fast(self.tangent_program(moving)))
+        compiled: Callable[..., None] = module.specialised(1)
+        return compiled
+
+    def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
+        """Return the function of the rate of an average, and the names of what it depends on.
+
+        Its arguments are these and then their rates.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        if name not in self._observable_tangents:
+            program, procedure = self.closed.program, f"observe_{name}"
+            try:
+                text = print_numba(tangent_procedure(program, procedure))
+            except ProgramError as error:
+                raise NotYetError(
+                    f"{name} has no derivative yet: {error}", argument="sensitivities"
+                ) from error
+            stated = program.procedure(procedure)
+            assert stated is not None
+            function = kept_module(text).function(f"{procedure}_tangent")
+            names = tuple(array.name for array in stated.inputs)
+            self._observable_tangents[name] = function, names
+        return self._observable_tangents[name]
+
+    @cached_property
+    def _observable_tangents(self) -> dict[str, tuple[Callable[..., float], tuple[str, ...]]]:
+        return {}
+
     @cached_property
     def _sums(self) -> Sums:
         return sums_in(self.closed)
@@ -257,7 +316,7 @@ class Solver:
         """Return the trajectory from α = 0, or the steps that are nearest to the times."""
         state, constants = self.layout.packed(given, parameters)
         alpha, begin = self.times(alpha), Begin(state, constants, parameters)
-        tight = StepLimits(_SAFER * relative_tolerance, absolute_tolerance)
+        tight = StepLimits(SAFER * relative_tolerance, absolute_tolerance)
         rows = self.piecewise(alpha, begin, tight, progress)
         if self.closed.equations.by_steps:
             error = float(np.finfo(float).eps * rows.steps * np.max(np.abs(rows.states), initial=0))

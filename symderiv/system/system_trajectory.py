@@ -18,7 +18,9 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import ANOTHER_RUN
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
+from symderiv.integrate.events.followed_result import FollowedResult
 from symderiv.storage.curve_results import CurveResult
+from symderiv.storage.run_files import BY
 
 if TYPE_CHECKING:
     import xarray
@@ -29,7 +31,7 @@ KIND = "system-run"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SystemRun(CurveResult):
+class SystemRun(FollowedResult, CurveResult):
     """A trajectory of a system.
 
     Attributes:
@@ -43,6 +45,8 @@ class SystemRun(CurveResult):
         dimensions: Names of the axes behind α, by order parameter.
         system: The statement.
         output: The file it was written to, if any.
+        further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
+        attributes: What files say of the run besides.
     """
 
     alpha: np.ndarray
@@ -55,11 +59,14 @@ class SystemRun(CurveResult):
     dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     system: Any = None
     output: str | None = None
+    further: Mapping[str, np.ndarray] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.values:
-            raise InputError(f"{name!r} is not in the run; there are {', '.join(self.values)}")
-        return self.values[name]
+        arrays = self.arrays()
+        if name not in arrays:
+            raise InputError(f"{name!r} is not in the run; there are {', '.join(arrays)}")
+        return arrays[name]
 
     def __getstate__(self) -> dict[str, Any]:
         # numbers travel to other processes, compiled equations do not
@@ -87,16 +94,16 @@ class SystemRun(CurveResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists and numbers."""
-        values = {name: value.tolist() for name, value in self.values.items()}
-        return {"alpha": self.alpha.tolist(), **values, "cause": self.cause}
+        values = {name: value.tolist() for name, value in self.arrays().items()}
+        return {"alpha": self.alpha.tolist(), **values, "cause": self.cause, **self.attributes}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the variables with named dimensions; the statement is in the attributes."""
         import xarray
 
         data = {
-            name: (("alpha", *self.dimensions.get(name, ())), value)
-            for name, value in self.values.items()
+            name: (("alpha", *self.dimensions.get(name.partition(BY)[0], ())), value)
+            for name, value in self.arrays().items()
         }
         lengths = {
             axis: size
@@ -115,6 +122,7 @@ class SystemRun(CurveResult):
             "rhs_evaluations": self.rhs_evaluations,
             "error": self.error,
             "symderiv_version": __version__,
+            **self.attributes,
         }
         time = {"long_name": "time, examples / input dimension", "units": "1"}
         return xarray.Dataset(data, {"alpha": ("alpha", self.alpha, time), **units}, attributes)
@@ -127,8 +135,8 @@ class SystemRun(CurveResult):
         return "" if self.system is None else system_text(self.system)
 
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """Order parameters and observables."""
-        return self.values
+        """Order parameters, observables and their derivatives."""
+        return {**self.values, **self.further}
 
     def usual(self) -> tuple[str, ...]:
         """Return the names of what was observed, or of all order parameters."""

@@ -11,8 +11,10 @@ import pytest
 
 import symderiv as sd
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.followed import Condition, _Seen
+from symderiv.api.results.followed import readable
 from symderiv.api.results.rate_function import flow_at
+from symderiv.integrate.events.conditions import Condition
+from symderiv.integrate.flows.event_times import SeenRun
 from symderiv.integrate.flows.sensitivities import VariedFlow
 
 TIMES = [0.0, 2.0, 10.0, 40.0]
@@ -212,12 +214,14 @@ def test_ends_of_plateaus_are_not_looked_for_in_what_rounding_leaves() -> None:
 def test_conditions_that_hardly_hold_at_an_output_time_are_located() -> None:
     study = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=0.3)._study
     times = np.linspace(0.0, 5.0, 41)
-    seen = _Seen.of(VariedFlow(flow_at(study, start_of(study, None)), {}), times)
+    seen = SeenRun.of(VariedFlow(flow_at(study, start_of(study, None)), {}), times)
     held = np.array([each.Q[0, 0] for each in seen.observed])
     assert np.all(np.diff(held[8:]) > 0)
     located = []
     for value in held[10:]:
-        place = seen.first(Condition(f"Q[1,1] > {float(np.nextafter(value, 0.0))!r}", 2, 2))
+        place = seen.first(
+            Condition(f"Q[1,1] > {float(np.nextafter(value, 0.0))!r}", readable(2, 2))
+        )
         assert place is not None
         located.append(place[1])
     assert located == pytest.approx(times[10:], rel=1e-8)

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 
 from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
-from symderiv.integrate.flows.tangents import moving_packing, tangent_function
 
 __all__ = ["Bend", "TwiceVariedFlow"]
 
@@ -59,9 +58,9 @@ class TwiceVariedFlow(VariedFlow):
         first = VariedFlow(self.flow, self.directions).begin
         return np.concatenate([first, *(each.state for each in self.bends.values())])
 
-    def derivatives(self, row: np.ndarray) -> dict[str, Observed]:
+    def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Observed]:
         """Return the derivatives of order parameters and error along each direction."""
-        return super().derivatives(row[: self._size * (1 + len(self.directions))])
+        return super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
 
     def second_derivatives(self, row: np.ndarray) -> dict[str, Observed]:
         """Return the second derivatives of order parameters and error."""
@@ -95,22 +94,18 @@ class TwiceVariedFlow(VariedFlow):
         parameters, the second derivatives of moving ones, and the step.
         """
         first = VariedFlow(self.flow, self.directions)
-        packing, moving = self._packing("parameters"), moving_packing(self.flow, first._moving)
         further: list[np.ndarray] = []
         for name, bend in self.bends.items():
-            views = packing.views(bend.parameters)
-            second = moving.packed(**{each: views[each] for each in first._moving})
+            second = self._moved(bend.parameters)
             further += [self.directions[name].parameters, second, np.array([bend.step])]
         return np.concatenate([first._parameters, *further])
 
     @cached_property
     def _slope(self) -> Callable[..., None]:
         first = VariedFlow(self.flow, self.directions)
-        names = first._moving
         places = tuple(self._place(name) for name in self.bends)
-        moving = moving_packing(self.flow, names).size
-        tangent = tangent_function(self.flow, names)
-        return _twice(first._slope, tangent, len(self.directions), places, moving)
+        _, tangent = self.functions(tuple(self._moving.shapes))
+        return _twice(first._slope, tangent, len(self.directions), places, self._moving.size)
 
 
 def _step(state: np.ndarray, first: np.ndarray, most: float) -> float:

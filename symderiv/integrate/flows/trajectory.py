@@ -17,11 +17,11 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary, whole_rows
+from symderiv.integrate.events.followed_result import FollowedResult
 from symderiv.integrate.flows.compression import Compression
-from symderiv.integrate.flows.located_events import LocatedEvents
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
-from symderiv.storage.run_files import BY, Contents, write
+from symderiv.storage.run_files import Contents, write
 
 REPEATED = (
     "difference to the same integration with a ten times larger tolerance, and half of that to a "
@@ -47,7 +47,7 @@ _AUTOMATIC_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Trajectory(Curves):
+class Trajectory(FollowedResult, Curves):
     """Learning curves: the order parameters and the error over time.
 
     Args:
@@ -107,40 +107,6 @@ class Trajectory(Curves):
     def succeeded(self) -> bool:
         """The end was reached and the tolerance was kept."""
         return self.cause == "done" and self.tolerance_kept
-
-    def sensitivity(self, name: str, parameter: str) -> np.ndarray:
-        """Return the derivative of an array over time by a number of the problem.
-
-        Args:
-            name: ``"Q"``, ``"R"``, ``"v"`` or ``"generalization_error"``.
-            parameter: one of the ``sensitivities`` that were asked of
-                :meth:`symderiv.Problem.solve`; second derivatives have names that end with
-                ``_twice``.
-
-        Returns:
-            An array of the shape of ``name``.
-
-        Raises:
-            InputError: the run was made without this derivative.
-        """
-        key = f"{name}{BY}{parameter}"
-        if key not in self.further:
-            known = [each for each in self.further if BY in each]
-            raise InputError(
-                f"{key!r} was not followed; this run has {', '.join(known) or 'no derivatives'}",
-                argument="parameter",
-            )
-        return self.further[key]
-
-    @property
-    def events(self) -> LocatedEvents:
-        """The events that were asked for, by name or in order: ``events["plateau-end"].time``.
-
-        Each has its ``name`` and ``condition``, the first ``time`` at which it holds (infinite if
-        it never does), the ``error_bound`` of that time and its ``derivatives``; see
-        :class:`symderiv.integrate.flows.located_events.LocatedEvent`.
-        """
-        return LocatedEvents.from_text(str(self.attributes.get("events", "[]")))
 
     @property
     def enclosures(self) -> dict[str, np.ndarray]:

@@ -20,7 +20,7 @@ from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
-from symderiv.integrate.flows.located_events import LocatedEvent, LocatedEvents
+from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
 from symderiv.integrate.flows.trajectory import PROVED
 
 if TYPE_CHECKING:
@@ -324,10 +324,11 @@ def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
 
 def _gap(text: str, traced: TracedFlow) -> sp.Expr:
     """Return what is positive where a condition holds, of the observables by their names."""
-    from symderiv.api.results.followed import Condition
+    from symderiv.api.results.followed import readable
+    from symderiv.integrate.events.conditions import Condition
 
     state = traced.flow.state
-    return Condition(text, state.K, state.M).named_gap()
+    return Condition(text, readable(state.K, state.M)).named_gap()
 
 
 def _growth(traced: TracedFlow, end: float) -> float:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.arguments.events import PLATEAU
 from symderiv.api.results.equations.balls_shown import Ball
+from symderiv.integrate.events.asked import PLATEAU
 
 if TYPE_CHECKING:
     from symderiv.enclosures.passed_point import Departure, PassedPoint
     from symderiv.enclosures.proved_run import EnclosedRun
     from symderiv.enclosures.proved_step import StateSet
-    from symderiv.integrate.flows.located_events import LocatedEvent
+    from symderiv.integrate.events.located_events import LocatedEvent
     from symderiv.precision.balls.operations import Operations
 
 __all__ = ["departure_of", "shown", "told"]

@@ -335,7 +335,7 @@ def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray
     Raises:
         NotYetError: A mean is an integral.
     """
-    evaluated = _compiled_tangent(solver, ())
+    evaluated = solver.tangent(())
     size = solver.layout.packing("state").size
 
     def slopes(state: np.ndarray) -> np.ndarray:
@@ -345,25 +345,6 @@ def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray
         return transposed.T
 
     return slopes
-
-
-def _system_tangent(solver: Solver, moving: tuple[str, ...]) -> Program:
-    from symderiv_codegen import ProgramError, tangent
-
-    try:
-        return tangent(solver.closed.program, moving)
-    except ProgramError as error:
-        raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
-
-
-def _compiled_tangent(solver: Solver, moving: tuple[str, ...]) -> Callable[..., None]:
-    from symderiv_codegen import print_fast
-
-    from symderiv.storage.kernels import kept_module
-
-    text = print_fast(_system_tangent(solver, moving))
-    compiled: Callable[..., None] = kept_module(text).specialised(1)
-    return compiled
 
 
 def _point_of_system(
@@ -383,8 +364,8 @@ def _point_of_system(
         (layout.sizes, {"L": layout.classes, "I": 1}),
         packing,
         Packing({name: fixed.shapes[name] for name in moving}),
-        partial(_system_tangent, solver, moving),
-        partial(_compiled_tangent, solver, moving),
+        partial(solver.tangent_program, moving),
+        partial(solver.tangent, moving),
     )
 
 

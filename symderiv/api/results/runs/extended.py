@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.events import PLATEAU, Event
 from symderiv.foundation.errors import InputError
+from symderiv.integrate.events.asked import PLATEAU, Event
 
 if TYPE_CHECKING:
     from symderiv.foundation.progress import Progress

@@ -24,7 +24,7 @@ from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
 
 if TYPE_CHECKING:
-    from symderiv.api.results.followed import Condition
+    from symderiv.integrate.events.conditions import Condition
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.initial import Initial
     from symderiv.problem.study import Study
@@ -216,23 +216,21 @@ class StudyFluctuations:
         state, rows = self.flow.state, np.ascontiguousarray(states)
         *_, v, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
         errors = np.zeros(len(rows))
-        if condition.needs_error:
+        if "generalization_error" in condition.needs:
             whole = FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0)
             errors = self.flow.errors(whole)
         each = zip(Q, R, v, errors, alpha, strict=True)
-        return np.array([condition.gap(Observed(*own), time) for *own, time in each])
+        return np.array([condition.gap(Observed(*own)._asdict(), time) for *own, time in each])
 
     def gap_deviation(
         self, condition: Condition, flat: np.ndarray, covariance: np.ndarray, alpha: float
     ) -> float:
         """Return the standard deviation of such a number."""
-        still, here = np.zeros(self.flow.parameters.size), self._varied.observed(flat)
-        slopes = np.array(
-            [
-                condition.change(here, alpha, self._varied.changes(flat, direction, still), 0.0)
-                for direction in self.motion.spread.T
-            ]
-        )
+        still, varied = np.zeros(self.flow.parameters.size), self._varied
+        here = varied.named(varied.observed(flat))
+        changes = (varied.changes(flat, each, still) for each in self.motion.spread.T)
+        named = (varied.named(each) for each in changes)
+        slopes = np.array([condition.change(here, alpha, each, 0.0) for each in named])
         return float(np.sqrt(max(slopes @ covariance @ slopes, 0.0)))
 
     def drawn(self) -> np.ndarray:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.events import Event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.followed import Condition, conditions_of
+from symderiv.api.results.followed import conditions_of
 from symderiv.api.results.runs.fluctuating import StudyFluctuations
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.inputs.blas_threads import one_blas_thread
+from symderiv.integrate.events.asked import Event, events_of
+from symderiv.integrate.events.conditions import Condition
 from symderiv.integrate.fluctuations.first_times import (
     distance_of_widths,
     first_times,

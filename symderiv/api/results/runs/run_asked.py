@@ -11,7 +11,7 @@ from symderiv.foundation.outputs import Output, as_output
 if TYPE_CHECKING:
     from os import PathLike
 
-    from symderiv.api.arguments.events import Event
+    from symderiv.integrate.events.asked import Event
 
 __all__ = ["RunAsked"]
 

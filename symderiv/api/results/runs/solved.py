@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.arguments.events import Event, as_event, events_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
 from symderiv.api.results.followed import TWICE, conditions_of, followed, number_of
-from symderiv.foundation.errors import InputError
+from symderiv.integrate.events.asked import Event, asked_events
 from symderiv.keys.study_tables import Time
 
 if TYPE_CHECKING:
@@ -49,13 +48,9 @@ class WantedRun:
         Raises:
             InputError: One of them is not acceptable.
         """
-        try:
-            last = None if asked.until is None else as_event(asked.until)
-        except InputError as error:
-            raise error.renamed("until") from None
-        every = events_of([*events_of(asked.events), *([] if last is None else [last])])
+        every, last = asked_events(asked.events, asked.until)
         size = radius_of(asked.radius, asked.digits)
-        return cls(tuple(asked.sensitivities), tuple(every), last, size if asked.certify else None)
+        return cls(tuple(asked.sensitivities), every, last, size if asked.certify else None)
 
 
 def solved(

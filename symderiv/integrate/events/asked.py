@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 
-__all__ = ["PLATEAU", "Event", "as_event", "event", "events_of"]
+__all__ = ["PLATEAU", "Event", "as_event", "asked_events", "event", "events_of"]
 
 #: The level at which the error passes an end of its plateau, in heights of the plateau.
 PLATEAU = {"plateau-begin": 1.1, "plateau-end": 0.5}
@@ -92,3 +92,18 @@ def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
         return list(dict.fromkeys(as_event(each) for each in given))
     except InputError as error:
         raise error.renamed("events") from None
+
+
+def asked_events(
+    events: Sequence[str | Event] | str | Event, until: str | Event | None
+) -> tuple[tuple[Event, ...], Event | None]:
+    """Return all events of a run, each once, and the one at which it ends.
+
+    Raises:
+        InputError: one of them is not an event.
+    """
+    try:
+        last = None if until is None else as_event(until)
+    except InputError as error:
+        raise error.renamed("until") from None
+    return tuple(events_of([*events_of(events), *([] if last is None else [last])])), last

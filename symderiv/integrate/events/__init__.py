@@ -1,0 +1,1 @@
+"""Conditions on order parameters, and the first times at which they hold along a run."""

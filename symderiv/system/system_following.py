@@ -1,0 +1,297 @@
+"""Derivatives of a run of a system by its numbers, and the times of events along it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError, NotYetError, warn_caller
+from symderiv.integrate.events.asked import Event, asked_events
+from symderiv.integrate.events.conditions import Condition, Readable
+from symderiv.integrate.events.located_events import LocatedEvents
+from symderiv.integrate.flows.event_times import SeenRun, denser, located
+from symderiv.integrate.flows.flat_run import StepLimits
+from symderiv.integrate.flows.sensitivities import Direction, Motion, VariedRun, direction_by
+from symderiv.storage.run_files import BY
+from symderiv.system.closed_motion import parameter_name
+from symderiv.system.system_runs import SAFER
+from symderiv.system.varied_system import SystemPoint, VariedSystem
+
+if TYPE_CHECKING:
+    from symderiv.system.system_trajectory import SystemRun
+
+__all__ = ["FollowedSystem", "VariedSystemRun"]
+
+
+@dataclass(frozen=True)
+class VariedSystemRun(VariedRun[dict[str, Any]]):
+    """A run of a system, and what its state changes by along some directions.
+
+    Attributes:
+        point: Where it begins.
+        tolerances: The relative and the absolute tolerance of its steps.
+        observables: The names of the averages that are evaluated.
+        directions: The directions by their names.
+    """
+
+    point: SystemPoint
+    tolerances: tuple[float, float]
+    observables: tuple[str, ...]
+    directions: Mapping[str, Direction]
+
+    @cached_property
+    def motion(self) -> Motion:
+        point, layout = self.point, self.point.solver.layout
+        return Motion(
+            point.state,
+            point.constants,
+            layout.sizes,
+            layout.packing("state"),
+            layout.packing("parameters"),
+            point.solver.modes(point.constants),
+            self._limits,
+        )
+
+    def _limits(self, looser: float) -> StepLimits:
+        relative, absolute = self.tolerances
+        return StepLimits(looser * relative, looser * absolute)
+
+    def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
+        solver = self.point.solver
+        rhs = solver.right_hand_side
+        return (rhs,) if moving is None else (rhs, solver.tangent(moving))
+
+    def since(self, alpha: float) -> np.ndarray:
+        size = self.motion.constants.size
+        begun = self.point.solver.layout.begun(self._parameters[:size], alpha)
+        return np.concatenate([begun, self._parameters[size:]])
+
+    def named(self, observed: dict[str, Any]) -> Mapping[str, Any]:
+        return observed
+
+    def alone(self) -> VariedSystemRun:
+        return replace(self, directions={})
+
+    def observed(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Any]:
+        """Return order parameters and averages at a state, by name."""
+        solver, state, constants = self.point.solver, row[: self._size], self.motion.constants
+        averages = solver.observed(state[None], constants, np.array([alpha]), self.observables)
+        values = solver.layout.unpacked(state, constants, solver.layout.shown(self.point.given))
+        return values | {name: float(each[0]) for name, each in averages.items()}
+
+    def changes(
+        self,
+        row: np.ndarray,
+        state: np.ndarray,
+        parameters: np.ndarray,
+        constants: np.ndarray | None = None,
+        *,
+        alpha: float = 0.0,
+        time: float = 0.0,
+    ) -> dict[str, Any]:
+        solver, own = self.point.solver, self.motion.constants if constants is None else constants
+        changed: dict[str, Any] = solver.layout.unpacked(
+            state, parameters, solver.layout.shown(self.point.given)
+        )
+        here, rates = (
+            {**self.motion.state.views(s), **self.motion.parameters.views(p), "alpha": a}
+            for s, p, a in ((row[: self._size], own, alpha), (state, parameters, time))
+        )
+        for name in self.observables:
+            function, inputs = solver.observable_tangent(name)
+            told = (_told(values[each]) for values in (here, rates) for each in inputs)
+            changed[name] = float(function(*told))
+        return changed
+
+
+def _told(value: Any) -> Any:
+    return np.ascontiguousarray(value) if np.ndim(value) else float(value)
+
+
+@dataclass(frozen=True)
+class FollowedSystem:
+    """The requests for a run of a system beside its order parameters.
+
+    Attributes:
+        varied: Its equations and its start.
+        tolerances: The relative and the absolute tolerance of the run.
+        sensitivities: Names of numbers by which it is differentiated.
+        events: All events, the one at which it ends among them.
+        until: The event at which it ends.
+    """
+
+    varied: VariedSystem
+    tolerances: tuple[float, float]
+    sensitivities: tuple[str, ...]
+    events: tuple[Event, ...]
+    until: Event | None
+
+    @classmethod
+    def of(
+        cls,
+        varied: VariedSystem,
+        tolerances: tuple[float, float],
+        sensitivities: Sequence[str],
+        events: Sequence[str | Event] | str | Event,
+        until: str | Event | None,
+    ) -> FollowedSystem:
+        """Return what arguments ask for.
+
+        Raises:
+            InputError: A name is no number of the system, or a condition cannot be read.
+            NotYetError: Steps are of order one, or something jumps in time.
+        """
+        every, last = asked_events(events, until)
+        asked = cls(varied, tolerances, tuple(sensitivities), every, last)
+        if asked.sensitivities or asked.events:
+            asked._check()
+        return asked
+
+    def _check(self) -> None:
+        """Refuse what cannot be followed, before anything is integrated."""
+        solver = self.varied.solver
+        asked = "sensitivities" if self.sensitivities else "events"
+        if solver.closed.equations.by_steps:
+            raise NotYetError("steps over batches have none yet; leave it out", argument=asked)
+        if solver.layout.jumps(self.varied.parameters):
+            raise NotYetError(
+                "statements that jump in time have none yet; leave it out", argument=asked
+            )
+        if any(not each.condition for each in self.events):
+            raise InputError(
+                "ends of plateaus are not known of systems; give a condition such as "
+                f"{self._readable.example}",
+                argument="events",
+            )
+        for each in self.events:
+            self._condition(each)
+        for name in self.sensitivities:
+            self._number(name)
+
+    def _condition(self, event: Event) -> Condition:
+        return Condition(event.condition, self._readable)
+
+    @cached_property
+    def _readable(self) -> Readable:
+        """The names that conditions may contain."""
+        layout = self.varied.solver.layout
+        names = layout.shown(self.varied.initial)
+        shapes = {name: self._start.observed(self._start.begin)[name].shape for name in names}
+        pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+        entries = re.compile(rf"(?<![\w.])(?:{pattern})(?:\[[^\]]*\])?(?![\w.\[])")
+
+        def entry(text: str) -> tuple[str, tuple[int, ...]]:
+            name, _, index = text.partition("[")
+            numbers = re.findall(r"-?\d+", index)
+            place = tuple(int(each) - 1 for each in numbers)
+            inside = all(0 <= n < size for n, size in zip(place, shapes[name], strict=False))
+            if len(place) == len(shapes[name]) and inside:
+                return name, place
+            raise InputError(
+                f"{text!r} has no place in {name} of shape {shapes[name]}; places count from 1"
+            )
+
+        place = f"[{','.join('1' for _ in shapes[names[0]])}]" if shapes[names[0]] else ""
+        return Readable(entries, entry, self._averages, f"'{names[0]}{place} < 0.5'")
+
+    @cached_property
+    def _averages(self) -> tuple[str, ...]:
+        return tuple(self.varied.solver.closed.observables)
+
+    @cached_property
+    def _start(self) -> VariedSystemRun:
+        return self._run({}, ())
+
+    def _run(self, directions: Mapping[str, Direction], needed: Any) -> VariedSystemRun:
+        relative, absolute = self.tolerances
+        names = tuple(name for name in self._averages if name in needed)
+        return VariedSystemRun(
+            self.varied.point({}), (SAFER * relative, absolute), names, directions
+        )
+
+    def _number(self, name: str) -> tuple[str, float]:
+        """Return the key of a number, and its value."""
+        try:
+            key = self.varied.key_of(name)
+        except InputError as error:
+            raise InputError(f"{name!r} {error.reason}", argument="sensitivities") from None
+        table, _, rest = key.partition(".")
+        if table == "parameters":
+            return key, self.varied.point({}).solver.layout.parameter_values(
+                self.varied.parameters
+            )[rest]
+        if table == "initial":
+            value: Any = self.varied.initial.get(rest)
+        else:
+            inputs, _, argument = rest.partition(".")
+            models = {each.name: each.model for each in self.varied.solver.layout.statement.inputs}
+            value = getattr(models[inputs], argument)
+        if np.ndim(value) or not isinstance(value, int | float | np.floating):
+            raise InputError(f"{name!r} is not one number", argument="sensitivities")
+        return key, float(value)
+
+    def _direction(self, name: str) -> Direction:
+        key, value = self._number(name)
+        point = self.varied.point({})
+        table, _, rest = key.partition(".")
+        if table == "parameters":  # the constants contain it as it is
+            change = np.zeros_like(point.constants)
+            point.solver.layout.packing("parameters").views(change)[parameter_name(rest)][...] = 1
+            return Direction(np.zeros_like(point.state), change)
+
+        def packed(number: float) -> tuple[np.ndarray, np.ndarray]:
+            there = self.varied.point({key: number})
+            return there.state, there.constants
+
+        return direction_by(packed, value)
+
+    def of_run(self, run: SystemRun, shorter: Callable[[np.ndarray], SystemRun]) -> SystemRun:
+        """Return a run with what was asked for.
+
+        Args:
+            run: The run.
+            shorter: The same run at other times.
+        """
+        if not run.alpha.size or not (self.sensitivities or self.events):
+            return run
+        directions = {name: self._direction(name) for name in self.sensitivities}
+        if self.events:
+            conditions = [self._condition(each) for each in self.events]
+            needed = frozenset().union(*(each.needs for each in conditions))
+            seen = SeenRun.of(self._run(directions, needed), denser(run.alpha))
+            pairs = zip(self.events, conditions, strict=True)
+            found = LocatedEvents(located(event, each, seen) for event, each in pairs)
+            run = self._ended(run, found, shorter)
+            run = replace(run, attributes={"events": found.to_text()})
+        if directions:
+            varied = self._run(directions, self._averages)
+            rows = zip(varied.run(run.alpha), run.alpha, strict=True)
+            changes = [varied.derivatives(row, float(alpha)) for row, alpha in rows]
+            further = {
+                f"{field}{BY}{name}": np.array([each[name][field] for each in changes])
+                for name in directions
+                for field in run.values
+            }
+            run = replace(run, further=further)
+        return run
+
+    def _ended(
+        self, run: SystemRun, found: LocatedEvents, shorter: Callable[[np.ndarray], SystemRun]
+    ) -> SystemRun:
+        """Return the run up to the event at which it ends."""
+        if self.until is None:
+            return run
+        last = found[self.until.name]
+        if math.isinf(last.time):
+            warn_caller(
+                f"until: {last.name} does not happen up to alpha = {run.alpha[-1]:g}; "
+                "ask for a later end"
+            )
+            return run
+        return shorter(np.append(run.alpha[run.alpha < last.time], last.time))

@@ -1,0 +1,109 @@
+"""Derivatives and events of runs of stated systems, against differences of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symderiv as sd
+
+TIMES = [0.0, 1.0, 3.0]
+EVENTS = ["error < 1.4", "w.B[1,2,2] > 0.35 + alpha/50", "u > 2 + alpha"]
+BEGIN: dict[str, Any] = {
+    "w.w": [[0.3, 0.05], [0.05, 0.4]],
+    "w.B": [[0.1, 0.05, 0.0], [0.02, 0.2, -0.1]],
+    "B.B": 1.2 * np.eye(3),
+    "u": 0.8,
+}
+
+
+def system(exponent: float = 1.0) -> Any:
+    """Return a system with K ≠ M, two classes, a moving number and a rate that changes in time."""
+    P = sd.System()
+    model = sd.PowerLaw(dimension=2, distinct_eigenvalues=2, exponent=exponent)
+    x = P.inputs("x", model=model)
+    w, B, u = P.vectors("w", 2), P.vectors("B", 3, fixed=True), P.scalars("u")
+    eta, decay = P.parameter("eta", 0.5), P.parameter("decay", 0.1)
+    s, t = u * sd.activation("erf")(w @ x).sum(), sd.activation("relu")(B @ x).sum()
+    P.descend((s - t) ** 2 / 2, {w: eta / (1 + P.alpha / 4), u: decay})
+    P.update({w[0]: -decay * w[0]})
+    P.observe(error=(s - t) ** 2 / 2 + P.alpha / 100)
+    return P
+
+
+def changed(P: Any, name: str, value: float) -> Any:
+    """Return the run with another number."""
+    asked: dict[str, Any] = {"alpha": TIMES, "relative_tolerance": 1e-12, "events": EVENTS}
+    if name == "inputs.x.exponent":
+        return system(value).solve(initial=BEGIN, **asked)
+    if name == "initial.u":
+        return P.solve(initial={**BEGIN, "u": value}, **asked)
+    return P.solve(initial=BEGIN, **asked, **{name: value})
+
+
+NUMBERS = {"eta": 0.5, "decay": 0.1, "initial.u": 0.8, "inputs.x.exponent": 1.0}
+
+
+def test_derivatives_and_times_are_those_of_differences(tmp_path: Path) -> None:
+    P = system()
+    run = P.solve(
+        alpha=TIMES,
+        initial=BEGIN,
+        relative_tolerance=1e-11,
+        sensitivities=list(NUMBERS),
+        events=EVENTS,
+    )
+    error, overlap, never = run.events
+    assert 0.1 < error.time < 3.0
+    assert 0.1 < overlap.time < 3.0
+    assert np.isinf(never.time)
+    assert max(error.error_bound, overlap.error_bound) < 1e-9
+    for name, value in NUMBERS.items():
+        step = 2e-3 * value
+        runs = {n: changed(P, name, value + n * step) for n in (-2, -1, 1, 2)}
+        weights = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+        for field in ("w.w", "w.B", "u", "error"):
+            expected = sum(weights[n] * runs[n][field] for n in runs) / step
+            found = run.sensitivity(field, name)
+            np.testing.assert_allclose(found, expected, atol=3e-8 * (1 + np.abs(expected).max()))
+            assert np.abs(found).max() > 1e-3
+        for n, each in enumerate((error, overlap)):
+            slope = sum(weights[k] * runs[k].events[n].time for k in runs) / step
+            assert each.derivatives[name] == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    run.save(tmp_path / "run.nc")
+    again = sd.open(tmp_path / "run.nc")
+    assert again.events == run.events
+    np.testing.assert_array_equal(again["w.B_by_eta"], run.sensitivity("w.B", "eta"))
+    assert again.dimensions == run.dimensions
+
+
+def test_an_event_ends_a_run() -> None:
+    P = system()
+    run = P.solve(6.0, initial=BEGIN, until=sd.event("error", below=1.4))
+    end = run.events["error"].time
+    assert run.alpha[-1] == end < 6.0
+    assert run["error"][-1] == pytest.approx(1.4, abs=1e-9)
+    with pytest.warns(Warning, match="does not happen up to alpha = 1"):
+        assert P.solve(1.0, initial=BEGIN, until="u > 9").alpha[-1] == 1.0
+
+
+def test_what_cannot_be_followed_is_refused() -> None:
+    P = system()
+    for asked, said in (
+        ({"events": ["eror < 1"]}, "did you mean error"),
+        ({"events": ["w.B[1,3,1] > 0"]}, r"has no place in w.B of shape \(2, 2, 3\)"),
+        ({"events": ["u"]}, "is a quantity"),
+        ({"until": "plateau-end"}, "ends of plateaus"),
+        ({"sensitivities": ["rate"]}, "is not a name that can vary"),
+        ({"sensitivities": ["initial.w.B"]}, "is not one number"),
+    ):
+        with pytest.raises(sd.InputError, match=said):
+            P.solve(1.0, initial=BEGIN, **asked)
+    jumping = sd.System()
+    x, w = jumping.inputs("x"), jumping.vectors("w")
+    jumping.descend((w @ x - 1) ** 2 / 2, {w: sd.activation("Heaviside(x)")(jumping.alpha - 1) / 9})
+    with pytest.raises(sd.SymderivError, match="jump in time"):
+        jumping.solve(2.0, initial={"w.w": 1.0}, events=["w.w < 0.5"])
