@@ -156,6 +156,8 @@ class Solver:
         self.closed = closed
         self.layout = Layout(closed)
         self._lane_texts: dict[str, str] = {}
+        self._tangents: dict[tuple[str, ...], Callable[..., None]] = {}
+        self._observable_tangents: dict[str, tuple[Callable[..., float], tuple[str, ...]]] = {}
 
     def with_inputs(self, closed: Closed) -> Solver:
         """Return a solver of the same program with other inputs, which shares its code."""
@@ -164,7 +166,8 @@ class Solver:
         code = (self.readable, self._fast, self._observing, self.right_hand_side, self._sums)
         names = ("readable", "_fast", "_observing", "right_hand_side", "_sums")
         vars(solver).update(zip(names, code, strict=True))
-        solver._lane_texts = self._lane_texts
+        solver._lane_texts, solver._tangents = self._lane_texts, self._tangents
+        solver._observable_tangents = self._observable_tangents
         return solver
 
     def lanes(self, observable: str = "") -> ModuleType | None:
@@ -220,9 +223,10 @@ class Solver:
         Raises:
             NotYetError: A mean has no derivative.
         """
-        module = kept_module(print_fast(self.tangent_program(moving)))
-        compiled: Callable[..., None] = module.specialised(1)
-        return compiled
+        if moving not in self._tangents:
+            module = kept_module(print_fast(self.tangent_program(moving)))
+            self._tangents[moving] = module.specialised(1)
+        return self._tangents[moving]
 
     def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
         """Return the function of the rate of an average, and the names of what it depends on.
@@ -233,23 +237,19 @@ class Solver:
             NotYetError: A mean has no derivative.
         """
         if name not in self._observable_tangents:
-            program, procedure = self.closed.program, f"observe_{name}"
+            stated = self.closed.program.procedure(f"observe_{name}")
+            assert stated is not None
+            alone = replace(self.closed.program, procedures=(stated,), state=None, parameters=None)
             try:
-                text = print_numba(tangent_procedure(program, procedure))
+                text = print_numba(tangent_procedure(alone, stated.name))
             except ProgramError as error:
                 raise NotYetError(
                     f"{name} has no derivative yet: {error}", argument="sensitivities"
                 ) from error
-            stated = program.procedure(procedure)
-            assert stated is not None
-            function = kept_module(text).function(f"{procedure}_tangent")
+            function = kept_module(text).function(f"{stated.name}_tangent")
             names = tuple(array.name for array in stated.inputs)
             self._observable_tangents[name] = function, names
         return self._observable_tangents[name]
-
-    @cached_property
-    def _observable_tangents(self) -> dict[str, tuple[Callable[..., float], tuple[str, ...]]]:
-        return {}
 
     @cached_property
     def _sums(self) -> Sums:

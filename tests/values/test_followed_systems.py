@@ -11,11 +11,11 @@ import pytest
 import symderiv as sd
 
 TIMES = [0.0, 1.0, 3.0]
-EVENTS = ["error < 1.4", "w.B[1,2,2] > 0.35 + alpha/50", "u > 2 + alpha"]
+EVENTS = ["error < 0.3", "w.B[1,2,1] > 0.35 + alpha/50", "u > 2 + alpha"]
 BEGIN: dict[str, Any] = {
     "w.w": [[0.3, 0.05], [0.05, 0.4]],
-    "w.B": [[0.1, 0.05, 0.0], [0.02, 0.2, -0.1]],
-    "B.B": 1.2 * np.eye(3),
+    "w.B": [[0.1], [0.2]],
+    "B.B": [[1.2]],
     "u": 0.8,
 }
 
@@ -25,7 +25,7 @@ def system(exponent: float = 1.0) -> Any:
     P = sd.System()
     model = sd.PowerLaw(dimension=2, distinct_eigenvalues=2, exponent=exponent)
     x = P.inputs("x", model=model)
-    w, B, u = P.vectors("w", 2), P.vectors("B", 3, fixed=True), P.scalars("u")
+    w, B, u = P.vectors("w", 2), P.vectors("B", 1, fixed=True), P.scalars("u")
     eta, decay = P.parameter("eta", 0.5), P.parameter("decay", 0.1)
     s, t = u * sd.activation("erf")(w @ x).sum(), sd.activation("relu")(B @ x).sum()
     P.descend((s - t) ** 2 / 2, {w: eta / (1 + P.alpha / 4), u: decay})
@@ -44,6 +44,7 @@ def changed(P: Any, name: str, value: float) -> Any:
     return P.solve(initial=BEGIN, **asked, **{name: value})
 
 
+WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
 NUMBERS = {"eta": 0.5, "decay": 0.1, "initial.u": 0.8, "inputs.x.exponent": 1.0}
 
 
@@ -62,9 +63,10 @@ def test_derivatives_and_times_are_those_of_differences(tmp_path: Path) -> None:
     assert np.isinf(never.time)
     assert max(error.error_bound, overlap.error_bound) < 1e-9
     for name, value in NUMBERS.items():
-        step = 2e-3 * value
-        runs = {n: changed(P, name, value + n * step) for n in (-2, -1, 1, 2)}
-        weights = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+        step = (2e-3 if name != "inputs.x.exponent" else 2e-4) * value
+        # another exponent is another system, whose equations are derived again
+        weights = {-1: -1 / 2, 1: 1 / 2} if name.startswith("inputs") else WEIGHTS
+        runs = {n: changed(P, name, value + n * step) for n in weights}
         for field in ("w.w", "w.B", "u", "error"):
             expected = sum(weights[n] * runs[n][field] for n in runs) / step
             found = run.sensitivity(field, name)
@@ -82,10 +84,10 @@ def test_derivatives_and_times_are_those_of_differences(tmp_path: Path) -> None:
 
 def test_an_event_ends_a_run() -> None:
     P = system()
-    run = P.solve(6.0, initial=BEGIN, until=sd.event("error", below=1.4))
+    run = P.solve(6.0, initial=BEGIN, until=sd.event("error", below=0.3))
     end = run.events["error"].time
     assert run.alpha[-1] == end < 6.0
-    assert run["error"][-1] == pytest.approx(1.4, abs=1e-9)
+    assert run["error"][-1] == pytest.approx(0.3, abs=1e-9)
     with pytest.warns(Warning, match="does not happen up to alpha = 1"):
         assert P.solve(1.0, initial=BEGIN, until="u > 9").alpha[-1] == 1.0
 
@@ -94,7 +96,7 @@ def test_what_cannot_be_followed_is_refused() -> None:
     P = system()
     for asked, said in (
         ({"events": ["eror < 1"]}, "did you mean error"),
-        ({"events": ["w.B[1,3,1] > 0"]}, r"has no place in w.B of shape \(2, 2, 3\)"),
+        ({"events": ["w.B[1,3,1] > 0"]}, r"has no place in w.B of shape \(2, 2, 1\)"),
         ({"events": ["u"]}, "is a quantity"),
         ({"until": "plateau-end"}, "ends of plateaus"),
         ({"sensitivities": ["rate"]}, "is not a name that can vary"),
