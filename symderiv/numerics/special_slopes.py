@@ -39,7 +39,7 @@ def _dawson(x: sp.Expr) -> Slopes:
 
 
 def _tilted_signs(exponent: sp.Expr, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> Slopes:
-    """Those of shifted signs at imaginary shifts: E + m/2 in exponents does not overflow."""
+    """Return the slopes of shifted signs at imaginary shifts: no exponent of them overflows."""
     left = 1 - r**2
     density = sp.exp(exponent + (h**2 - 2 * r * h * k + k**2) / (2 * left))
 
