@@ -7,11 +7,14 @@ import math
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-__all__ = ["as_function", "function_text", "function_written"]
+if TYPE_CHECKING:
+    import sympy as sp
+
+__all__ = ["as_function", "bounded", "function_text", "function_written"]
 
 Numbers = Literal["arrays", "mpmath", "floats", "any"]
 
@@ -59,6 +62,24 @@ def _is_elementary(expressions: Any, given: AbstractSet[str]) -> bool:
     return named <= _OF_NUMPY | given
 
 
+def bounded(expression: sp.Expr) -> sp.Expr:
+    """Return an expression in which cosh overflows neither under sinh nor in a logarithm.
+
+    Quadratures go so far out that outputs are thousands, with weights of 1e-18.
+    """
+    import sympy as sp
+
+    def logarithm(cosh: sp.Expr) -> sp.Expr:
+        (u,) = cosh.args
+        # log(1 + exp(-40)) is less than what rounding leaves
+        far = sp.Abs(u) - sp.log(2)
+        return sp.Piecewise((far, sp.Gt(sp.Abs(u), 20)), (sp.log(cosh), True))
+
+    turned = expression.replace(sp.sinh, lambda u: sp.tanh(u) * sp.cosh(u))
+    found = {e: logarithm(e.args[0]) for e in turned.atoms(sp.log) if e.args[0].func is sp.cosh}
+    return turned.xreplace(found)
+
+
 def as_function(
     symbols: Any, expressions: Any, numbers: Numbers = "arrays", further: Mapping[str, Any] = _NONE
 ) -> Callable[..., Any]:
@@ -82,6 +103,10 @@ def as_function(
     table, libraries = tables[numbers]
     if numbers == "arrays" and not _is_elementary(expressions, {*table, *further}):
         libraries = ["scipy", "numpy"]
+    if numbers == "arrays" and isinstance(expressions, list | sp.Basic):
+        alone = isinstance(expressions, sp.Basic)
+        turned = [bounded(sp.sympify(each)) for each in ([expressions] if alone else expressions)]
+        expressions = turned[0] if alone else turned
     function: Callable[..., Any] = sp.lambdify(
         symbols, expressions, [{**table, **further}, *libraries], cse=True
     )

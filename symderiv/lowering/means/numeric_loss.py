@@ -10,7 +10,7 @@ from functools import cached_property
 import sympy as sp
 from symderiv_codegen import ScalarFunction
 
-from symderiv.formula.as_function import as_function
+from symderiv.formula.as_function import as_function, bounded
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import Loss
@@ -86,10 +86,10 @@ class NumericLoss:
         kink: sp.Expr = sp.Integer(1)
         for number, gap in reversed(list(enumerate(self.kinks))):
             kink = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.Rational(1, 2))), (kink, True))
-        both = OUTPUT, TARGET
+        both, value, slope = (OUTPUT, TARGET), bounded(self.value), bounded(self.slope)
         return (
-            ScalarFunction("loss_value", both, (), self.value, "The loss of an example."),
-            ScalarFunction("loss_slope", both, (), self.slope, "Its derivative by s."),
+            ScalarFunction("loss_value", both, (), value, "The loss of an example."),
+            ScalarFunction("loss_slope", both, (), slope, "Its derivative by s."),
             ScalarFunction(
                 "loss_kink", (_NUMBER, *both), (), kink, "Zero where the loss is not smooth."
             ),

@@ -1,11 +1,14 @@
 """Losses of any form: their slopes, the fields that means run over, modules and their check."""
 
+import math
+
 import numpy as np
 import pytest
 import sympy as sp
 
 from symderiv.checking.checked_module import GeneratedError
 from symderiv.checking.generated_check import check_generated
+from symderiv.formula.as_function import as_function
 from symderiv.formula.named_losses import NAMED
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -44,6 +47,18 @@ def test_kinks_are_where_slopes_jump():
     assert sp.Abs(OUTPUT - TARGET) - 1 in NumericLoss(loss("huber")).kinks
     with pytest.raises(NotYetError, match="loss: not yet: the slope of the loss"):
         NumericLoss(loss("Heaviside(s*t)"))
+
+
+def test_a_loss_with_cosh_is_finite_for_large_outputs():
+    _, slope, _ = NumericLoss(loss("log(cosh(s - t))")).functions()
+    value, *_ = NumericLoss(loss("log(cosh(s - t))")).functions()
+    floats = [as_function((OUTPUT, TARGET), each.value, "floats") for each in (value, slope)]
+    assert [each(1e4, 0.5) for each in floats] == [pytest.approx(9999.5 - math.log(2)), 1.0]
+    for s in (-30.0, -3.0, 1e-8, 19.0):
+        assert floats[0](s, 0.0) == pytest.approx(math.log(math.cosh(s)), rel=1e-15)
+        assert floats[1](s, 0.0) == pytest.approx(math.sinh(s) / math.cosh(s), rel=1e-15)
+    arrays = as_function([OUTPUT, TARGET], sp.sinh(OUTPUT) / sp.cosh(OUTPUT) + TARGET)
+    np.testing.assert_allclose(arrays(np.array([-1e5, 1e5]), np.zeros(2)), [-1.0, 1.0])
 
 
 def test_only_what_is_no_sum_of_products_goes_over_fields():
