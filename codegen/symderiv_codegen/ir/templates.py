@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import sympy as sp
+
+from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
+
+if TYPE_CHECKING:
+    from symderiv_codegen.ir.functions import Function
 
 
 @dataclass(frozen=True)
@@ -15,6 +21,9 @@ class TemplateFunction:
         template: Name of the function in the texts of the program's extension for doubles.
         names: For names of the template, the names of the module that stand for them:
             functions that come before, or constants.
+        slopes: Its derivatives by each of its arguments, in terms of these; nothing if they are
+            not known.
+        used: Functions that the slopes call. They are part of programs of derivatives only.
     """
 
     name: str
@@ -24,6 +33,8 @@ class TemplateFunction:
     doc: str
     latex: str = ""
     symmetries: tuple[tuple[int, ...], ...] = ()
+    slopes: tuple[sp.Expr, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    used: tuple[Function, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import sympy as sp
@@ -30,6 +31,7 @@ from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
+from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
@@ -85,13 +87,11 @@ _SAMPLES = (
     (1, 4),
 )  # means in which all that computes any of them occurs
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
-_HIGHER = {
-    (False, 3): (5, "student_activation_third_derivative"),
-    (True, 2): (6, "teacher_activation_second_derivative"),
-    (False, 2): (7, "student_activation_second_derivative"),
-}
-"""Numbers and names of factors that only rules with slopes of slopes have; the number 2 is half a
-second derivative, of the mean E[g''(a) h(b)]/2 alone."""
+_HIGHER: tuple[Kind, ...] = ((False, 3), (True, 2), (False, 2))
+"""Factors that only rules with slopes of slopes have, and derivatives of means."""
+_FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
+"""Factors that only derivatives of means have."""
+_ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
 class Quadrature:
@@ -104,6 +104,7 @@ class Quadrature:
         limited: bool = False,
         rule: MeanRule | None = None,
         within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
+        slopes: bool = False,
     ) -> None:
         """Find the coarsest rule that does.
 
@@ -113,6 +114,8 @@ class Quadrature:
             limited: Take the best rule where none does.
             rule: Take this one and search for its error.
             within: The largest variances, and biases in modulus, of the fields in the search.
+            slopes: Whether means have derivatives by the moments of their fields, of which the
+                error is bounded too.
 
         Raises:
             DivergentError: Γ_ii does not exist.
@@ -124,7 +127,8 @@ class Quadrature:
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
-        if self.higher and self.kinked:
+        self.slopes = slopes
+        if (self.higher or slopes) and self.kinked:
             raise NotYetError(
                 f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
                 f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
@@ -149,7 +153,7 @@ class Quadrature:
     @cached_property
     def noise_means(self) -> Procedure | None:
         """The procedure that computes all means of four factors together."""
-        if self.problem.rule.stated:
+        if self.problem.rule.stated or self.slopes:
             return None
         if not self.kinked:
             return NOISE_MEANS
@@ -244,16 +248,20 @@ class Quadrature:
                 }[order]
                 name_of = _NAMES[order].format(name)
                 result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
-        if self.higher:
-            for (teacher, order), (_, name) in _HIGHER.items():
-                of = self.teacher if teacher else self.student
-                doc = (
-                    f"The derivative of order {order} of the {'teacher' if teacher else 'student'}."
-                )
-                result.append(
-                    ScalarFunction(name, (X,), (), of.derivative(order), doc, as_value=True)
-                )
+        for teacher, order in self._beyond:
+            of, owner = (self.teacher, "teacher") if teacher else (self.student, "student")
+            doc = f"The derivative of order {order} of the {owner}."
+            name, value = _name_of((teacher, order)), of.derivative(order)
+            result.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
         return (*result, *self._by_number())
+
+    @cached_property
+    def _beyond(self) -> tuple[Kind, ...]:
+        """The factors beyond those of plain descent that means have."""
+        if not self.slopes:
+            return _HIGHER if self.higher else ()
+        wanted = {kind for numbers in self.means for kind in kinds_of(numbers)[1]}
+        return (*_HIGHER, *(kind for kind in _FURTHER if kind in wanted))
 
     def _by_number(self) -> list[TemplateFunction]:
         known = {number: _NAMES[number].format("student") for number in range(_TEACHER)}
@@ -263,14 +271,24 @@ class Quadrature:
         names = tuple((f"factor_{number}", name) for number, name in known.items())
         kind, x = sp.symbols("kind x")
         doc = "The activations and their derivatives by number."
-        usual = "quadrature_usual_factor" if self.higher else "quadrature_factor"
-        functions = [TemplateFunction(usual, (kind, x), "factor_of", names, doc)]
-        if self.higher:
-            higher = tuple((f"factor_{number}", name) for number, name in _HIGHER.values())
-            higher += (("factor_of", usual),)
-            functions.append(
-                TemplateFunction("quadrature_factor", (kind, x), "any_factor_of", higher, doc)
+        groups = [("quadrature_usual_factor", "factor_of", names)]
+        for own, template, kinds in (
+            ("quadrature_any_factor", "any_factor_of", _HIGHER),
+            ("quadrature_further_factor", "further_factor_of", _FURTHER),
+        ):
+            if set(kinds) & set(self._beyond):
+                # what is in no mean is never asked for
+                filled = (each if each in self._beyond else (False, 0) for each in kinds)
+                numbered = zip(map(number_of, kinds), map(_name_of, filled), strict=True)
+                more = tuple((f"factor_{number}", name) for number, name in numbered)
+                groups.append((own, template, (*more, (groups[-1][1], groups[-1][0]))))
+        last = len(groups) - 1
+        functions = [
+            TemplateFunction(
+                own if place < last else "quadrature_factor", (kind, x), template, used, doc
             )
+            for place, (own, template, used) in enumerate(groups)
+        ]
         if self.at_zero:
             of_many = sp.Symbol("values")
             doc = "One of them at many numbers."
@@ -289,7 +307,20 @@ class Quadrature:
         """Return the function of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
-        return [self._template(name, arguments, kinds, doc, symmetries)]
+        mean = self._template(name, arguments, kinds, doc, symmetries)
+        return [self._with_slopes(mean, kinds) if self.slopes else mean]
+
+    def _with_slopes(self, mean: TemplateFunction, kinds: Kinds) -> TemplateFunction:
+        """Return a mean with its derivatives by its arguments."""
+        front, own = kinds_of(kinds)
+        slopes, used = [], {}
+        for number, factors in slopes_of_mean(own, self.biased):
+            name = "slope_mean_" + "_".join("st"[teacher] + str(order) for teacher, order in factors)
+            doc = f"A derivative of {mean.name} but for a number."
+            numbers = tuple(map(number_of, factors))
+            used[name] = self._template(name, mean.arguments, numbers, doc)
+            slopes.append(front * number * sp.Function(name)(*mean.arguments))
+        return replace(mean, slopes=tuple(slopes), used=tuple(used.values()))
 
     def _template(
         self,
@@ -356,7 +387,15 @@ class Quadrature:
             h, slope = _TEACHER, _TEACHER + 1
             twos += [(0, h), (h, h), (1, slope), (2, h)]
             fours += [(1, 1, 0, h), (1, 1, h, h)]
-        return list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+        means = list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+        if not self.slopes:
+            return means
+        derived = (
+            tuple(sorted(map(number_of, factors)))
+            for mean in means
+            for _, factors in slopes_of_mean(kinds_of(mean)[1], self.biased)
+        )
+        return list(dict.fromkeys((*means, *derived)))
 
     @cached_property
     def _of_stated_rules(self) -> list[Kinds]:
@@ -372,7 +411,7 @@ class Quadrature:
 
     @property
     def higher(self) -> bool:
-        """True if means contain derivatives beyond those of plain descent."""
+        """True if means of the equations contain derivatives beyond those of plain descent."""
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
@@ -388,10 +427,14 @@ def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
     """Return factors as numbers; see the templates."""
     if tuple(order for _, order in kinds) == (2, 0):
         return 2, _TEACHER * kinds[1][0]
-    return tuple(
-        _HIGHER[teacher, order][0] if (teacher, order) in _HIGHER else _TEACHER * teacher + order
-        for teacher, order in kinds
-    )
+    return tuple(map(number_of, kinds))
+
+
+def _name_of(kind: Kind) -> str:
+    """Return what a factor is called in a module."""
+    teacher, order = kind
+    name = "teacher_activation" if teacher else "student_activation"
+    return f"{name}_{_ORDERS[order]}_derivative" if order else name
 
 
 def _refuse_divergence(

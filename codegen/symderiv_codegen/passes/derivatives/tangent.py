@@ -192,11 +192,20 @@ def _symbol(symbol: sp.Symbol) -> sp.Symbol:
     return sp.Symbol(f"{symbol}{BEHIND}", real=True)
 
 
-def _function(function: Function, extension: Extension) -> Function:
-    if isinstance(function, TemplateFunction):
+def slopes_of(function: TemplateFunction) -> tuple[sp.Expr, ...]:
+    """Return the derivatives of a function that is given as text, by its arguments.
+
+    Raises:
+        ProgramError: They are not known.
+    """
+    if not function.slopes:
         raise ProgramError(
             f"{function.name!r} is an integral ({function.doc[:-1]}), whose derivative is not known"
         )
+    return function.slopes
+
+
+def _function(function: Function, extension: Extension) -> Function:
     size = len(function.arguments)
     common = {
         "name": function.name + BEHIND,
@@ -207,6 +216,14 @@ def _function(function: Function, extension: Extension) -> Function:
             (*order, *(size + place for place in order)) for order in function.symmetries
         ),
     }
+    if isinstance(function, TemplateFunction):
+        rates = map(_symbol, function.arguments)
+        # a slope is an integral again: only those are computed that something moves along
+        terms = (
+            sp.Piecewise((slope * rate, sp.Ne(rate, 0)), (0, True))
+            for slope, rate in zip(slopes_of(function), rates, strict=True)
+        )
+        return ScalarFunction(**common, definitions=(), value=sp.Add(*terms))  # type: ignore[arg-type]
     if isinstance(function, ScalarFunction):
         definitions, value = straight(function.arguments, function, extension)
         rest = {"definitions": definitions, "value": value, "everywhere": False}
@@ -218,6 +235,11 @@ def _function(function: Function, extension: Extension) -> Function:
 def _term(arguments: tuple[sp.Symbol, ...], term: TableTerm, extension: Extension) -> TableTerm:
     definitions, value = straight(arguments, term, extension)
     return TableTerm(term.rows, definitions, value)
+
+
+def used_by(function: Function) -> dict[str, Function]:
+    """Return the functions that only derivatives of a function call, by their names."""
+    return {each.name: each for each in getattr(function, "used", ())}
 
 
 def straight(
@@ -264,12 +286,14 @@ class _Derived:
             for call in calls_of(step.value)
         }
         found: list[Function] = []
+        used: dict[str, Function] = {}
         for function in reversed(self._program.functions):
             if function.name + BEHIND in wanted:
                 rate = _function(function, self._program.extension)
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
-        return found
+                used |= used_by(function)
+        return [*used.values(), *found]
 
     def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
         """Return the procedure of the rates of the outputs; of the values it computes what it
