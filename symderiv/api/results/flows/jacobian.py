@@ -351,8 +351,8 @@ def _system_tangent(solver: Solver, moving: tuple[str, ...]) -> Program:
     from symderiv_codegen import ProgramError, tangent
 
     try:
-        return tangent(solver.closed.program, moving)
-    except ProgramError as error:
+        return tangent(solver.closed.differentiable_program, moving)
+    except (NotYetError, ProgramError) as error:
         raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
 
 
