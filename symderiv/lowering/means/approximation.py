@@ -134,7 +134,10 @@ def _require_closed_means(activation: sp.Expr, biased: bool) -> None:
 
 
 def quadrature(
-    problem: LearningProblem, tolerance: float | None, limited: bool, slopes: bool = False
+    problem: LearningProblem,
+    tolerance: float | None,
+    limited: bool,
+    rules: type[Quadrature] = Quadrature,
 ) -> Quadrature:
     """Rules for a problem whose means have no closed form.
 
@@ -142,7 +145,7 @@ def quadrature(
         problem: The activations.
         tolerance: Bound on the error of the means; None for the default.
         limited: Take the finest affordable rule where the tolerance is out of reach.
-        slopes: Whether means have derivatives.
+        rules: Of means alone, or with derivatives.
 
     Raises:
         DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
@@ -153,9 +156,8 @@ def quadrature(
         panels = kinked and not in_planes(problem, student, teacher)
         finest = FINEST_KINKED if panels else FINEST_QUADRATURE
         asked = max(tolerance, finest) if limited else tolerance
-        return Quadrature(problem, asked, limited, slopes=slopes)
-    asked = KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE
-    return Quadrature(problem, asked, slopes=slopes)
+        return rules(problem, asked, limited)
+    return rules(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
 
 
 def has_holes(problem: LearningProblem) -> bool:

@@ -15,7 +15,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.lowering.means.closed_means import upper_triangle
 from symderiv.lowering.means.patterns import Kind
 
-__all__ = ["NUMBERS", "kinds_of", "number_of", "slopes_of_mean"]
+__all__ = ["NUMBERS", "kinds_of", "number_of", "slopes_of_mean", "turned"]
 
 HALF_CURVATURE = 2
 """The number of half a second derivative, which stands first in a mean of two factors."""
@@ -71,3 +71,23 @@ def _raised(kinds: tuple[Kind, ...], *places: int) -> tuple[Kind, ...]:
     return tuple(
         (teacher, order + places.count(place)) for place, (teacher, order) in enumerate(kinds)
     )
+
+
+def turned(size: int, first: int, biased: bool) -> tuple[list[int], list[int]]:
+    """Return the places of the arguments of a mean when one field comes first, and of the others.
+
+    Args:
+        size: How many fields there are.
+        first: The place of that field.
+        biased: Whether means of fields are among the arguments.
+    """
+    others = [place for place in range(size) if place != first]
+    order, pairs = [first, *others], list(upper_triangle(size))
+    arguments = [pairs.index((min(a, b), max(a, b))) for a, b in _pairs_of(order)]
+    biases = [len(pairs) + place for place in order] if biased else []
+    return arguments + biases, others
+
+
+def _pairs_of(order: list[int]) -> list[tuple[int, int]]:
+    """Return all pairs of some places, row by row."""
+    return [(order[a], order[b]) for a, b in upper_triangle(len(order))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -31,7 +32,7 @@ from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
-from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean
+from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean, turned
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
@@ -97,6 +98,9 @@ _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 class Quadrature:
     """The means of a problem as functions of a module."""
 
+    differentiable = False
+    """True if functions say what their derivatives are."""
+
     def __init__(
         self,
         problem: LearningProblem,
@@ -114,8 +118,8 @@ class Quadrature:
             limited: Take the best rule where none does.
             rule: Take this one and search for its error.
             within: The largest variances, and biases in modulus, of the fields in the search.
-            slopes: Whether means have derivatives by the moments of their fields, of which the
-                error is bounded too.
+            slopes: Take these means for derivatives of others by the moments of their fields: the
+                rule serves means of all factors that derivatives have.
 
         Raises:
             DivergentError: Γ_ii does not exist.
@@ -128,7 +132,7 @@ class Quadrature:
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
         self.slopes = slopes
-        if (self.higher or slopes) and self.kinked:
+        if self.higher and self.kinked:
             raise NotYetError(
                 f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
                 f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
@@ -162,7 +166,9 @@ class Quadrature:
     @cached_property
     def in_planes(self) -> bool:
         """True if means of four factors with kinks go over points of planes (``plane_mean``)."""
-        return self.kinked and in_planes(self.problem, self.student, self.teacher)
+        # of derivatives, factors beyond the first two jump too
+        one = self.kinked and not self.slopes
+        return one and in_planes(self.problem, self.student, self.teacher)
 
     @property
     def at_zero(self) -> bool:
@@ -228,6 +234,9 @@ class Quadrature:
         """Return the activations, the derivatives that occur in means, and all of them by
         number.
         """
+        return self._factors()
+
+    def _factors(self) -> tuple[Function, ...]:
         result: list[Function] = []
         for name, letter, of in (("student", "g", self.student), ("teacher", "h", self.teacher)):
             for order in range(3):
@@ -251,7 +260,8 @@ class Quadrature:
         for teacher, order in self._beyond:
             of, owner = (self.teacher, "teacher") if teacher else (self.student, "student")
             doc = f"The derivative of order {order} of the {owner}."
-            name, value = _name_of((teacher, order)), of.derivative(order)
+            value = of.derivative(order, between_kinks=self.slopes)
+            name = _name_of((teacher, order))
             result.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
         return (*result, *self._by_number())
 
@@ -298,7 +308,8 @@ class Quadrature:
             )
         if self.kinked:
             doc = "Where they are not smooth."
-            functions.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
+            template = "further_kinks_of" if self.slopes else "kinks_of"
+            functions.append(TemplateFunction("quadrature_kinks", (kind,), template, (), doc))
         return functions
 
     def functions(
@@ -307,20 +318,79 @@ class Quadrature:
         """Return the function of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
-        mean = self._template(name, arguments, kinds, doc, symmetries)
-        return [self._with_slopes(mean, kinds) if self.slopes else mean]
+        return [self._template(name, arguments, kinds, doc, symmetries)]
 
-    def _with_slopes(self, mean: TemplateFunction, kinds: Kinds) -> TemplateFunction:
+    def with_slopes(self, mean: TemplateFunction, kinds: Kinds) -> TemplateFunction:
         """Return a mean with its derivatives by its arguments."""
         front, own = kinds_of(kinds)
-        slopes, used = [], {}
+        slopes: list[sp.Expr] = []
+        used: dict[str, Function] = {}
+
+        def called(function: Function, places: Sequence[int]) -> sp.Expr:
+            used[function.name] = function
+            return sp.Function(function.name)(*(mean.arguments[place] for place in places))
+
         for number, factors in slopes_of_mean(own, self.biased):
-            name = "slope_mean_" + "_".join("st"[teacher] + str(order) for teacher, order in factors)
-            doc = f"A derivative of {mean.name} but for a number."
-            numbers = tuple(map(number_of, factors))
-            used[name] = self._template(name, mean.arguments, numbers, doc)
-            slopes.append(front * number * sp.Function(name)(*mean.arguments))
+            smooth = self._template(
+                f"slope_{_said(factors)}",
+                mean.arguments,
+                tuple(map(number_of, factors)),
+                f"E[{_product(factors)}], factors as they are between kinks.",
+            )
+            value = called(smooth, range(len(mean.arguments)))
+            for jump, place, kink, power in self._kinks_in(factors):
+                order, others = turned(len(factors), place, self.biased)
+                rest = [factors[n] for n in others]
+                fixed = self._at_kink(mean.arguments, rest, kink, power)
+                value += sp.Rational(repr(jump)) * called(fixed, order)
+            slopes.append(front * number * value)
         return replace(mean, slopes=tuple(slopes), used=tuple(used.values()))
+
+    def _kinks_in(self, factors: tuple[Kind, ...]) -> Iterator[tuple[float, int, float, int]]:
+        """Yield the delta functions of a product: the number in front, whose field it is of, where
+        it is, and how often it is differentiated.
+
+        Raises:
+            NotYetError: They are more than means can have.
+        """
+        found = []
+        for place, (teacher, order) in enumerate(factors):
+            of = self.teacher if teacher else self.student
+            for below in range(order):
+                for jump, kink in zip(of.jumps_of(below), of.kinks, strict=True):
+                    if jump != 0.0:
+                        found.append((jump, place, kink, order - 1 - below))
+        powers = [power for *_, power in found]
+        if len({place for _, place, *_ in found}) > 1 or max(powers, default=0) > (
+            2 - len(factors) // 2
+        ):
+            raise NotYetError(
+                f"E[{_product(factors)}] of {self.problem.student.text!r} and "
+                f"{self.problem.teacher.text!r}, whose slopes jump, is a derivative of a mean that "
+                "is not known"
+            )
+        yield from found
+
+    def _at_kink(
+        self, arguments: Sequence[sp.Symbol], factors: Sequence[Kind], kink: float, power: int
+    ) -> TemplateFunction:
+        """Return the mean of factors where the first field is fixed."""
+        kinds = [*factors, (factors[0][0], factors[0][1] + 1)] if power else [*factors]
+        numbers = [*map(number_of, kinds), 0, 0, 0][: len(factors) + 1]
+        names = [(f"kind_{n}", str(number)) for n, number in enumerate(numbers, start=1)]
+        template = f"kinked_mean_of_{len(factors) + 1}_{'beside' if power else 'at'}"
+        kinks = {*self.student.kinks, *self.teacher.kinks}
+        name = f"{template.removeprefix('kinked_')}_{sorted(kinks).index(kink) + 1}_{_said(factors)}"
+        doc = f"E[{_product(factors)}] with the first field at {kink:g}, times its density."
+        if power:
+            doc = f"The derivative of E[{_product(factors)}] given the first field, at {kink:g}."
+        return TemplateFunction(
+            name,
+            tuple(arguments),
+            f"shifted_{template}" if self.biased else template,
+            (*names, ("place", repr(kink))),
+            doc,
+        )
 
     def _template(
         self,
@@ -354,7 +424,7 @@ class Quadrature:
             means=hashlib.sha256(self.text.encode()).hexdigest(),
             kinds=tuple(self.means),
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
-            slope_jumps=bool(self.student.slope_jumps or self.teacher.slope_jumps),
+            slope_jumps=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
             even=self.student.parity * self.teacher.parity == 1,
             tolerance=self.tolerance,
             limited=limited,
@@ -376,7 +446,7 @@ class Quadrature:
         constants: dict[str, Constant] = {**self._kink_constants, **rules}
         means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
         procedures = () if self.noise_means is None else (self.noise_means,)
-        return module_of_means((*self.activation_functions(), *means), constants, procedures)
+        return module_of_means((*self._factors(), *means), constants, procedures)
 
     @property
     def means(self) -> list[Kinds]:
@@ -415,6 +485,52 @@ class Quadrature:
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
+class DifferentiableQuadrature(Quadrature):
+    """The means of a problem as its module computes them, with their derivatives.
+
+    Derivatives are means by rules of their own, because their factors are rougher.
+
+    Attributes:
+        derived: Their rules.
+    """
+
+    differentiable = True
+
+    def __init__(self, problem: LearningProblem, tolerance: float, limited: bool = False) -> None:
+        """Find the coarsest rules that do; see :class:`Quadrature`."""
+        super().__init__(problem, tolerance, limited)
+        self.derived = Quadrature(problem, tolerance, limited, slopes=True)
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        rule = self.derived.rule
+        own = {"SLOPE_RULE": rule.four, "SLOPE_PAIR_RULE": rule.two}
+        return {**super().constants, **own, "SLOPE_ERROR": self.derived.error}
+
+    def activation_functions(self) -> tuple[Function, ...]:
+        own = self.derived.activation_functions()
+        known = {each.name for each in own}
+        return (*own, *(each for each in self._factors() if each.name not in known))
+
+    def functions(
+        self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
+    ) -> list[Function]:
+        (mean,) = super().functions(pattern, arguments, name, doc)
+        assert isinstance(mean, TemplateFunction)
+        kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
+        found = self.derived.with_slopes(mean, kinds)
+        return [replace(found, used=tuple(map(_by_rule_of_slopes, found.used)))]
+
+
+def _by_rule_of_slopes(function: Function) -> Function:
+    assert isinstance(function, TemplateFunction)
+    rules = (
+        ("QUADRATURE_RULE", "SLOPE_RULE"),
+        ("QUADRATURE_PAIR_RULE", "SLOPE_PAIR_RULE"),
+    )
+    return replace(function, names=(*function.names, *rules))
+
+
 def in_planes(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> bool:
@@ -428,6 +544,17 @@ def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
     if tuple(order for _, order in kinds) == (2, 0):
         return 2, _TEACHER * kinds[1][0]
     return tuple(map(number_of, kinds))
+
+
+def _said(kinds: Sequence[Kind]) -> str:
+    """Return factors as part of a name."""
+    return "mean_" + "_".join(("t" if teacher else "s") + str(order) for teacher, order in kinds)
+
+
+def _product(kinds: Sequence[Kind]) -> str:
+    """Return a product of factors in words of a formula."""
+    letters = zip(kinds, "abcd", strict=False)
+    return " ".join(f"{'h' if t else 'g'}{chr(39) * order}({a})" for (t, order), a in letters)
 
 
 def _name_of(kind: Kind) -> str:

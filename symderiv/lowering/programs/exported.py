@@ -30,6 +30,7 @@ from symderiv.learning.rule.learning_problem import LearningProblem, learning_pr
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.lowering.means.force_fields import over_fields
+from symderiv.lowering.means.quadrature_means import DifferentiableQuadrature
 from symderiv.lowering.programs.program import solver_program
 from symderiv.numerics import GAUSSIAN
 
@@ -130,7 +131,7 @@ def _with_derivatives(
         if error.argument != "activation":
             raise
         problem = learning_problem(student, teacher, rule)
-        rules = quadrature(problem, tolerance, limited=True, slopes=True)
+        rules = quadrature(problem, tolerance, True, DifferentiableQuadrature)
         return solver_program(derive_equations(problem), "exported", rules)
 
 

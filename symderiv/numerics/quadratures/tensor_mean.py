@@ -123,7 +123,9 @@ def any_factor_of(kind: int, x: float) -> float:
 
 
 def further_factor_of(kind: int, x: float) -> float:
-    """Return the factors by number, of derivatives of means."""
+    """Return the factors by number, of derivatives of means; the last one is that of a field that
+    is fixed.
+    """
     if kind < 8:
         return any_factor_of(kind, x)
     if kind == 8:
@@ -132,4 +134,6 @@ def further_factor_of(kind: int, x: float) -> float:
         return factor_9(x)
     if kind == 10:
         return factor_10(x)
-    return factor_11(x)
+    if kind == 11:
+        return factor_11(x)
+    return 1.0

@@ -95,6 +95,21 @@ def tangent_procedure(program: Program, name: str) -> Program:
     )
 
 
+def as_stated(procedure: Procedure) -> Procedure:
+    """Return a procedure with a body, where it is given as text the one that it stands for.
+
+    Raises:
+        ProgramError: It is given as text alone.
+    """
+    if not procedure.template:
+        return procedure
+    if not procedure.stated:
+        raise ProgramError(
+            f"{procedure.name!r} is an integral over all fields, whose derivative is not known"
+        )
+    return replace(procedure, template="", body=procedure.stated)
+
+
 def _rate_of(array: Array) -> Array:
     return Array(array.name + BEHIND, array.shape, f"rate of {array.name}", array.symmetric)
 
@@ -304,10 +319,7 @@ class _Derived:
             return self._known[key]
         procedure = self._program.procedure(name)
         assert procedure is not None
-        if procedure.template:
-            raise ProgramError(
-                f"{name!r} is an integral over all fields, whose derivative is not known"
-            )
+        procedure = as_stated(procedure)
         steps = list(self._steps(procedure, {array.name for array in moving}))
         outputs = tuple(map(_rate_of, procedure.outputs))
         body = self._needed(steps, {array.name for array in outputs})
