@@ -20,11 +20,10 @@ __all__ = ["NUMBERS", "kinds_of", "number_of", "slopes_of_mean", "turned"]
 HALF_CURVATURE = 2
 """The number of half a second derivative, which stands first in a mean of two factors."""
 
-NUMBERS: dict[Kind, int] = {
-    **{(False, 0): 0, (False, 1): 1, (True, 0): 3, (True, 1): 4},
-    **{(False, 3): 5, (True, 2): 6, (False, 2): 7},
-    **{(False, 4): 8, (True, 3): 9, (False, 5): 10, (True, 4): 11},
-}
+_OF_DESCENT = {(False, 0): 0, (False, 1): 1, (True, 0): 3, (True, 1): 4}
+_OF_RULES = {(False, 3): 5, (True, 2): 6, (False, 2): 7}
+_OF_SLOPES = {(False, 4): 8, (True, 3): 9, (False, 5): 10, (True, 4): 11}
+NUMBERS: dict[Kind, int] = {**_OF_DESCENT, **_OF_RULES, **_OF_SLOPES}
 """Numbers of factors in templates: those of plain descent; those that rules with slopes of slopes
 have besides; those that only derivatives of means have."""
 

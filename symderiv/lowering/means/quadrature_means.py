@@ -380,7 +380,9 @@ class Quadrature:
         names = [(f"kind_{n}", str(number)) for n, number in enumerate(numbers, start=1)]
         template = f"kinked_mean_of_{len(factors) + 1}_{'beside' if power else 'at'}"
         kinks = {*self.student.kinks, *self.teacher.kinks}
-        name = f"{template.removeprefix('kinked_')}_{sorted(kinks).index(kink) + 1}_{_said(factors)}"
+        name = (
+            f"{template.removeprefix('kinked_')}_{sorted(kinks).index(kink) + 1}_{_said(factors)}"
+        )
         doc = f"E[{_product(factors)}] with the first field at {kink:g}, times its density."
         if power:
             doc = f"The derivative of E[{_product(factors)}] given the first field, at {kink:g}."
@@ -485,6 +487,10 @@ class Quadrature:
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
+FINEST_KINKED_SLOPES = 1e-6
+"""The finest that is asked of derivatives of means with kinks, where the rule may be limited."""
+
+
 class DifferentiableQuadrature(Quadrature):
     """The means of a problem as its module computes them, with their derivatives.
 
@@ -499,7 +505,8 @@ class DifferentiableQuadrature(Quadrature):
     def __init__(self, problem: LearningProblem, tolerance: float, limited: bool = False) -> None:
         """Find the coarsest rules that do; see :class:`Quadrature`."""
         super().__init__(problem, tolerance, limited)
-        self.derived = Quadrature(problem, tolerance, limited, slopes=True)
+        finest = FINEST_KINKED_SLOPES if self.kinked and limited else 0.0
+        self.derived = Quadrature(problem, max(tolerance, finest), limited, slopes=True)
 
     @property
     def constants(self) -> dict[str, Constant]:
