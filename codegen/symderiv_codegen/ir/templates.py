@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import sympy as sp
 
 from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
-
-if TYPE_CHECKING:
-    from symderiv_codegen.ir.functions import Function
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class TemplateFunction:
     latex: str = ""
     symmetries: tuple[tuple[int, ...], ...] = ()
     slopes: tuple[sp.Expr, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
-    used: tuple[Function, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    used: tuple[Any, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:
