@@ -965,7 +965,10 @@ class Problem(Shown):
         """Return the derivatives of the rates by every order parameter and every parameter.
 
         They come from the same program as the rates, by the rules of differentiation, and are
-        exact up to rounding.
+        exact up to rounding. Where means have no closed form (SiLU, Mish, ELU, …), derivatives of
+        means are means of derivatives of the activations, by quadrature: as accurate as a tenth of
+        the problem's relative tolerance, or as the finest affordable rule (1e-9 for analytic
+        activations, 1e-6 with kinks, if it gets so far).
 
         Args:
             state: a state with the teachers and inputs; see ``initial`` of :meth:`solve`. The
@@ -975,7 +978,8 @@ class Problem(Shown):
 
         Raises:
             InputError: the rates depend on more than the state, or an argument is not acceptable.
-            NotYetError: a mean has no closed form, or the inputs have several classes.
+            NotYetError: the derivative of a mean is not known (slopes of activations without
+                closed means that jump, as that of SELU), or the inputs have several classes.
 
         Example:
             >>> import symderiv as sd

@@ -24,6 +24,7 @@ from symderiv.numerics.quadratures import (
     all_forces,
     force_mean,
     joint_mean,
+    kink_terms,
     kinked_mean,
     lattice_mean,
     noise_mean,
@@ -49,7 +50,7 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
     *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
-    *(polar_mean, plane_mean),
+    *(kink_terms, polar_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""

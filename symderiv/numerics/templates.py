@@ -30,6 +30,9 @@ _BESIDE = {
     "polar_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "polar_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
 }
+_AT_KINKS = ("kinked_mean_of_2_at", "kinked_mean_of_2_beside", "kinked_mean_of_4_at")
+"""Means in which the first field is at a place; factors are those of the others, see
+``kink_terms``."""
 # All arrays of a problem and its numbers; ``all_forces`` says what they are.
 _MEAN_FORCES = '''def mean_forces(
     Q, R, T, v, v_teacher, student_biases, teacher_biases, label_noise, label_flip, keep,
@@ -77,22 +80,25 @@ def _functions_of_four() -> Iterator[str]:
 
 
 def _means_of_products() -> Iterator[str]:
+    for name in _AT_KINKS:
+        for shifted in (False, True):
+            yield _mean_of_product(name, "", shifted, "place, ")
     for name, beside in _BESIDE.items():
         for shifted in (False, True):
             yield _mean_of_product(name, beside, shifted)
 
 
-def _mean_of_product(name: str, beside: str, shifted: bool) -> str:
-    size = 4 if name.endswith("4") else 2
+def _mean_of_product(name: str, beside: str, shifted: bool, place: str = "") -> str:
+    size = 4 if "of_4" in name else 2
     covariances, means = _moments(size)
     kinds = ", ".join(f"kind_{n}" for n in range(1, size + 1))
-    rule = "QUADRATURE_RULE" if size == 4 else "QUADRATURE_PAIR_RULE"
-    own = f"_{name.partition('mean_of')[0]}mean_of_{size}"
+    rule = "QUADRATURE_RULE" if size == 4 and not place else "QUADRATURE_PAIR_RULE"
+    own = f"_{name}" if place else f"_{name.partition('mean_of')[0]}mean_of_{size}"
     arguments = [*covariances, *means] if shifted else covariances
     return f'''def {"shifted_" if shifted else ""}{name}({", ".join(arguments)}):
     """Mean of {size} factors."""
     c, b = ({", ".join(covariances)}), ({", ".join(means if shifted else ["0.0"] * size)})
-    return {own}({rule}, ({kinds}), c, b){beside}
+    return {own}({rule}, ({kinds}), {place}c, b){beside}
 '''
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sympy as sp
@@ -150,6 +150,18 @@ class Closed:
     def program(self) -> Program:
         """The equations as an indexed program."""
         return _Writer(self).program()
+
+    @cached_property
+    def differentiable_program(self) -> Program:
+        """The same with the derivatives of means by quadrature.
+
+        Raises:
+            NotYetError: One of them is not known.
+        """
+        joints = self.means.joints.with_slopes()
+        functions = (joints.functions.get(each.name, each) for each in self.program.functions)
+        constants = joints.constants
+        return replace(self.program, functions=tuple(functions), constants=constants)
 
 
 def closed(equations: StatedEquations) -> Closed:

@@ -213,8 +213,8 @@ class Solver:
             NotYetError: A mean has no derivative.
         """
         try:
-            return tangent(self.closed.program, moving)
-        except ProgramError as error:
+            return tangent(self.closed.differentiable_program, moving)
+        except (NotYetError, ProgramError) as error:
             raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
 
     def tangent(self, moving: tuple[str, ...]) -> Callable[..., None]:
@@ -237,12 +237,13 @@ class Solver:
             NotYetError: A mean has no derivative.
         """
         if name not in self._observable_tangents:
-            stated = self.closed.program.procedure(f"observe_{name}")
-            assert stated is not None
-            alone = replace(self.closed.program, procedures=(stated,), state=None, parameters=None)
             try:
+                program = self.closed.differentiable_program
+                stated = program.procedure(f"observe_{name}")
+                assert stated is not None
+                alone = replace(program, procedures=(stated,), state=None, parameters=None)
                 text = print_numba(tangent_procedure(alone, stated.name))
-            except ProgramError as error:
+            except (NotYetError, ProgramError) as error:
                 raise NotYetError(
                     f"{name} has no derivative yet: {error}", argument="sensitivities"
                 ) from error

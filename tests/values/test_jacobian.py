@@ -151,9 +151,63 @@ def test_jacobians_of_systems_are_those_of_differences_with_fifty_digits() -> No
     assert set(modes.modes[0]) <= set(moving)
 
 
+@pytest.mark.filterwarnings("ignore::symderiv.foundation.errors.RunWarning")
+@pytest.mark.parametrize(
+    ("student", "teacher", "K", "M"),
+    [
+        ("silu", "erf", 2, 3),
+        pytest.param("elu", "elu", 1, 1, marks=pytest.mark.days(5)),
+    ],
+)
+def test_jacobians_of_means_that_are_integrals_are_those_of_differences(
+    student: str, teacher: str, K: int, M: int
+) -> None:
+    """Along a path of vectors, with students that are nearly equal and nearly a teacher."""
+    draw = np.random.default_rng(5)
+    W, V, B = (draw.normal(size=(rows, 7)) / 2.2 for rows in (K, K, M))
+    W[-1] = W[0] + 1e-5 * draw.normal(size=7)
+    B[0] = W[0] + 1e-5 * draw.normal(size=7)
+    problem = sd.Problem(
+        student,
+        teacher_activation=teacher,
+        students=K,
+        teachers=M,
+        learning_rate=1.7,
+        label_noise=0.3,
+        inputs=sd.Isotropic(400),
+    )
+
+    def state(step: float) -> dict[str, np.ndarray]:
+        moved = W + step * V
+        return {"Q": moved @ moved.T, "R": moved @ B.T, "T": B @ B.T}
+
+    def at(step: float) -> np.ndarray:
+        found = problem.jacobian(state(step))
+        place = {"student_overlap": "Q", "cross_overlap": "R"}
+        there = []
+        for name in found.names:
+            family, _, entry = name.rstrip("]").partition("[")
+            # output weights stay as they are
+            there.append(
+                state(step)[place[family]][tuple(int(each) - 1 for each in entry.split(",")[1:])]
+                if family in place
+                else 0.0
+            )
+        return np.stack([there, found.rates])
+
+    step, weights = 2e-2, (45 / 60, -9 / 60, 1 / 60)
+    direction, expected = (
+        sum(w * (at(n * step) - at(-n * step)) for n, w in enumerate(weights, 1)) / step
+    )
+    found = problem.jacobian(state(0.0)).matrix @ direction
+    scale = np.abs(expected).max()
+    assert scale > 1e-2
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-8 * scale)
+
+
 @pytest.mark.turns(3)
 def test_what_has_no_jacobian_is_refused() -> None:
     with pytest.raises(NotYetError, match="has no Jacobian"):
-        sd.Problem("x/(1+Abs(x))", students=1, teachers=1).jacobian()
+        sd.Problem("selu", students=1, teachers=1).jacobian()
     with pytest.raises(sd.InputError, match="digits"):
         general().jacobian(digits=0)

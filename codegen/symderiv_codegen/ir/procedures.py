@@ -84,6 +84,8 @@ class Procedure:
         template: Name of a function in the texts of the program's extension for doubles, which
             stands in place of a body: its arguments are those of the procedure.
         names: For names of the template, the names of the module that stand for them.
+        stated: What the template computes, as a body; derivatives follow from it. Nothing if they
+            are not known.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Procedure:
     body: tuple[Assignment | Call, ...]
     template: str = field(default="", metadata={SAID_IF_GIVEN: True})
     names: tuple[tuple[str, str], ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    stated: tuple[Assignment, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
 
     def __post_init__(self) -> None:
         where = f"procedure {self.name!r}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import sympy as sp
+
+from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,9 @@ class TemplateFunction:
         template: Name of the function in the texts of the program's extension for doubles.
         names: For names of the template, the names of the module that stand for them:
             functions that come before, or constants.
+        slopes: Its derivatives by each of its arguments, in terms of these; nothing if they are
+            not known.
+        used: Functions that the slopes call. They are part of programs of derivatives only.
     """
 
     name: str
@@ -24,6 +30,8 @@ class TemplateFunction:
     doc: str
     latex: str = ""
     symmetries: tuple[tuple[int, ...], ...] = ()
+    slopes: tuple[sp.Expr, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    used: tuple[Any, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:

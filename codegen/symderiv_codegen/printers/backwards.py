@@ -12,6 +12,7 @@ from symderiv_codegen.ir.procedures import Assignment, Call
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.walk import calls_of
 from symderiv_codegen.passes.derivatives.reverse import WEIGHT, Backwards, with_slopes
+from symderiv_codegen.passes.derivatives.tangent import as_stated
 from symderiv_codegen.passes.derivatives.writing_out import with_sums_written_out
 from symderiv_codegen.passes.inline import with_inner_locals
 from symderiv_codegen.passes.lower import Body, reversed_nests
@@ -35,6 +36,7 @@ def print_reverse(program: Program, moving: Collection[str]) -> str:
         ProgramError: A function is an integral whose derivative is not known; or there is no
             right-hand side on vectors; or no field has such a name.
     """
+    program = replace(program, procedures=tuple(map(as_stated, program.procedures)))
     if program.procedure(program.right_hand_side) is None or not program.vectors:
         raise ProgramError(f"program {program.name!r}: has no right-hand side on vectors")
     state, parameters = program.vectors
@@ -57,10 +59,6 @@ def _called(program: Program) -> set[str]:
     while waiting:
         procedure = program.procedure(waiting.pop())
         assert procedure is not None
-        if procedure.template:
-            raise ProgramError(
-                f"{procedure.name!r} is an integral over all fields, whose derivative is not known"
-            )
         for step in procedure.body:
             if isinstance(step, Call):
                 waiting.append(step.procedure)

@@ -133,13 +133,19 @@ def _require_closed_means(activation: sp.Expr, biased: bool) -> None:
         closed_mean(almost_everywhere(product), (biased, biased))
 
 
-def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool) -> Quadrature:
+def quadrature(
+    problem: LearningProblem,
+    tolerance: float | None,
+    limited: bool,
+    rules: type[Quadrature] = Quadrature,
+) -> Quadrature:
     """Rules for a problem whose means have no closed form.
 
     Args:
         problem: The activations.
         tolerance: Bound on the error of the means; None for the default.
         limited: Take the finest affordable rule where the tolerance is out of reach.
+        rules: Of means alone, or with derivatives.
 
     Raises:
         DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.
@@ -149,8 +155,9 @@ def quadrature(problem: LearningProblem, tolerance: float | None, limited: bool)
     if tolerance is not None:
         panels = kinked and not in_planes(problem, student, teacher)
         finest = FINEST_KINKED if panels else FINEST_QUADRATURE
-        return Quadrature(problem, max(tolerance, finest) if limited else tolerance, limited)
-    return Quadrature(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
+        asked = max(tolerance, finest) if limited else tolerance
+        return rules(problem, asked, limited)
+    return rules(problem, KINKED_TOLERANCE if kinked else QUADRATURE_TOLERANCE)
 
 
 def has_holes(problem: LearningProblem) -> bool:

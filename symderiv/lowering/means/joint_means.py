@@ -9,7 +9,7 @@ finds, and a mean that none of them serves is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -95,6 +95,20 @@ class Joint:
         return mean
 
     @property
+    def derivatives(self) -> tuple[sp.Expr, ...]:
+        """The functions whose means are the derivatives by covariances, means and constants.
+
+        Raises:
+            NotYetError: One of them is no function.
+        """
+        pairs = ((self.fields[a], self.fields[b]) for a, b in upper_triangle(self.size))
+        found = [sp.diff(self.function, a, b) / (1 + (a == b)) for a, b in pairs]
+        found += [sp.diff(self.function, each) for each in (*self.fields, *self.constants)]
+        if any(each.has(sp.DiracDelta, sp.Derivative, sp.Subs) for each in found):
+            raise NotYetError(f"{self.function} has derivatives that are no functions")
+        return tuple(found)
+
+    @property
     def arguments(self) -> tuple[sp.Symbol, ...]:
         """Arguments of the integrand."""
         return (*self.fields, *self.left.values(), *self.constants)
@@ -172,6 +186,33 @@ class JointMeans:
             places |= dict(zip(joint.left.values(), triangle, strict=True))
             return joint.integrand.xreplace(places)
         return sp.Function(self._named(joint))(*triangle, *means, *joint.constants)
+
+    def with_slopes(self) -> JointMeans:
+        """Return the same means with their derivatives by all arguments, by Price's theorem; the
+        rule that they share serves these too.
+
+        Raises:
+            NotYetError: A derivative has no such mean.
+        """
+        found = JointMeans()
+        found.names, found.error = dict(self.names), self.error
+        found.step, found.reach = self.step, self.reach
+        functions: dict[str, Function] = {}
+        for joint, name in self.names.items():
+            before = len(found.functions)
+            mean = self.functions[name]
+            assert isinstance(mean, TemplateFunction)
+            slopes = tuple(found._slope(joint, mean, each) for each in joint.derivatives)
+            used = tuple(found.functions.values())[before:]
+            functions[name] = replace(mean, slopes=slopes, used=used)
+        found.functions = {**self.functions, **functions}
+        return found
+
+    def _slope(self, joint: Joint, mean: TemplateFunction, function: sp.Expr) -> sp.Expr:
+        """Return the mean of another function of the same fields and constants."""
+        if function == 0:
+            return sp.S.Zero
+        return sp.Function(self._named(replace(joint, function=function)))(*mean.arguments)
 
     def _named(self, joint: Joint) -> str:
         if joint not in self.names:

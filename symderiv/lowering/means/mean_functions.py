@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import sympy as sp
-from symderiv_codegen import Function, TableSum
+from symderiv_codegen import Assignment, Function, Procedure, TableSum
 from sympy.core.function import AppliedUndef
 
 from symderiv.foundation.errors import DivergentError
@@ -80,6 +80,7 @@ class Integrals:
         self._known: dict[Pattern, ClosedMean | MixtureIntegral] = {}
         self._used: dict[str, Function] = {}
         self._cases: dict[tuple[Pattern, ...], bool] = {}
+        self._shared: dict[str, Assignment] = {}
 
     @property
     def functions(self) -> tuple[Function, ...]:
@@ -92,6 +93,16 @@ class Integrals:
             return any(e.has(AppliedUndef) for e in self._used[name].expressions), name
 
         return tuple(self._used[name] for name in sorted(self._used, key=place))
+
+    @property
+    def noise_means(self) -> Procedure | None:
+        """The procedure of means that are computed together, with what it stands for if that is
+        differentiated.
+        """
+        procedure = self._quadrature.noise_means if self._quadrature else None
+        if procedure is None or not self._shared:
+            return procedure
+        return replace(procedure, stated=tuple(self._shared.values()))
 
     def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
         """Return the expression with every mean replaced by calls of scalar functions.
@@ -166,7 +177,12 @@ class Integrals:
         general = options[-1]
         if self._quadrature:
             shared = shared_mean(factors) if self._quadrature.shared else None
-            return shared or self._by_quadrature(self._quadrature, general)
+            if shared is None:
+                return self._by_quadrature(self._quadrature, general)
+            if self._quadrature.differentiable:
+                mean = self._by_quadrature(self._quadrature, general)
+                self._shared.setdefault(str(shared.base), Assignment(shared, mean, symmetric=True))
+            return shared
         if not self._needs_cases(general, options[:-1]):
             return self._applied(general)
         cases = [(self._applied(option), _condition(option)) for option in options]

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import sympy as sp
@@ -30,6 +32,7 @@ from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
+from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean, turned
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
@@ -85,17 +88,18 @@ _SAMPLES = (
     (1, 4),
 )  # means in which all that computes any of them occurs
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
-_HIGHER = {
-    (False, 3): (5, "student_activation_third_derivative"),
-    (True, 2): (6, "teacher_activation_second_derivative"),
-    (False, 2): (7, "student_activation_second_derivative"),
-}
-"""Numbers and names of factors that only rules with slopes of slopes have; the number 2 is half a
-second derivative, of the mean E[g''(a) h(b)]/2 alone."""
+_HIGHER: tuple[Kind, ...] = ((False, 3), (True, 2), (False, 2))
+"""Factors that only rules with slopes of slopes have, and derivatives of means."""
+_FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
+"""Factors that only derivatives of means have."""
+_ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
 class Quadrature:
     """The means of a problem as functions of a module."""
+
+    differentiable = False
+    """True if functions say what their derivatives are."""
 
     def __init__(
         self,
@@ -104,6 +108,7 @@ class Quadrature:
         limited: bool = False,
         rule: MeanRule | None = None,
         within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
+        slopes: bool = False,
     ) -> None:
         """Find the coarsest rule that does.
 
@@ -113,6 +118,8 @@ class Quadrature:
             limited: Take the best rule where none does.
             rule: Take this one and search for its error.
             within: The largest variances, and biases in modulus, of the fields in the search.
+            slopes: Take these means for derivatives of others by the moments of their fields: the
+                rule serves means of all factors that derivatives have.
 
         Raises:
             DivergentError: Γ_ii does not exist.
@@ -124,6 +131,7 @@ class Quadrature:
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
         _refuse_divergence(problem, self.student, self.teacher)
+        self.slopes = slopes
         if self.higher and self.kinked:
             raise NotYetError(
                 f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
@@ -149,7 +157,7 @@ class Quadrature:
     @cached_property
     def noise_means(self) -> Procedure | None:
         """The procedure that computes all means of four factors together."""
-        if self.problem.rule.stated:
+        if self.problem.rule.stated or self.slopes:
             return None
         if not self.kinked:
             return NOISE_MEANS
@@ -158,7 +166,9 @@ class Quadrature:
     @cached_property
     def in_planes(self) -> bool:
         """True if means of four factors with kinks go over points of planes (``plane_mean``)."""
-        return self.kinked and in_planes(self.problem, self.student, self.teacher)
+        # of derivatives, factors beyond the first two jump too
+        one = self.kinked and not self.slopes
+        return one and in_planes(self.problem, self.student, self.teacher)
 
     @property
     def at_zero(self) -> bool:
@@ -224,6 +234,9 @@ class Quadrature:
         """Return the activations, the derivatives that occur in means, and all of them by
         number.
         """
+        return self._factors()
+
+    def _factors(self) -> tuple[Function, ...]:
         result: list[Function] = []
         for name, letter, of in (("student", "g", self.student), ("teacher", "h", self.teacher)):
             for order in range(3):
@@ -244,16 +257,21 @@ class Quadrature:
                 }[order]
                 name_of = _NAMES[order].format(name)
                 result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
-        if self.higher:
-            for (teacher, order), (_, name) in _HIGHER.items():
-                of = self.teacher if teacher else self.student
-                doc = (
-                    f"The derivative of order {order} of the {'teacher' if teacher else 'student'}."
-                )
-                result.append(
-                    ScalarFunction(name, (X,), (), of.derivative(order), doc, as_value=True)
-                )
+        for teacher, order in self._beyond:
+            of, owner = (self.teacher, "teacher") if teacher else (self.student, "student")
+            doc = f"The derivative of order {order} of the {owner}."
+            value = of.derivative(order, between_kinks=self.slopes)
+            name = _name_of((teacher, order))
+            result.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
         return (*result, *self._by_number())
+
+    @cached_property
+    def _beyond(self) -> tuple[Kind, ...]:
+        """The factors beyond those of plain descent that means have."""
+        if not self.slopes:
+            return _HIGHER if self.higher else ()
+        wanted = {kind for numbers in self.means for kind in kinds_of(numbers)[1]}
+        return (*_HIGHER, *(kind for kind in _FURTHER if kind in wanted))
 
     def _by_number(self) -> list[TemplateFunction]:
         known = {number: _NAMES[number].format("student") for number in range(_TEACHER)}
@@ -263,14 +281,24 @@ class Quadrature:
         names = tuple((f"factor_{number}", name) for number, name in known.items())
         kind, x = sp.symbols("kind x")
         doc = "The activations and their derivatives by number."
-        usual = "quadrature_usual_factor" if self.higher else "quadrature_factor"
-        functions = [TemplateFunction(usual, (kind, x), "factor_of", names, doc)]
-        if self.higher:
-            higher = tuple((f"factor_{number}", name) for number, name in _HIGHER.values())
-            higher += (("factor_of", usual),)
-            functions.append(
-                TemplateFunction("quadrature_factor", (kind, x), "any_factor_of", higher, doc)
+        groups = [("quadrature_usual_factor", "factor_of", names)]
+        for own, template, kinds in (
+            ("quadrature_any_factor", "any_factor_of", _HIGHER),
+            ("quadrature_further_factor", "further_factor_of", _FURTHER),
+        ):
+            if set(kinds) & set(self._beyond):
+                # what is in no mean is never asked for
+                filled = (each if each in self._beyond else (False, 0) for each in kinds)
+                numbered = zip(map(number_of, kinds), map(_name_of, filled), strict=True)
+                more = tuple((f"factor_{number}", name) for number, name in numbered)
+                groups.append((own, template, (*more, (groups[-1][1], groups[-1][0]))))
+        last = len(groups) - 1
+        functions = [
+            TemplateFunction(
+                own if place < last else "quadrature_factor", (kind, x), template, used, doc
             )
+            for place, (own, template, used) in enumerate(groups)
+        ]
         if self.at_zero:
             of_many = sp.Symbol("values")
             doc = "One of them at many numbers."
@@ -280,7 +308,8 @@ class Quadrature:
             )
         if self.kinked:
             doc = "Where they are not smooth."
-            functions.append(TemplateFunction("quadrature_kinks", (kind,), "kinks_of", (), doc))
+            template = "further_kinks_of" if self.slopes else "kinks_of"
+            functions.append(TemplateFunction("quadrature_kinks", (kind,), template, (), doc))
         return functions
 
     def functions(
@@ -290,6 +319,80 @@ class Quadrature:
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
         return [self._template(name, arguments, kinds, doc, symmetries)]
+
+    def with_slopes(self, mean: TemplateFunction, kinds: Kinds) -> TemplateFunction:
+        """Return a mean with its derivatives by its arguments."""
+        front, own = kinds_of(kinds)
+        slopes: list[sp.Expr] = []
+        used: dict[str, Function] = {}
+
+        def called(function: Function, places: Sequence[int]) -> sp.Expr:
+            used[function.name] = function
+            return sp.Function(function.name)(*(mean.arguments[place] for place in places))
+
+        for number, factors in slopes_of_mean(own, self.biased):
+            smooth = self._template(
+                f"slope_{_said(factors)}",
+                mean.arguments,
+                tuple(map(number_of, factors)),
+                f"E[{_product(factors)}], factors as they are between kinks.",
+            )
+            value = called(smooth, range(len(mean.arguments)))
+            for jump, place, kink, power in self._kinks_in(factors):
+                order, others = turned(len(factors), place, self.biased)
+                rest = [factors[n] for n in others]
+                fixed = self._at_kink(mean.arguments, rest, kink, power)
+                value += sp.Rational(repr(jump)) * called(fixed, order)
+            slopes.append(front * number * value)
+        return replace(mean, slopes=tuple(slopes), used=tuple(used.values()))
+
+    def _kinks_in(self, factors: tuple[Kind, ...]) -> Iterator[tuple[float, int, float, int]]:
+        """Yield the delta functions of a product: the number in front, whose field it is of, where
+        it is, and how often it is differentiated.
+
+        Raises:
+            NotYetError: They are more than means can have.
+        """
+        found = []
+        for place, (teacher, order) in enumerate(factors):
+            of = self.teacher if teacher else self.student
+            for below in range(order):
+                for jump, kink in zip(of.jumps_of(below), of.kinks, strict=True):
+                    if jump != 0.0:
+                        found.append((jump, place, kink, order - 1 - below))
+        powers = [power for *_, power in found]
+        if len({place for _, place, *_ in found}) > 1 or max(powers, default=0) > (
+            2 - len(factors) // 2
+        ):
+            raise NotYetError(
+                f"E[{_product(factors)}] of {self.problem.student.text!r} and "
+                f"{self.problem.teacher.text!r}, whose slopes jump, is a derivative of a mean that "
+                "is not known"
+            )
+        yield from found
+
+    def _at_kink(
+        self, arguments: Sequence[sp.Symbol], factors: Sequence[Kind], kink: float, power: int
+    ) -> TemplateFunction:
+        """Return the mean of factors where the first field is fixed."""
+        kinds = [*factors, (factors[0][0], factors[0][1] + 1)] if power else [*factors]
+        numbers = [*map(number_of, kinds), 0, 0, 0][: len(factors) + 1]
+        names = [(f"kind_{n}", str(number)) for n, number in enumerate(numbers, start=1)]
+        template = f"kinked_mean_of_{len(factors) + 1}_{'beside' if power else 'at'}"
+        kinks = {*self.student.kinks, *self.teacher.kinks}
+        name = (
+            f"{template.removeprefix('kinked_')}_{sorted(kinks).index(kink) + 1}_{_said(factors)}"
+        )
+        doc = f"E[{_product(factors)}] with the first field at {kink:g}, times its density."
+        if power:
+            doc = f"The derivative of E[{_product(factors)}] given the first field, at {kink:g}."
+        return TemplateFunction(
+            name,
+            tuple(arguments),
+            f"shifted_{template}" if self.biased else template,
+            (*names, ("place", repr(kink))),
+            doc,
+        )
 
     def _template(
         self,
@@ -323,7 +426,7 @@ class Quadrature:
             means=hashlib.sha256(self.text.encode()).hexdigest(),
             kinds=tuple(self.means),
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
-            slope_jumps=bool(self.student.slope_jumps or self.teacher.slope_jumps),
+            slope_jumps=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
             even=self.student.parity * self.teacher.parity == 1,
             tolerance=self.tolerance,
             limited=limited,
@@ -345,7 +448,7 @@ class Quadrature:
         constants: dict[str, Constant] = {**self._kink_constants, **rules}
         means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
         procedures = () if self.noise_means is None else (self.noise_means,)
-        return module_of_means((*self.activation_functions(), *means), constants, procedures)
+        return module_of_means((*self._factors(), *means), constants, procedures)
 
     @property
     def means(self) -> list[Kinds]:
@@ -356,7 +459,15 @@ class Quadrature:
             h, slope = _TEACHER, _TEACHER + 1
             twos += [(0, h), (h, h), (1, slope), (2, h)]
             fours += [(1, 1, 0, h), (1, 1, h, h)]
-        return list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+        means = list(dict.fromkeys((*twos, *fours, *self._of_stated_rules)))
+        if not self.slopes:
+            return means
+        derived = (
+            tuple(sorted(map(number_of, factors)))
+            for mean in means
+            for _, factors in slopes_of_mean(kinds_of(mean)[1], self.biased)
+        )
+        return list(dict.fromkeys((*means, *derived)))
 
     @cached_property
     def _of_stated_rules(self) -> list[Kinds]:
@@ -372,8 +483,59 @@ class Quadrature:
 
     @property
     def higher(self) -> bool:
-        """True if means contain derivatives beyond those of plain descent."""
+        """True if means of the equations contain derivatives beyond those of plain descent."""
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
+
+
+FINEST_KINKED_SLOPES = 1e-6
+"""The finest that is asked of derivatives of means with kinks, where the rule may be limited."""
+
+
+class DifferentiableQuadrature(Quadrature):
+    """The means of a problem as its module computes them, with their derivatives.
+
+    Derivatives are means by rules of their own, because their factors are rougher.
+
+    Attributes:
+        derived: Their rules.
+    """
+
+    differentiable = True
+
+    def __init__(self, problem: LearningProblem, tolerance: float, limited: bool = False) -> None:
+        """Find the coarsest rules that do; see :class:`Quadrature`."""
+        super().__init__(problem, tolerance, limited)
+        finest = FINEST_KINKED_SLOPES if self.kinked and limited else 0.0
+        self.derived = Quadrature(problem, max(tolerance, finest), limited, slopes=True)
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        rule = self.derived.rule
+        own = {"SLOPE_RULE": rule.four, "SLOPE_PAIR_RULE": rule.two}
+        return {**super().constants, **own, "SLOPE_ERROR": self.derived.error}
+
+    def activation_functions(self) -> tuple[Function, ...]:
+        own = self.derived.activation_functions()
+        known = {each.name for each in own}
+        return (*own, *(each for each in self._factors() if each.name not in known))
+
+    def functions(
+        self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
+    ) -> list[Function]:
+        (mean,) = super().functions(pattern, arguments, name, doc)
+        assert isinstance(mean, TemplateFunction)
+        kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
+        found = self.derived.with_slopes(mean, kinds)
+        return [replace(found, used=tuple(map(_by_rule_of_slopes, found.used)))]
+
+
+def _by_rule_of_slopes(function: Function) -> Function:
+    assert isinstance(function, TemplateFunction)
+    rules = (
+        ("QUADRATURE_RULE", "SLOPE_RULE"),
+        ("QUADRATURE_PAIR_RULE", "SLOPE_PAIR_RULE"),
+    )
+    return replace(function, names=(*function.names, *rules))
 
 
 def in_planes(
@@ -388,10 +550,25 @@ def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
     """Return factors as numbers; see the templates."""
     if tuple(order for _, order in kinds) == (2, 0):
         return 2, _TEACHER * kinds[1][0]
-    return tuple(
-        _HIGHER[teacher, order][0] if (teacher, order) in _HIGHER else _TEACHER * teacher + order
-        for teacher, order in kinds
-    )
+    return tuple(map(number_of, kinds))
+
+
+def _said(kinds: Sequence[Kind]) -> str:
+    """Return factors as part of a name."""
+    return "mean_" + "_".join(("t" if teacher else "s") + str(order) for teacher, order in kinds)
+
+
+def _product(kinds: Sequence[Kind]) -> str:
+    """Return a product of factors in words of a formula."""
+    letters = zip(kinds, "abcd", strict=False)
+    return " ".join(f"{'h' if t else 'g'}{chr(39) * order}({a})" for (t, order), a in letters)
+
+
+def _name_of(kind: Kind) -> str:
+    """Return what a factor is called in a module."""
+    teacher, order = kind
+    name = "teacher_activation" if teacher else "student_activation"
+    return f"{name}_{_ORDERS[order]}_derivative" if order else name
 
 
 def _refuse_divergence(

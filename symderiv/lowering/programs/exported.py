@@ -28,8 +28,9 @@ from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures
+from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
 from symderiv.lowering.means.force_fields import over_fields
+from symderiv.lowering.means.quadrature_means import DifferentiableQuadrature
 from symderiv.lowering.programs.program import solver_program
 from symderiv.numerics import GAUSSIAN
 
@@ -115,6 +116,25 @@ def source_text(
     return language.source(program, Example(dict(sizes), dict(values), end, steps))
 
 
+def _with_derivatives(
+    student: str, teacher: str, rule: LearningRule, tolerance: float | None
+) -> Program:
+    """Return :func:`kept_program`, or where means are integrals the program that has these by
+    quadrature, with their derivatives.
+
+    Raises:
+        NotYetError: The derivatives of a mean are not known.
+    """
+    try:
+        return kept_program(student, teacher, rule, tolerance)
+    except NotYetError as error:
+        if error.argument != "activation":
+            raise
+        problem = learning_problem(student, teacher, rule)
+        rules = quadrature(problem, tolerance, True, DifferentiableQuadrature)
+        return solver_program(derive_equations(problem), "exported", rules)
+
+
 def tangent_program(
     student: str,
     teacher: str,
@@ -122,7 +142,7 @@ def tangent_program(
     tolerance: float | None,
     moving: tuple[str, ...],
 ) -> Program:
-    """Return the tangent of :func:`kept_program`.
+    """Return the tangent of :func:`kept_program`, whose means may also be integrals.
 
     Args:
         student, teacher, rule, tolerance: As those of a problem.
@@ -132,7 +152,7 @@ def tangent_program(
         NotYetError: A mean is an integral, whose derivative is not known.
     """
     with _refused(student, teacher):
-        return tangent(kept_program(student, teacher, rule, tolerance), moving)
+        return tangent(_with_derivatives(student, teacher, rule, tolerance), moving)
 
 
 @contextmanager
@@ -193,7 +213,7 @@ def reverse_module_text(
         NotYetError: A mean is an integral, whose derivative is not known.
     """
     with _refused(student, teacher):
-        return print_reverse(kept_program(student, teacher, rule, tolerance), moving)
+        return print_reverse(_with_derivatives(student, teacher, rule, tolerance), moving)
 
 
 @derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
@@ -205,7 +225,8 @@ def tangent_observables_text(
     Its function ``observables_tangent`` takes these, their rates, and arrays for the rates of Q and
     R; it returns that of the error.
     """
-    program = kept_program(student, teacher, rule, tolerance)
+    with _refused(student, teacher):
+        program = _with_derivatives(student, teacher, rule, tolerance)
     observables = program.procedure(program.observables)
     assert observables is not None
     text = print_numba(tangent_procedure(program, program.observables))

@@ -88,7 +88,7 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
             for name, *values in further
         ),
         functions=integrals.functions,
-        noise_means=None if rules is None else rules.noise_means,
+        noise_means=integrals.noise_means,
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what stands in the module
         return x
 
     factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
+    factor_8 = factor_9 = factor_10 = factor_11 = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
         """Return the factors by number."""
@@ -119,3 +120,20 @@ def any_factor_of(kind: int, x: float) -> float:
     if kind == 6:
         return factor_6(x)
     return factor_7(x)
+
+
+def further_factor_of(kind: int, x: float) -> float:
+    """Return the factors by number, of derivatives of means; the last one is that of a field that
+    is fixed.
+    """
+    if kind < 8:
+        return any_factor_of(kind, x)
+    if kind == 8:
+        return factor_8(x)
+    if kind == 9:
+        return factor_9(x)
+    if kind == 10:
+        return factor_10(x)
+    if kind == 11:
+        return factor_11(x)
+    return 1.0

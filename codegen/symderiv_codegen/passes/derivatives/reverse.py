@@ -43,7 +43,13 @@ from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.ir.walk import array_name, calls_of, range_symbol, subexpressions
-from symderiv_codegen.passes.derivatives.tangent import BEHIND, ExpressionRates, straight
+from symderiv_codegen.passes.derivatives.tangent import (
+    BEHIND,
+    ExpressionRates,
+    slopes_of,
+    straight,
+    used_by,
+)
 
 WEIGHT = "_weight"
 """Behind the names of numbers stand the names of their weights."""
@@ -61,6 +67,7 @@ def with_slopes(program: Program, called: Iterable[str]) -> Program:
     """
     wanted = set(called)
     found: list[Function] = []
+    used: dict[str, Function] = {}
     known = {function.name for function in program.functions}
     for function in reversed(program.functions):
         if function.name in wanted:
@@ -68,19 +75,16 @@ def with_slopes(program: Program, called: Iterable[str]) -> Program:
                 _slope(function, n, program.extension) for n in range(len(function.arguments))
             ]
             found = [*slopes, *found]
+            used |= used_by(function)
             own = {
                 c.func.__name__ for each in slopes for e in each.expressions for c in calls_of(e)
             }
             # slopes of what it calls have names of their own
             wanted |= {name.rsplit(_SLOPE, 1)[0] for name in own} & known
-    return replace(program, functions=(*program.functions, *found))
+    return replace(program, functions=(*program.functions, *used.values(), *found))
 
 
 def _slope(function: Function, place: int, extension: Extension) -> Function:
-    if isinstance(function, TemplateFunction):
-        raise ProgramError(
-            f"{function.name!r} is an integral ({function.doc[:-1]}), whose derivative is not known"
-        )
     argument = function.arguments[place]
     common = {
         "name": f"{function.name}{_SLOPE}{place + 1}",
@@ -88,6 +92,9 @@ def _slope(function: Function, place: int, extension: Extension) -> Function:
         "latex": "",
         "symmetries": (),
     }
+    if isinstance(function, TemplateFunction):
+        slope = slopes_of(function)[place]
+        return ScalarFunction(**common, arguments=function.arguments, definitions=(), value=slope)  # type: ignore[arg-type]
     one = {sp.Symbol(f"{argument}{BEHIND}", real=True): sp.S.One}
 
     def by_argument(given: ScalarFunction | TableTerm) -> dict[str, object]:

@@ -95,6 +95,21 @@ def tangent_procedure(program: Program, name: str) -> Program:
     )
 
 
+def as_stated(procedure: Procedure) -> Procedure:
+    """Return a procedure with a body, where it is given as text the one that it stands for.
+
+    Raises:
+        ProgramError: It is given as text alone.
+    """
+    if not procedure.template:
+        return procedure
+    if not procedure.stated:
+        raise ProgramError(
+            f"{procedure.name!r} is an integral over all fields, whose derivative is not known"
+        )
+    return replace(procedure, template="", body=procedure.stated)
+
+
 def _rate_of(array: Array) -> Array:
     return Array(array.name + BEHIND, array.shape, f"rate of {array.name}", array.symmetric)
 
@@ -192,11 +207,20 @@ def _symbol(symbol: sp.Symbol) -> sp.Symbol:
     return sp.Symbol(f"{symbol}{BEHIND}", real=True)
 
 
-def _function(function: Function, extension: Extension) -> Function:
-    if isinstance(function, TemplateFunction):
+def slopes_of(function: TemplateFunction) -> tuple[sp.Expr, ...]:
+    """Return the derivatives of a function that is given as text, by its arguments.
+
+    Raises:
+        ProgramError: They are not known.
+    """
+    if not function.slopes:
         raise ProgramError(
             f"{function.name!r} is an integral ({function.doc[:-1]}), whose derivative is not known"
         )
+    return function.slopes
+
+
+def _function(function: Function, extension: Extension) -> Function:
     size = len(function.arguments)
     common = {
         "name": function.name + BEHIND,
@@ -207,6 +231,14 @@ def _function(function: Function, extension: Extension) -> Function:
             (*order, *(size + place for place in order)) for order in function.symmetries
         ),
     }
+    if isinstance(function, TemplateFunction):
+        rates = map(_symbol, function.arguments)
+        # a slope is an integral again: only those are computed that something moves along
+        terms = (
+            sp.Piecewise((slope * rate, sp.Ne(rate, 0)), (0, True))
+            for slope, rate in zip(slopes_of(function), rates, strict=True)
+        )
+        return ScalarFunction(**common, definitions=(), value=sp.Add(*terms))  # type: ignore[arg-type]
     if isinstance(function, ScalarFunction):
         definitions, value = straight(function.arguments, function, extension)
         rest = {"definitions": definitions, "value": value, "everywhere": False}
@@ -218,6 +250,11 @@ def _function(function: Function, extension: Extension) -> Function:
 def _term(arguments: tuple[sp.Symbol, ...], term: TableTerm, extension: Extension) -> TableTerm:
     definitions, value = straight(arguments, term, extension)
     return TableTerm(term.rows, definitions, value)
+
+
+def used_by(function: Function) -> dict[str, Function]:
+    """Return the functions that only derivatives of a function call, by their names."""
+    return {each.name: each for each in getattr(function, "used", ())}
 
 
 def straight(
@@ -264,12 +301,14 @@ class _Derived:
             for call in calls_of(step.value)
         }
         found: list[Function] = []
+        used: dict[str, Function] = {}
         for function in reversed(self._program.functions):
             if function.name + BEHIND in wanted:
                 rate = _function(function, self._program.extension)
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
-        return found
+                used |= used_by(function)
+        return [*used.values(), *found]
 
     def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
         """Return the procedure of the rates of the outputs; of the values it computes what it
@@ -280,10 +319,7 @@ class _Derived:
             return self._known[key]
         procedure = self._program.procedure(name)
         assert procedure is not None
-        if procedure.template:
-            raise ProgramError(
-                f"{name!r} is an integral over all fields, whose derivative is not known"
-            )
+        procedure = as_stated(procedure)
         steps = list(self._steps(procedure, {array.name for array in moving}))
         outputs = tuple(map(_rate_of, procedure.outputs))
         body = self._needed(steps, {array.name for array in outputs})

@@ -1,0 +1,73 @@
+r"""What kinks add to derivatives of means: means in which a field is fixed, text for modules.
+
+Where a derivative of a factor jumps, the next one has a delta function there. A delta function of
+one field is its density times the mean of the other factors, given that field; the derivative of a
+delta function follows from that by parts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.numerics.quadratures.kinked_mean import _kinked_mean_of_4, _mean_at
+
+if TYPE_CHECKING:  # what stands in the module
+    from symderiv.numerics.quadratures.tensor_mean import _Four, _Kinds, _Ten, _Three, _Two
+
+    STUDENT_KINKS = TEACHER_KINKS = np.zeros(0)
+
+_FIXED = 12  # the number of the factor one, of a field that is fixed
+
+
+def _kinked_mean_of_2_at(
+    rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
+) -> float:
+    """E[delta(x - place) factor(kinds[0], y)] of fields with covariances c and means b."""
+    return _mean_at(rule, kinds[0], place, c, b)
+
+
+def _kinked_mean_of_2_beside(
+    rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
+) -> float:
+    """Return the same with the derivative of the delta function; the second factor is the
+    derivative of the first one.
+    """
+    if c[0] <= 0.0:
+        return 0.0
+    own = _mean_at(rule, kinds[0], place, c, b)
+    slope = _mean_at(rule, kinds[1], place, c, b)
+    return ((place - b[0]) * own - c[1] * slope) / c[0]
+
+
+def _left_of(variance: float, share: float) -> float:
+    """Return a variance less what a field explains of it; rounding alone is nothing."""
+    left = variance - share
+    return left if left > 1e-14 * variance else 0.0
+
+
+def _kinked_mean_of_4_at(rule: np.ndarray, kinds: _Kinds, place: float, c: _Ten, b: _Four) -> float:
+    """Return the same with three factors of other fields; c row by row, from the diagonal on."""
+    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
+    if c11 <= 0.0:
+        return 0.0
+    s2, s3, s4 = c12 / c11, c13 / c11, c14 / c11
+    gap = place - b[0]
+    density = math.exp(-0.5 * gap * gap / c11) / math.sqrt(2.0 * math.pi * c11)
+    left2, left3, left4 = _left_of(c22, s2 * c12), _left_of(c33, s3 * c13), _left_of(c44, s4 * c14)
+    left23, left24, left34 = c23 - s2 * c13, c24 - s2 * c14, c34 - s3 * c14
+    left = 0.0, 0.0, 0.0, 0.0, left2, left23, left24, left3, left34, left4
+    means = 0.0, b[1] + s2 * gap, b[2] + s3 * gap, b[3] + s4 * gap
+    own = _FIXED, kinds[0], kinds[1], kinds[2]
+    return density * _kinked_mean_of_4(rule, own, left, means)
+
+
+def further_kinks_of(kind: int) -> np.ndarray:
+    """Return places where a factor of derivatives of means is not smooth."""
+    if kind == _FIXED:
+        return np.zeros(0)
+    if kind < 3 or kind == 5 or kind == 7 or kind == 8 or kind == 10:
+        return STUDENT_KINKS
+    return TEACHER_KINKS
