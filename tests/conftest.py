@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+_OBJECTS = 1_000_000
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.
 LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/", "tests/wrong_models/")
 #: Folders whose files all take a moment; ended with them, no worker waits long for another.
@@ -68,12 +69,19 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir
 
 
 def pytest_collection_finish() -> None:
-    """Take what was imported out of the sight of the collection of garbage, a twentieth of the
-    time.
-    """
+    """Take what was imported out of the sight of the collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    gc.disable()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Collect garbage between tests, where many objects are left of them: during tests it takes a
+    tenth of the time, for trees that are needed still.
+    """
+    if gc.get_count()[0] > _OBJECTS:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

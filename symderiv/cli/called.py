@@ -90,6 +90,7 @@ def calling(
                     given[key] = readers[key](value)
             command(**given)
 
+        @functools.cache
         def read_options() -> None:
             own = inspect.signature(command, eval_str=True).parameters
             left_out = {*_TOLD, *but, *own}

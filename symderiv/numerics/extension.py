@@ -68,6 +68,7 @@ _SPECIAL: Final = {
     "ShiftedSigns": "_shifted_signs",
 }
 _IN_SUMS: Final = {"MeanSign": "_mean_sign", "SignCovariance": "_sign_covariance"}
+_OF_NUMBERS: Final = {"Decay": "_decay"}
 
 
 class MeanSign(sp.Function):  # type: ignore[misc]
@@ -104,7 +105,7 @@ def _signs_apart(value: sp.Expr) -> sp.Expr:
 GAUSSIAN: Final = Extension(
     name="Gaussian means",
     doubles=Library(
-        functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **FUNCTIONS_OF_VECTORS}),
+        functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **_OF_NUMBERS, **FUNCTIONS_OF_VECTORS}),
         texts=(*map(inspect.getsource, DOUBLES), templates.templates()),
         plain=inspect.getsource(plain),
         lanes=inspect.getsource(lane_signs),

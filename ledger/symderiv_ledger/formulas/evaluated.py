@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import mpmath
@@ -95,9 +96,16 @@ def _parts(ball: Any) -> list[tuple[int, int]]:
     return pairs
 
 
-def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
+@cache
+def _context(digits: int) -> Any:
+    """Return mpmath's numbers of so many digits; making them takes longer than most formulas."""
     context = mpmath.MPContext()
     context.dps = digits
+    return context
+
+
+def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
+    context = _context(digits)
     real, imaginary = (context.ldexp(*part) for part in [*parts, (0, 0)][:2])
     if abs(imaginary) <= IMAGINARY * max(abs(real), 1):
         imaginary = context.zero

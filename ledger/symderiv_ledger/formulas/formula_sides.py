@@ -69,6 +69,8 @@ _SINGULAR: Final = (4, 2)
 
 _NUMBERS: Final = mpmath.MPContext()
 _NUMBERS.dps = 60
+_SHOWN: Final = mpmath.MPContext()
+_SHOWN.dps = 32
 
 
 @dataclass(frozen=True)
@@ -450,10 +452,8 @@ def relative_error(value: Any, truth: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    context = mpmath.MPContext()
-    context.dps = 32
-    real = context.nstr(context.mpf(value.real), 30)
+    real = _SHOWN.nstr(_SHOWN.mpf(value.real), 30)
     if not value.imag:
         return str(real)
     sign = "-" if value.imag < 0 else "+"
-    return f"{real} {sign} {context.nstr(context.mpf(abs(value.imag)), 30)}*I"
+    return f"{real} {sign} {_SHOWN.nstr(_SHOWN.mpf(abs(value.imag)), 30)}*I"

@@ -23,6 +23,7 @@ _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
 _NO_JUMP = 1e-25
 _EQUAL = 1e-10
+_LONG = 1_000_000
 
 
 class SoftPlus(sp.Function):  # type: ignore[misc]
@@ -39,6 +40,12 @@ class SoftPlus(sp.Function):  # type: ignore[misc]
 
     def _eval_evalf(self, prec: int) -> Any:
         return sp.log(1 + sp.exp(self.args[0]))._eval_evalf(prec)
+
+
+class Decay(sp.Function):  # type: ignore[misc]
+    """exp(x) of x <= 0, which modules compute for many numbers at once."""
+
+    nargs = 1
 
 
 @dataclass(frozen=True)
@@ -192,6 +199,27 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
     if rational.is_rational_function(tau) and not sp.denom(rational).has(tau):
         return reduced(rational.xreplace({tau: sp.tanh(base * X / 2)}), X)
     return reduced(g, X)
+
+
+def with_decay(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with exponentials that stand only where they are below one as ``Decay``.
+
+    Compilers take many numbers at once where no function of the C library is called.
+    """
+
+    def decaying(product: sp.Mul) -> sp.Expr:
+        steps = [each.args[0] for each in product.args if isinstance(each, sp.Heaviside)]
+
+        def below_one(e: sp.Basic) -> bool:
+            ratios = [e.args[0] / step for step in steps] if isinstance(e, sp.exp) else []
+            return any(ratio.is_number and ratio.is_negative for ratio in ratios)
+
+        return product.replace(below_one, lambda e: Decay(sp.Min(e.args[0], 0)))
+
+    found = expression.replace(lambda e: e.is_Mul and e.has(sp.Heaviside), decaying)
+    # the nearest double as a quotient, whose denominator is a power of two: nothing is divided
+    long = [e for e in found.atoms(sp.Rational) if e.q > _LONG]
+    return found.xreplace({e: sp.Rational(float(e)) for e in long})
 
 
 def with_softplus(expression: sp.Expr) -> sp.Expr:

@@ -28,6 +28,7 @@ from symderiv.lowering.means.field_covariances import (
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     PLANE_POINTS,
+    SECTORS,
     SMOOTH_STEPS,
     MeanRule,
     coarsest,
@@ -36,6 +37,7 @@ from symderiv.lowering.means.quadrature_rules import (
     plane_rule,
     smooth_rule,
     stated_error,
+    with_sectors,
 )
 
 CHOSEN_RULES = Path(__file__).with_name("chosen_rules.pickle")
@@ -46,6 +48,9 @@ LARGEST_VARIANCE = 2.0
 
 LARGEST_BIAS = 2.0
 """The same, in modulus, of the biases of fields."""
+
+_ROUNDED = 1e-13
+"""What rounding leaves of a mean."""
 
 SAFETY = 5.0
 """The stated error in units of the largest found."""
@@ -193,6 +198,19 @@ class Search:
             largest = max(largest, self._known[rule, size])
         return SAFETY * largest
 
+    def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
+        """Return how far means of so many factors are apart, with fields in the same order."""
+        rng, most = np.random.default_rng(_SEED), self._samples[size] * _SAMPLES[size]
+        tried = np.array(
+            [*structured(size, self.variance), *field_covariances(rng, most, size, self.variance)]
+        )
+        unbiased, apart = np.zeros(tried.shape[:2]), 0.0
+        for kinds in self.kinds:
+            if len(kinds) == size:
+                found = [self.means(each, kinds, tried, unbiased) for each in (rule, other)]
+                apart = max(apart, float(np.max(np.abs(found[0] - found[1]))))
+        return apart
+
     def _order(self, size: int) -> list[int]:
         """Return the order of fields in which means are computed again: the opposite one, but a
         plane is that of the slopes, whose jumps no layer of a rest may blur.
@@ -207,6 +225,8 @@ class Search:
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariances: Matrix) -> Matrix:
+            # one rounding is much where factors jump: both orders shall have the same
+            covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
             biases = np.zeros(covariances.shape[:2])
             if self.biased:
                 biases[:] = [drawn_biases(rng, each, self.bias) for each in covariances]
@@ -300,7 +320,15 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
     rule, error = coarsest(
         choice.rules(), error_of, choice.tolerance, choice.of_what, choice.limited
     )
+    if choice.family == "plane":
+        rule = _with_fewest_pairs(search, rule)
     return rule, error, pair_error(search, rule)
+
+
+def _with_fewest_pairs(search: Search, rule: MeanRule) -> MeanRule:
+    """Return a rule with the fewest points of sectors that change means by rounding alone."""
+    *_, most = fewer = [with_sectors(rule, sectors) for sectors in SECTORS]
+    return next(each for each in fewer if search.apart(each, most, 2) <= _ROUNDED)
 
 
 def pair_error(search: Search, rule: MeanRule) -> float:
@@ -310,7 +338,7 @@ def pair_error(search: Search, rule: MeanRule) -> float:
 
 def stated_mean_error(error: float) -> float:
     """Return what is stated of the error of a mean."""
-    return stated_error(error, 1e-13)
+    return stated_error(error, _ROUNDED)
 
 
 def drawn_biases(

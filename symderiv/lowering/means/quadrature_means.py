@@ -33,7 +33,7 @@ from symderiv.learning.rule.learning_problem import LearningProblem, learning_pr
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
 from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean, turned
-from symderiv.lowering.means.numeric_activation import NumericActivation, X
+from symderiv.lowering.means.numeric_activation import NumericActivation, X, with_decay
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
     LARGEST_BIAS,
@@ -249,6 +249,7 @@ class Quadrature:
                     # delta functions of slopes have templates of their own
                     rough = order == 2 or of.jumps
                     value = of.derivative(order, between_kinks=rough) / (1 + order // 2)
+                    value = with_decay(value)
                 doc = {
                     0: f"The {name}'s activation {letter}(x).",
                     1: "Its derivative.",
@@ -299,7 +300,7 @@ class Quadrature:
             )
             for place, (own, template, used) in enumerate(groups)
         ]
-        if self.at_zero:
+        if self.in_planes:
             of_many = sp.Symbol("values")
             doc = "One of them at many numbers."
             names = tuple((f"factor_{number}", name) for number, name in known.items())

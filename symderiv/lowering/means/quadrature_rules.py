@@ -18,6 +18,9 @@ AnyRule = TypeVar("AnyRule")
 SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
+SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 36.0))
+"""Points of a right angle and of r in polar coordinates, for means of two factors: the first do for
+exponentials, the last for what has poles nearby."""
 ALONG_LINES = 0.3
 """The correlation of two rests from which means in planes are integrated along lines."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
@@ -135,8 +138,13 @@ def plane_rule(
     negligible = round(1.05 * math.log(100 / tolerance), 1)
     polynomials = round(0.7 * negligible, 1)
     four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even), ALONG_LINES, polynomials
-    right_angle = math.ceil(8 + 0.45 * digits)
-    return MeanRule(1 / points, four, (*panels.two, float(right_angle), float(even)))
+    return with_sectors(MeanRule(1 / points, four, (*panels.two, 0.0, float(even))), SECTORS[-1])
+
+
+def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:
+    """Return a rule with other points of sectors, see :data:`SECTORS`."""
+    panels, even = rule.two[:7], rule.two[8]
+    return MeanRule(rule.step, rule.four, (*panels, sectors[0], even, sectors[1]))
 
 
 JointRule = tuple[float, float, float]
@@ -183,9 +191,10 @@ def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    *panels, points, even = numbers
-    return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even
+    *panels, _, even, _ = numbers
+    points, radii = SECTORS[-1]
+    return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even, radii
 
 
-_FINER = {5: _finer_steps, 8: _finer_plane, 7: _finer_panels, 9: _finer_sectors}
+_FINER = {5: _finer_steps, 8: _finer_plane, 7: _finer_panels, 10: _finer_sectors}
 """By how many numbers a rule has: equal steps, pieces of a plane, panels, panels and sectors."""

@@ -117,7 +117,7 @@ def _piece(
                 line[0, near], line[0, far] = middle + place, middle - place
                 continue
             # nodes are opposite, and exponentials cost most
-            factor = math.exp(place)
+            factor = _power_of_e(place)
             up1, up2 = grown * factor, grown / factor
             down1, down2 = 0.25 * width * width / up1, 0.25 * width * width / up2
             line[0, near], line[0, far] = up1 - down1, up2 - down2

@@ -6,7 +6,8 @@ nothing is nearly singular where fields are nearly aligned: one sector becomes t
 the weight r exp(-r²/2) takes r, and that of Legendre takes ψ.
 
 ``rule`` is a constant of the module: 7 points of a right angle, 8 whether no mean changes when all
-fields change their signs; the numbers before are those of ``kinked_mean``. Text for modules.
+fields change their signs, 9 points of r, 12, 20 or 36; the numbers before are those of
+``kinked_mean``. Text for modules.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _LEGENDRES, _RAYLEIGH
+from symderiv.numerics.nodes import _LEGENDRES, _RAYLEIGHS
 from symderiv.numerics.quadratures.kinked_mean import _apart
 from symderiv.numerics.quadratures.tensor_mean import _share_left
 
@@ -44,23 +45,24 @@ def _of_sector(
     """Return the part of a mean that a sector and its opposite have."""
     size = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
     row = min(max(math.ceil(0.5 * size) - 2, 0), _LEGENDRES.shape[0] - 1)
-    x, y, first, second = np.empty(20), np.empty(20), np.empty(20), np.empty(20)
-    sums = np.zeros(20)
-    even = rule[8] > 0.0
+    count = int(rule[9])
+    x, y, first, second = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    sums, even = np.zeros(count), rule[8] > 0.0
+    radii = _RAYLEIGHS[min(count // 16, 2)]
     for n in range(4 + 2 * row):
         turn = 0.5 * angle * (1.0 + _LEGENDRES[row, 0, n])
         weight = 0.5 * angle * _LEGENDRES[row, 1, n]
         along, aside = width1 * math.sin(turn), width2 * math.sin(angle - turn)
         for mirrored in range(1 if even else 2):
             sign = 1.0 - 2.0 * mirrored
-            for q in range(20):
-                x[q] = sign * along * _RAYLEIGH[0, q]
-                y[q] = sign * aside * _RAYLEIGH[0, q]
+            for q in range(count):
+                x[q] = sign * along * radii[0, q]
+                y[q] = sign * aside * radii[0, q]
             quadrature_factors(kinds[0], x, first)
             quadrature_factors(kinds[1], y, second)
-            for q in range(20):
+            for q in range(count):
                 sums[q] += weight * first[q] * second[q]
     total = 0.0
-    for q in range(20):
-        total += _RAYLEIGH[1, q] * sums[q]
+    for q in range(count):
+        total += radii[1, q] * sums[q]
     return total * (2.0 if even else 1.0) / (2.0 * math.pi)

@@ -18,7 +18,7 @@ from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factor
+    from symderiv.numerics.quadratures.tensor_mean import quadrature_factor, quadrature_factors
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
 _FAR_PANELS = 8  # at most, on each side
@@ -79,9 +79,11 @@ def _smoothed_table(
         table: Shape (_TABLE,). First come coefficients of F and of that of the square, panel by
             panel, then where panels are, and for each of 128 cells away from the kink its panel.
     """
-    values, squares = np.empty(120), np.empty(120)
+    places, values, squares = np.empty(120), np.empty(120), np.empty(120)
     for q in range(120):
-        values[q] = quadrature_factor(kind, kink + width * _PLACES[q])
+        places[q] = kink + width * _PLACES[q]
+    quadrature_factors(kind, places, values)
+    for q in range(120):
         squares[q] = values[q] * values[q]
     reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
     for p in range(6 - reach, 6 + reach):

@@ -7,7 +7,13 @@ import pytest
 import sympy as sp
 
 from symderiv.foundation.errors import DivergentError, NotYetError
-from symderiv.lowering.means.numeric_activation import NumericActivation, SoftPlus, X
+from symderiv.lowering.means.numeric_activation import (
+    Decay,
+    NumericActivation,
+    SoftPlus,
+    X,
+    with_decay,
+)
 
 SAME = {
     "log(1 + exp(x))": sp.log(1 + sp.exp(X)),
@@ -102,3 +108,22 @@ def test_what_jumps_has_no_derivative() -> None:
         found.derivative(1)
     with pytest.raises(NotYetError, match="not at roots of a polynomial"):
         _ = NumericActivation(sp.Abs(sp.sin(X)), "Abs(sin(x))").kinks
+
+
+def test_exponentials_are_decays_where_a_step_leaves_them_below_one() -> None:
+    step, back = sp.Heaviside(X), sp.Heaviside(-X)
+    elu = X * step + (sp.exp(X) - 1) * back / 3
+    given = with_decay(elu + sp.exp(-2 * X) * step + sp.exp(X) * step + sp.exp(-X))
+    assert given.atoms(sp.exp) == {sp.exp(X), sp.exp(-X)}  # which grow on their side
+    assert len(given.atoms(Decay)) == 2
+    plain = given.replace(Decay, sp.exp)
+    for place in (-700, -3, sp.Rational(-1, 5), 0, 2, 300):
+        expected = elu + sp.exp(-2 * X) * step + sp.exp(X) * step + sp.exp(-X)
+        assert sp.N(plain.subs(X, place) - expected.subs(X, place), 20) == 0
+
+
+def test_long_quotients_are_the_nearest_doubles() -> None:
+    given = with_decay(sp.Rational(1234567891, 987654321) * X + X**2 / 3)
+    assert given.coeff(X, 1).q & (given.coeff(X, 1).q - 1) == 0
+    assert float(given.coeff(X, 1)) == 1234567891 / 987654321
+    assert given.coeff(X, 2) == sp.Rational(1, 3)

@@ -29,6 +29,12 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(
             module, "quadrature_factor", lambda kind, x: FACTORS[kind](x), raising=False
         )
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = [FACTORS[kind](each) for each in x]
+
+    for module in (smoothed, polar):
+        monkeypatch.setattr(module, "quadrature_factors", many, raising=False)
     monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
 
@@ -215,12 +221,13 @@ def test_points_are_where_tables_of_factors_reach() -> None:
             assert line[1, :count].sum() == pytest.approx(1.0, rel=1e-13)
 
 
-SECTORS = np.array([0.0] * 7 + [18.0, 0.0])
+SECTORS = np.array([0.0] * 7 + [18.0, 0.0, 20.0])
 
 
+@pytest.mark.parametrize("radii", [12.0, 20.0, 36.0])
 @pytest.mark.parametrize(("c11", "c12", "c22"), [(1.2, 0.5, 0.8), (1.0, -1.0 + 1e-9, 1.0)])
 def test_sectors_give_the_means_of_signs_and_of_moduli(
-    c11: float, c12: float, c22: float, monkeypatch: pytest.MonkeyPatch
+    c11: float, c12: float, c22: float, radii: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factors = {0: np.sign, 1: np.abs}
 
@@ -233,18 +240,13 @@ def test_sectors_give_the_means_of_signs_and_of_moduli(
     signs = 2 / math.pi * math.asin(rho)
     moduli = 2 / math.pi * both * (math.sqrt(1 - rho * rho) + rho * math.asin(rho))
     for kind, expected in ((0, signs), (1, moduli)):
-        found = polar._polar_mean_of_2(SECTORS, (kind, kind), (c11, c12, c22), (0.0, 0.0))
+        rule = np.r_[SECTORS[:-1], radii]
+        found = polar._polar_mean_of_2(rule, (kind, kind), (c11, c12, c22), (0.0, 0.0))
         assert found == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("correlation", [0.6, -0.999])
-def test_sectors_give_what_nested_integrals_give(
-    correlation: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-        values[:] = [FACTORS[kind](each) for each in x]
-
-    monkeypatch.setattr(polar, "quadrature_factors", many, raising=False)
+def test_sectors_give_what_nested_integrals_give(correlation: float) -> None:
     width, rest = 1.2, math.sqrt(1 - correlation**2)
     density = 1 / math.sqrt(2 * math.pi)
 
@@ -261,8 +263,10 @@ def test_sectors_give_what_nested_integrals_give(
     ends = (-9.0, -0.5, -0.1, 0.0, 0.1, 0.5, 9.0)
     expected = sum(quad(inner, a, b, epsabs=1e-11)[0] for a, b in pairwise(ends))
     moments = (width**2, width * correlation, 1.0)
-    found = polar._polar_mean_of_2(SECTORS, (1, 3), moments, (0.0, 0.0))
-    assert found == pytest.approx(expected, abs=1e-9)
+    for radii in (20.0, 36.0):
+        rule = np.r_[SECTORS[:-1], radii]
+        found = polar._polar_mean_of_2(rule, (1, 3), moments, (0.0, 0.0))
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("room", [10, 40])
