@@ -7,6 +7,7 @@ from pathlib import Path
 
 import gallery_sgd as sgd
 import numpy as np
+from figure_panels import Line, Panel, panel_figure
 
 from symderiv.analysis.late.late_dynamics import fitted_exponent
 from symderiv.analysis.linear.error_curve import (
@@ -26,7 +27,6 @@ from symderiv.inputs import covariance, power_law
 from symderiv.problem.study import study_from_mapping
 from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots.claims import number
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 DIGITS = Path(__file__).parents[1] / "digits-covariance.npz"
 MISSING = [

@@ -6,6 +6,7 @@ import math
 
 import gallery_runs as runs
 import numpy as np
+from figure_panels import Line, Panel, panel_figure
 
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.integrate.flows.trajectory import Trajectory
@@ -15,7 +16,6 @@ from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots import features
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.curves import Curve
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 # Within this the plateau of one drawn teacher is expected at that of the averaged teacher.
 _DRAWN = 0.02

@@ -14,7 +14,6 @@ from symderiv.show.pages.gallery import (
     gallery_page,
     ordered,
 )
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 
 @pytest.fixture
@@ -85,12 +84,14 @@ def test_orders_are_told_apart():
         ordered("x", [1.0], falling=True)
 
 
-def test_the_page_counts_verdicts_and_names_what_is_missing():
+def test_the_page_counts_verdicts_and_names_what_is_missing(gallery):
+    import figure_panels
+
     x = np.array([0.0, 1.0, 2.0])
-    figure = panel_figure(
+    figure = figure_panels.panel_figure(
         [
-            Panel(
-                [Line(x, x, "a"), Line(x, x - 1, "", "--")],
+            figure_panels.Panel(
+                [figure_panels.Line(x, x, "a"), figure_panels.Line(x, x - 1, "", "--")],
                 xscale="log",
                 yscale="log",
                 levels=[(1.0, 0)],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.examples import importing
 from support.narrow import BROWSER, misplaced
 from unit.report.synthetic import case, plateau_curve
 
@@ -14,7 +15,6 @@ from symderiv.show.pages.gallery import Entry, compared, gallery_page
 from symderiv.show.pages.page import study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import findings
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 pytestmark = pytest.mark.skipif(not BROWSER, reason="no browser is installed")
 
@@ -50,7 +50,10 @@ def sweep(folder: Path) -> str:
 
 
 def gallery(folder: Path) -> str:
-    figure = panel_figure([Panel([Line([0.0, 1.0], [1.0, 2.0], "exact")])] * 3)
+    with importing("worschech-rosenow") as load:
+        panels = load("figure_panels")
+    panel = panels.Panel([panels.Line([0.0, 1.0], [1.0, 2.0], "exact")])
+    figure = panels.panel_figure([panel] * 3)
     statements = [compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
     words = ["L = 1, 4, 16, 64, 256; β = 0.25; η = 0.1, 0.2, 0.4; N = 1 000 000"]
     entry = Entry("12", "A figure of three panels", words, figure, "Lines: exact.", statements)
