@@ -14,7 +14,7 @@ from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partiti
 from symderiv.foundation.errors import NotYetError
 from symderiv.system.closed_motion import overlap_name
 from symderiv.system.symmetries import (
-    Exchange,
+    UnitSwap,
     drawn_state,
     exchanges_of,
     renamed_fields,
@@ -93,7 +93,7 @@ class SystemFlow(ExchangedFlow):
             yield self.state(state[self.place])
 
     @cached_property
-    def exchanges(self) -> Sequence[Exchange]:
+    def exchanges(self) -> Sequence[UnitSwap]:
         """Permutations of members of families that leave the equations alone."""
         return exchanges_of(self.solver, self.constants)
 
@@ -149,7 +149,7 @@ class SystemFlow(ExchangedFlow):
                         projector[np.ix_(each, each)] = 1 / len(each)
                     yield projector
 
-    def _moving_families(self, exchange: Exchange) -> Iterator[tuple[Any, ...]]:
+    def _moving_families(self, exchange: UnitSwap) -> Iterator[tuple[Any, ...]]:
         """Yield the families of vectors that move, all of whose members may be exchanged."""
         for name in exchange.families:
             members = self.solver.layout.families.get(name, ())

@@ -19,7 +19,7 @@ from symderiv.analysis.fixed_points.symmetric_flow import SymmetricFlow
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.system.closed_motion import overlap_name
-from symderiv.system.symmetries import Exchange, classes_of, exchanges_of
+from symderiv.system.symmetries import UnitSwap, classes_of, exchanges_of
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemPlateau", "held_places", "plateau_of"]
@@ -126,7 +126,7 @@ def plateau_of(
 
 
 def _symmetric_flow(
-    solver: Solver, start: Floats, constants: Floats, exchanges: Sequence[Exchange]
+    solver: Solver, start: Floats, constants: Floats, exchanges: Sequence[UnitSwap]
 ) -> SymmetricFlow:
     """Return the flow of a system with the symmetric states in it."""
     layout, held, begin = solver.layout, held_places(solver), start.copy()
@@ -147,7 +147,7 @@ def _symmetric_flow(
 def _coinciding(
     solver: Solver,
     symmetric: npt.NDArray[np.int64],
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[UnitSwap],
     state: Floats,
 ) -> npt.NDArray[np.int64]:
     """Return orbits, with those as one that say that members of a family are one vector."""
