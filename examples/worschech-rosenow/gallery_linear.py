@@ -8,6 +8,7 @@ from pathlib import Path
 import gallery_sgd as sgd
 import numpy as np
 from figure_panels import Line, Panel, panel_figure
+from figures_page import Entry, FigureRemark, compared, ordered
 
 from symderiv.analysis.late.late_dynamics import fitted_exponent
 from symderiv.analysis.linear.error_curve import (
@@ -25,7 +26,6 @@ from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximati
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs import covariance, power_law
 from symderiv.problem.study import study_from_mapping
-from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots.claims import number
 
 DIGITS = Path(__file__).parents[1] / "digits-covariance.npz"

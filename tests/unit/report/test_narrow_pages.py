@@ -11,7 +11,6 @@ from support.narrow import BROWSER, misplaced
 from unit.report.synthetic import case, plateau_curve
 
 import symderiv as sd
-from symderiv.show.pages.gallery import Entry, compared, gallery_page
 from symderiv.show.pages.page import study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import findings
@@ -51,13 +50,17 @@ def sweep(folder: Path) -> str:
 
 def gallery(folder: Path) -> str:
     with importing("worschech-rosenow") as load:
-        panels = load("figure_panels")
+        panels, pages = load("figure_panels"), load("figures_page")
     panel = panels.Panel([panels.Line([0.0, 1.0], [1.0, 2.0], "exact")])
     figure = panels.panel_figure([panel] * 3)
-    statements = [compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
+    statements = [pages.compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
     words = ["L = 1, 4, 16, 64, 256; β = 0.25; η = 0.1, 0.2, 0.4; N = 1 000 000"]
-    entry = Entry("12", "A figure of three panels", words, figure, "Lines: exact.", statements)
-    return gallery_page("A gallery", "of figures", [entry], [("13", "its data are not there")])
+    entry = pages.Entry(
+        "12", "A figure of three panels", words, figure, "Lines: exact.", statements
+    )
+    return pages.gallery_page(
+        "A gallery", "of figures", [entry], [("13", "its data are not there")]
+    )
 
 
 def derivation(folder: Path) -> str:
