@@ -16,7 +16,15 @@ from symderiv.foundation.packing import orbits
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = ["UnitSwap", "classes_of", "drawn_state", "exchanges_of", "renamed_fields", "signs_of"]
+__all__ = [
+    "UnitSwap",
+    "classes_of",
+    "drawn_state",
+    "exchanges_of",
+    "rates_of",
+    "renamed_fields",
+    "signs_of",
+]
 
 Floats = npt.NDArray[np.float64]
 _Samples = Sequence[tuple[Floats, Floats]]
@@ -135,13 +143,14 @@ def _moves_rates(
 ) -> bool:
     """Return whether rates of moved states are the moved rates."""
     return all(
-        np.max(np.abs(_rates(solver, constants, moved(state)) - moved(rates)))
+        np.max(np.abs(rates_of(solver, constants, moved(state)) - moved(rates)))
         <= _SAME_RATES * np.max(np.abs(rates))
         for state, rates in samples
     )
 
 
-def _rates(solver: Solver, constants: Floats, state: Floats) -> Floats:
+def rates_of(solver: Solver, constants: Floats, state: Floats) -> Floats:
+    """Return the rates of a packed state."""
     rates = np.empty_like(state)
     solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
     return rates
@@ -184,7 +193,7 @@ def _samples(solver: Solver, constants: Floats) -> _Samples:
     """Return states in general position with their rates."""
     drawn = map(np.random.default_rng, range(_SAMPLES))
     states = [drawn_state(solver, constants, each) for each in drawn]
-    return [(state, _rates(solver, constants, state)) for state in states]
+    return [(state, rates_of(solver, constants, state)) for state in states]
 
 
 def drawn_state(
