@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _SMALL, _ROUND, _STEPS = 1e-12, 1e-8, 1500
-_PACE = Pace(5e-3, 1e-7, 2e-2, 0.97)
+_PACE = Pace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
 _FIRST = 1e-3
 
 
@@ -185,12 +185,16 @@ class BranchEquations(CurveEquations):
         bend = self.frame.T @ (alpha * error[2] - entropy[2]) @ self.frame
         return slope, np.column_stack([bend, self.most * (self.frame.T @ error[1])])
 
+    def size(self, point: np.ndarray) -> float:
+        return 1.0
+
     def settled(self, point: np.ndarray, size: float) -> bool:
         if not self.energy.inside(self.frame @ point[:-1]):
             return False
+        if size < _SMALL * (1 + np.abs(point).max()):
+            return True
         # near where branches cross, rounding leaves more than the tolerance of the change
-        near = size < _ROUND and np.abs(self.equations(point)[0]).max() < 10 * _SMALL
-        return bool(near or size < _SMALL * (1 + np.abs(point).max()))
+        return size < _ROUND and bool(np.abs(self.equations(point)[0]).max() < 10 * _SMALL)
 
 
 def _one_side(

@@ -20,6 +20,7 @@ from symderiv.analysis.fixed_points.newton_steps import newton
 __all__ = ["CurveEquations", "Floats", "Pace"]
 
 Floats = npt.NDArray[np.float64]
+_FEW = 5
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,16 @@ class Pace:
 
     Attributes:
         first, least: The first one, and the one below which a curve cannot be followed.
-        most: The longest one, in units of one plus the largest coordinate.
+        most: The longest one, in units of :meth:`CurveEquations.size`.
         straight: The least cosine of the angle by which the tangent may turn in a step.
+        growth: How much longer steps become after few of Newton's steps, and after more.
     """
 
     first: float
     least: float
     most: float
     straight: float
+    growth: tuple[float, float]
 
 
 class CurveEquations(ABC):
@@ -64,14 +67,24 @@ class CurveEquations(ABC):
         """Return the point near ``start`` with ``across @ u == level``, that of ``start`` if none
         is given.
         """
-        goal = across @ start if level is None else level
+        solved = self._solved(start, across, across @ start if level is None else level)
+        return None if solved is None else solved[0]
+
+    def _solved(self, start: Floats, across: Floats, goal: Any) -> tuple[Floats, int] | None:
+        """Return the point with ``across @ u == goal``, and how many steps led to it."""
 
         def equations(u: Floats) -> tuple[Floats, Floats]:
             missing, slopes = self.equations(u)
             return np.append(missing, across @ u - goal), np.vstack([slopes, across])
 
         solved = newton(equations, start, self._rounds, self._small)
-        return solved[0] if solved is not None and self.settled(*solved[:2]) else None
+        if solved is None or not self.settled(*solved[:2]):
+            return None
+        return solved[0], solved[2]
+
+    def size(self, u: Floats) -> float:
+        """Return what steps are measured by: one plus the largest coordinate."""
+        return 1 + float(np.max(np.abs(u)))
 
     def between(self, low: Floats, high: Floats, share: float, across: Floats) -> Floats | None:
         """Return the point across a share of the way from one point to another."""
@@ -94,14 +107,15 @@ class CurveEquations(ABC):
         """
         step = pace.first
         while step >= pace.least:
-            reached = self.corrected(u + step * tangent, tangent, tangent @ u + step)
-            bent = None if reached is None else self.tangent(reached, tangent)
-            if reached is None or bent is None or bent @ tangent < pace.straight:
+            solved = self._solved(u + step * tangent, tangent, tangent @ u + step)
+            bent = None if solved is None else self.tangent(solved[0], tangent)
+            if solved is None or bent is None or bent @ tangent < pace.straight:
                 step *= 0.5
                 continue
-            yield reached, bent, step
-            u, tangent = reached, bent
-            step = min(1.4 * step, pace.most * (1 + float(np.max(np.abs(u)))))
+            u, rounds = solved
+            yield u, bent, step
+            tangent = bent
+            step = min(pace.growth[rounds >= _FEW] * step, pace.most * self.size(u))
 
 
 def _last_unit(size: int) -> Floats:

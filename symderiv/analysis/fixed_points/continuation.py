@@ -23,7 +23,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 __all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "OneParameter", "followed", "located"]
 
 _STEPS, _BRANCHES = 600, 40
-_PACE = Pace(5e-3, 1e-6, 4e-2, 0.9)
+_PACE = Pace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
 _LARGE = 1e3
 _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
@@ -98,7 +98,7 @@ class OneParameter(CurveEquations):
 
     def settled(self, u: Floats, size: float) -> bool:
         # at branch points steps do not become small, but rates do
-        large = 1 + float(np.max(np.abs(u)))
+        large = self.size(u)
         return bool(np.max(np.abs(self.rates(u))) < 1e-13 * large and size < 1e-4 * large)
 
     def nearest(self, u: Floats) -> float:
@@ -255,7 +255,7 @@ def _walked(
             curve.end = "closed"
         elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
             curve.end = "no vectors"
-        elif 1 + np.max(np.abs(u)) > _LARGE:
+        elif problem.size(u) > _LARGE:
             curve.end = "runs away"
         if curve.end != "stalls" or len(curve.points) >= _STEPS:
             break
