@@ -21,8 +21,10 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from figures_page import Entry, gallery_page
 from judged_entries import makers
 from kept_runs import FIRST_LOOK, Runs, cores, laws, wanted
 from learning_runs import ACTIVATIONS, Setting
@@ -31,7 +33,6 @@ from run_summary import Summary, read, summarise, write
 
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.outputs import Output
-from symderiv.show.pages.gallery import Entry, gallery_page
 
 SUMMARY = Path(__file__).with_name("summary.json")
 

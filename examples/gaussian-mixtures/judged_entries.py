@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from drawn_figures import LABELS, against_divergence, table_figure, trajectories
+from figures_page import Entry, FigureRemark
 from kept_runs import COMPONENTS, SEPARATIONS
 from learning_runs import ACTIVATIONS, Setting
 from mixture_laws import NORMAL, Law
@@ -22,8 +23,6 @@ from printed_tables import (
 )
 from run_summary import GROUPS, Mean, Summary
 from sample_means import compared, distributions, divergences, relative_differences
-
-from symderiv.show.pages.gallery import Entry, FigureRemark
 
 #: Mean curves agree up to this share of the mean size of Q, R, v and so many standard errors;
 #: so many errors tell other means apart as well.

@@ -16,13 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from symderiv.foundation.outputs import Output
-from symderiv.show.pages.gallery import Entry, gallery_page
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gallery_late
 import gallery_linear
 import gallery_plateau
+from figures_page import Entry, gallery_page
 
 FIGURES: dict[int, Callable[[bool], Entry]] = dict(
     sorted((gallery_plateau.FIGURES | gallery_late.FIGURES | gallery_linear.FIGURES).items())

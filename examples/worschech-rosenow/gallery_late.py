@@ -7,13 +7,13 @@ import math
 
 import gallery_runs as runs
 import numpy as np
+from figure_panels import Line, Panel, panel_figure
+from figures_page import Entry, FigureRemark, compared
 
 from symderiv.analysis.late.late_dynamics import LateDynamics, PowerFit, fitted_exponent
 from symderiv.inputs import power_law
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.show.pages.gallery import Entry, FigureRemark, compared
 from symderiv.show.plots.claims import number
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 #: Runs for decay rates go on for so many times the time shown.
 LATE = 4

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import gallery_sgd as sgd
 import numpy as np
+from figure_panels import Line, Panel, panel_figure
+from figures_page import Entry, FigureRemark, compared, ordered
 
 from symderiv.analysis.late.late_dynamics import fitted_exponent
 from symderiv.analysis.linear.error_curve import (
@@ -24,9 +26,7 @@ from symderiv.analysis.linear.power_law import PowerLawSum, integral_approximati
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.inputs import covariance, power_law
 from symderiv.problem.study import study_from_mapping
-from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots.claims import number
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 DIGITS = Path(__file__).parents[1] / "digits-covariance.npz"
 MISSING = [

@@ -6,16 +6,16 @@ import math
 
 import gallery_runs as runs
 import numpy as np
+from figure_panels import Line, Panel, panel_figure
+from figures_page import Entry, FigureRemark, compared, ordered
 
 from symderiv.experiment.studies.simulating import simulate
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
-from symderiv.show.pages.gallery import Entry, FigureRemark, compared, ordered
 from symderiv.show.plots import features
 from symderiv.show.plots.claims import number
 from symderiv.show.plots.curves import Curve
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 # Within this the plateau of one drawn teacher is expected at that of the averaged teacher.
 _DRAWN = 0.02

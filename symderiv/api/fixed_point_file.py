@@ -61,13 +61,13 @@ def fixed_point_export(
 def _source(study: Study, number: int) -> str:
     """Return the text of the file."""
     stated = StationaryFlow.of(study, None)
-    found, _ = points_of(stated, _STARTS, None)
-    if not 1 <= number <= len(found):
+    points, _ = points_of(stated, _STARTS, None)
+    if not 1 <= number <= len(points):
         raise InputError(
-            f"{number} is not between 1 and {len(found)}, the number of fixed points found",
+            f"{number} is not between 1 and {len(points)}, the number of fixed points found",
             argument="fixed_point",
         )
-    values = found[number - 1][0].values
+    values = points[number - 1][0].values
     try:
         traced = TracedFlow.of(stated.own, formulas_of(study, stated.own))
         constants, rates = traced.rates.compiled()

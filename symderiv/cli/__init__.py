@@ -119,8 +119,8 @@ def _mistyped(context: Any, error: Any) -> str:
     from symderiv.foundation.nearest import nearest
 
     command = next(iter(sys.argv[1:]), "")
-    if context.parent is None and command not in _HOMES and not command.startswith("-"):
-        meant = nearest(command, [*_HOMES, "--help", "--version"])
+    if context.parent is None and command not in _COMMANDS and not command.startswith("-"):
+        meant = nearest(command, [*_COMMANDS, "--help", "--version"])
         meant = f"solve {command}" if command.endswith(".toml") else meant
         return f"No such command: {command}" + (f" (did you mean {meant}?)" if meant else "")
     known = [name for option in context.command.params for name in option.opts] + ["--help"]
@@ -163,59 +163,32 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-#: The commands in the order of the help, each with its module.
-_HOMES = {
-    "expect": "expect",
-    "integral": "expect",
-    "check": "check",
-    "derive": "derive",
-    "generate": "derive",
-    "export": "export",
-    "init": "starting",
-    "cite": "starting",
-    "schema": "starting",
-    "solve": "run",
-    "simulate": "run",
-    "study": "study",
-    "sweep": "sweep",
-    "map": "map",
-    "linear": "analyses",
-    "plateau": "analyses",
-    "asymptotics": "analyses",
-    "fixed-points": "analyses",
-    "optimise": "analyses",
-    "equilibrium": "analyses",
-    "thresholds": "analyses",
-    "localise": "analyses",
-    "one-step": "analyses",
-    "verify": "verify",
-}
-# The page of the manual that the help of a command names.
-_PAGES = {
-    "expect": "how-to/gaussian-means",
-    "integral": "how-to/gaussian-means",
-    "check": "how-to/check-a-formula",
-    "derive": "how-to/solver-modules",
-    "generate": "how-to/solver-modules",
-    "export": "how-to/export-c",
-    "init": "how-to/study-templates",
-    "cite": "how-to/cite",
-    "schema": "reference/study-file",
-    "solve": "reference/study-file",
-    "simulate": "reference/study-file",
-    "study": "tutorials/01-first-curve",
-    "sweep": "how-to/sweeps",
-    "map": "how-to/phase-diagrams",
-    "linear": "how-to/linear-networks",
-    "plateau": "how-to/plateau",
-    "asymptotics": "how-to/late-learning",
-    "fixed-points": "how-to/fixed-points",
-    "optimise": "how-to/optimal-control",
-    "equilibrium": "how-to/equilibrium",
-    "thresholds": "how-to/thresholds",
-    "localise": "how-to/localisation",
-    "one-step": "how-to/one-gradient-step",
-    "verify": "how-to/verify-a-paper",
+#: The commands in the order of the help, each with its module and the page that its help names.
+_COMMANDS = {
+    "expect": ("expect", "how-to/gaussian-means"),
+    "integral": ("expect", "how-to/gaussian-means"),
+    "check": ("check", "how-to/check-a-formula"),
+    "derive": ("derive", "how-to/solver-modules"),
+    "generate": ("derive", "how-to/solver-modules"),
+    "export": ("export", "how-to/export-c"),
+    "init": ("starting", "how-to/study-templates"),
+    "cite": ("starting", "how-to/cite"),
+    "schema": ("starting", "reference/study-file"),
+    "solve": ("run", "reference/study-file"),
+    "simulate": ("run", "reference/study-file"),
+    "study": ("study", "tutorials/01-first-curve"),
+    "sweep": ("sweep", "how-to/sweeps"),
+    "map": ("map", "how-to/phase-diagrams"),
+    "linear": ("analyses", "how-to/linear-networks"),
+    "plateau": ("analyses", "how-to/plateau"),
+    "asymptotics": ("analyses", "how-to/late-learning"),
+    "fixed-points": ("analyses", "how-to/fixed-points"),
+    "optimise": ("analyses", "how-to/optimal-control"),
+    "equilibrium": ("analyses", "how-to/equilibrium"),
+    "thresholds": ("analyses", "how-to/thresholds"),
+    "localise": ("analyses", "how-to/localisation"),
+    "one-step": ("analyses", "how-to/one-gradient-step"),
+    "verify": ("verify", "how-to/verify-a-paper"),
 }
 # A formula may begin with a minus sign; it is not an option then.
 _WITH_FORMULAS = ("expect", "integral", "check", "thresholds")
@@ -223,9 +196,9 @@ _WITH_FORMULAS = ("expect", "integral", "check", "thresholds")
 
 def _app_for(words: Sequence[str]) -> typer.Typer:
     """Return the application for a command line that begins so: a known command needs no others."""
-    asked = tuple(word for word in words if word in _HOMES)
+    asked = tuple(word for word in words if word in _COMMANDS)
     overview = list(words) in ([], ["-h"], ["--help"]) and "_SYMDERIV_COMPLETE" not in os.environ
-    return build_app(asked or tuple(_HOMES), overview=overview)
+    return build_app(asked or tuple(_COMMANDS), overview=overview)
 
 
 def _markup() -> Literal["rich"] | None:
@@ -245,7 +218,7 @@ _TYPED = {
 }
 
 
-def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -> typer.Typer:
+def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False) -> typer.Typer:
     """Return the command-line application with all its commands, or with some.
 
     Args:
@@ -286,9 +259,9 @@ def build_app(names: Iterable[str] = tuple(_HOMES), *, overview: bool = False) -
         pass
 
     for name in names:
-        home = import_module(f"symderiv.cli.{_HOMES[name]}")
-        command: Any = getattr(home, name.replace("-", "_"))
-        words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {_PAGES[name]}"
+        home, page = _COMMANDS[name]
+        command: Any = getattr(import_module(f"symderiv.cli.{home}"), name.replace("-", "_"))
+        words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {page}"
         # as a list of commands has it; click would cut it at the end of a line
         told: Any = {"help": words, "short_help": " ".join(words.split("\n\n")[0].split())}
         if overview:

@@ -67,7 +67,7 @@ def column(values: Balls) -> arb_mat:
     return arb_mat(len(values), 1, values)
 
 
-class Function:
+class Composed:
     """Operations with places of results, of the state in balls or in power series of balls."""
 
     def __init__(self, operations: list[list[Any]], places: list[int]) -> None:
@@ -114,7 +114,7 @@ def identity(size: int) -> arb_mat:
     return arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
 
-def taylor(rates: Function, start: Balls, order: int) -> list[Balls]:
+def taylor(rates: Composed, start: Balls, order: int) -> list[Balls]:
     """Return Taylor coefficients 0 to an order of the solution from a start."""
     columns = [start]
     for n in range(1, order + 1):
@@ -138,10 +138,10 @@ def exponential(matrix: arb_mat) -> arb_mat:
     return arb_mat([[x + arb(0, rest) for x in row] for row in total.tolist()])
 
 
-class Step:
+class TubeStep:
     """A step of the record, with the states at all its times."""
 
-    def __init__(self, rates: Function, record: dict[str, Any], begin: Fraction) -> None:
+    def __init__(self, rates: Composed, record: dict[str, Any], begin: Fraction) -> None:
         self.rates, self.begin, self.time = rates, begin, exact(record["time"])
         self.centre, self.axes, self.box = region(record["region"])
         self.hull = spread(self.centre, self.axes, self.box)
@@ -162,13 +162,13 @@ class Step:
             centre = [x + time * y for x, y in zip(each, centre)]
         return centre, exponential(self.slopes * time) * self.axes
 
-    def at(self, function: Function, time: Fraction) -> Any:
+    def at(self, function: Composed, time: Fraction) -> Any:
         """Return a function by its value at the centre, and its slopes for the distance to it."""
         centre, axes = self.states(ball(time))
         slopes = function.slopes(spread(centre, axes, self.box))
         return function(centre)[0] + (slopes * axes * column(self.box)).entries()[0]
 
-    def stays_above(self, function: Function, level: arb, low: Fraction, high: Fraction) -> None:
+    def stays_above(self, function: Composed, level: arb, low: Fraction, high: Fraction) -> None:
         """Prove that a function is above a level at all times between two of the step."""
         centre, axes = self.states(ball(low).union(ball(high)))
         hull = spread(centre, axes, self.box)
@@ -191,7 +191,7 @@ def spread(centre: Balls, axes: arb_mat, box: Balls) -> Balls:
     return [c + x for c, x in zip(centre, (axes * column(box)).entries())]
 
 
-def check_time(steps: list[Step], error: Function, level: arb, ends: list[str]) -> None:
+def check_time(steps: list[TubeStep], error: Composed, level: arb, ends: list[str]) -> None:
     begin, end = map(exact, ends)
     for step in steps:
         if step.begin < begin and not error(step.rough)[0] > level:
@@ -200,8 +200,8 @@ def check_time(steps: list[Step], error: Function, level: arb, ends: list[str]) 
     claim(reached and reached[0] < level, "the error is not below its level at the time given")
 
 
-def check_departure(rates: Function, steps: list[Step], record: dict[str, Any]) -> str:
-    error = Function(record["error"]["operations"], [record["error"]["place"]])
+def check_departure(rates: Composed, steps: list[TubeStep], record: dict[str, Any]) -> str:
+    error = Composed(record["error"]["operations"], [record["error"]["place"]])
     for name in ("entered", "left"):
         check_time(steps, error, number(record["levels"][name]), record[name])
     (a, b), (c, d) = (map(exact, record[name]) for name in ("entered", "left"))
@@ -219,7 +219,7 @@ def check_departure(rates: Function, steps: list[Step], record: dict[str, Any]) 
     return f"passes a fixed point of index {index}, {told}"
 
 
-def check_point(rates: Function, record: dict[str, Any]) -> tuple[Balls, int]:
+def check_point(rates: Composed, record: dict[str, Any]) -> tuple[Balls, int]:
     box = [low.union(high) for low, high in map(numbers, record["box"])]
     size, middle = len(box), [x.mid() for x in box]
     wide = [m + 2 * (x - m) for x, m in zip(box, middle)]
@@ -240,7 +240,7 @@ def check_point(rates: Function, record: dict[str, Any]) -> tuple[Balls, int]:
     return box, index
 
 
-def check_limit(rates: Function, end: Balls, record: dict[str, Any]) -> str:
+def check_limit(rates: Composed, end: Balls, record: dict[str, Any]) -> str:
     centre, size = numbers(record["centre"]), len(end)
     axes = arb_mat(size, size, numbers(record["axes"]))
     radius, rate, distance = numbers([record[name] for name in ("radius", "rate", "distance")])
@@ -265,10 +265,10 @@ def check_limit(rates: Function, end: Balls, record: dict[str, Any]) -> str:
 def check(record: dict[str, Any]) -> str:
     """Prove the claims of a record; return them in words."""
     ctx.prec = int(record["bits"]) + 20
-    rates, told = Function(record["operations"], record["rates"]), []
+    rates, told = Composed(record["operations"], record["rates"]), []
     if "departure" in record:
         begins = accumulate(exact(each["time"]) for each in record["steps"])
-        steps = [Step(rates, *each) for each in zip(record["steps"], [Fraction(0), *begins])]
+        steps = [TubeStep(rates, *each) for each in zip(record["steps"], [Fraction(0), *begins])]
         told.append(check_departure(rates, steps, record["departure"]))
     if "limit" in record:
         told.append(check_limit(rates, spread(*region(record["end"])), record["limit"]))

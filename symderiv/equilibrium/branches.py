@@ -12,24 +12,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.arclength import CurveEquations, Pace
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import ToleranceError
 
 __all__ = [
     "Branch",
-    "BranchCurve",
     "BranchEquations",
     "Stationary",
     "described",
     "followed",
     "pieces_of",
-    "stationary",
 ]
 
-_SMALL, _ROUND, _SETTLED = 1e-12, 1e-8, 1e-9
-_STEPS, _NEWTON = 1500, 12
-_LONGEST, _FIRST, _SHORTEST = 0.04, 1e-3, 1e-7
+_SMALL, _ROUND, _STEPS = 1e-12, 1e-8, 1500
+_PACE = Pace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
+_FIRST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,21 +52,6 @@ class Stationary:
     def stable(self) -> bool:
         """True at a minimum of the free energy."""
         return bool(self.eigenvalues[0] > 0.0)
-
-
-@dataclass(frozen=True)
-class BranchCurve:
-    """Stationary states along a curve.
-
-    Attributes:
-        equations: In the frame of its symmetry.
-        states: In the order of the curve.
-        ends: Why it ends at its begin and at its end.
-    """
-
-    equations: BranchEquations
-    states: list[Stationary]
-    ends: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -102,10 +85,10 @@ class Branch:
             ToleranceError: Newton's method does not converge to it.
         """
         one, other = (self.equations.point(each) for each in self.states[n : n + 2])
-        corrected = self.equations.corrected(one + share * (other - one), _unit(other - one))
+        corrected = self.equations.between(one, other, share, _unit(other - one))
         if corrected is None:
             raise ToleranceError(f"a branch was lost near alpha = {self.states[n].alpha:g}")
-        return self.equations.described(corrected[0])
+        return self.equations.described(corrected)
 
     def at(self, alpha: float) -> Stationary:
         """Return the state at an α between the ends."""
@@ -118,9 +101,8 @@ class Branch:
         along = other.x - one.x
         # states change with the root of α where a branch begins or turns
         for part in (share, share**0.5, 1.0 - (1.0 - share) ** 0.5):
-            try:
-                state = stationary(self.equations.energy, one.x + part * along, alpha, self.frame)
-            except ToleranceError:
+            state = self.equations.stationary(one.x + part * along, alpha)
+            if state is None:
                 continue
             place = (state.x - one.x) @ along / (along @ along)
             aside = np.abs(state.x - one.x - place * along).max()
@@ -142,38 +124,15 @@ def described(energy: FreeEnergy, x: np.ndarray, alpha: float) -> Stationary:
     return Stationary(alpha, x, value, energy.error(x)[0], np.linalg.eigvalsh(bend))
 
 
-def stationary(
-    energy: FreeEnergy, guess: np.ndarray, alpha: float, frame: np.ndarray
-) -> Stationary:
-    """Return the stationary state near a guess, by Newton's method in a frame.
-
-    Raises:
-        ToleranceError: It does not converge to one.
-    """
-    x = frame @ (frame.T @ guess)
-    for _ in range(3 * _NEWTON):
-        if not energy.inside(x):
-            break
-        _, slope, bend = energy.at(x, alpha)
-        step = -np.linalg.lstsq(frame.T @ bend @ frame, frame.T @ slope, rcond=1e-14)[0]
-        change = frame @ step
-        size = float(np.abs(change).max())
-        x = x + change * min(1.0, 0.3 / size if size else 1.0)
-        if size < _SMALL * 100 and energy.inside(x):
-            slope = energy.at(x, alpha)[1]
-            if np.abs(slope).max() < _SETTLED * (1.0 + alpha):
-                return described(energy, x, alpha)
-    raise ToleranceError(f"no stationary state was found near a guess at alpha = {alpha:g}")
-
-
 def followed(
     energy: FreeEnergy,
     begin: Stationary,
     most: float,
     frame: np.ndarray,
     along: np.ndarray | None = None,
-) -> BranchCurve:
-    """Follow a branch from a state to both sides, up to α = most and down to α = 0.
+) -> tuple[BranchEquations, list[Stationary]]:
+    """Return the equations of a branch and its states, followed from one to both sides, up to
+    α = most and down to α = 0.
 
     Args:
         energy: The free energy.
@@ -184,17 +143,19 @@ def followed(
     """
     scaled = BranchEquations(energy, frame, most)
     start = scaled.point(begin)
-    tangent = scaled.tangent(start) if along is None else _unit(along)
-    one, first = _one_side(scaled, start, tangent, _LONGEST / 8 if along is None else _FIRST)
-    other, last = (
-        ([], "begin") if along is not None else _one_side(scaled, start, -tangent, _LONGEST / 8)
-    )
-    points = [*reversed(other), start, *one]
-    return BranchCurve(scaled, [scaled.described(each) for each in points], (last, first))
+    if along is None:
+        tangent = scaled.tangent(start, np.append(np.zeros(start.size - 1), 1.0))
+        before = _one_side(scaled, start, -tangent, _PACE)
+        after = _one_side(scaled, start, tangent, _PACE)
+    else:
+        before, after = [], _one_side(scaled, start, _unit(along), replace(_PACE, first=_FIRST))
+    return scaled, [scaled.described(each) for each in (*reversed(before), start, *after)]
 
 
-class BranchEquations:
+class BranchEquations(CurveEquations):
     """Equations of a branch in its frame, with α in units of the largest one."""
+
+    _rounds, _small = 11, _SMALL
 
     def __init__(self, energy: FreeEnergy, frame: np.ndarray, most: float) -> None:
         self.energy, self.frame, self.most = energy, frame, most
@@ -207,84 +168,54 @@ class BranchEquations:
         """Return what a point is, see :class:`Stationary`."""
         return described(self.energy, self.frame @ point[:-1], float(point[-1] * self.most))
 
-    def inside(self, point: np.ndarray) -> bool:
-        """Return whether vectors have the overlaps of a point."""
-        return self.energy.inside(self.frame @ point[:-1])
+    def stationary(self, guess: np.ndarray, alpha: float) -> Stationary | None:
+        """Return the stationary state near a guess, if Newton's method converges to one."""
+        point = self.at_parameter(self.frame.T @ guess, alpha / self.most)
+        return None if point is None else replace(self.described(point), alpha=alpha)
 
     def equations(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slopes (m,) and their derivatives (m, m + 1)."""
+        """Return the slopes (m,) and their derivatives (m, m + 1); not numbers where no vectors
+        have such overlaps.
+        """
         x, alpha = self.frame @ point[:-1], point[-1] * self.most
+        if not self.energy.inside(x):
+            return np.full(point.size - 1, np.nan), np.full((point.size - 1, point.size), np.nan)
         error, entropy = self.energy.error(x), self.energy.entropy(x)
         slope = self.frame.T @ (alpha * error[1] - entropy[1])
         bend = self.frame.T @ (alpha * error[2] - entropy[2]) @ self.frame
         return slope, np.column_stack([bend, self.most * (self.frame.T @ error[1])])
 
-    def tangent(self, point: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
-        """Return the direction of the branch, onwards from the one before or to larger α."""
-        _, _, rows = np.linalg.svd(self.equations(point)[1])
-        direction: np.ndarray = rows[-1]
-        towards = direction[-1] if before is None else direction @ before
-        return direction if towards >= 0.0 else -direction
+    def size(self, point: np.ndarray) -> float:
+        return 1.0
 
-    def corrected(self, guess: np.ndarray, tangent: np.ndarray) -> tuple[np.ndarray, int] | None:
-        """Return the point of the branch in the plane of a guess, and how many steps it took."""
-
-        def equations(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            if not self.inside(point):
-                return np.full(guess.size, np.nan), np.empty((guess.size, guess.size))
-            slope, bend = self.equations(point)
-            return np.append(slope, tangent @ (point - guess)), np.vstack([bend, tangent])
-
-        solved = newton(equations, guess, _NEWTON - 1, _SMALL)
-        if solved is None or not self.inside(solved[0]):
-            return None
-        point, size, count = solved
+    def settled(self, point: np.ndarray, size: float) -> bool:
+        if not self.energy.inside(self.frame @ point[:-1]):
+            return False
+        if size < _SMALL * (1 + np.abs(point).max()):
+            return True
         # near where branches cross, rounding leaves more than the tolerance of the change
-        near = size < _ROUND and np.abs(self.equations(point)[0]).max() < 10 * _SMALL
-        settled = size < _SMALL * (1 + np.abs(point).max())
-        return (point, count) if settled or near else None
+        return size < _ROUND and bool(np.abs(self.equations(point)[0]).max() < 10 * _SMALL)
 
 
 def _one_side(
-    scaled: BranchEquations, start: np.ndarray, tangent: np.ndarray, length: float
-) -> tuple[list[np.ndarray], str]:
-    points: list[np.ndarray] = []
-    point = start
-    while len(points) < _STEPS:
-        ahead = scaled.corrected(point + length * tangent, tangent)
-        turned = None if ahead is None else scaled.tangent(ahead[0], tangent)
-        if ahead is None or turned is None or turned @ tangent < 0.97:
-            length /= 2.0
-            if length < _SHORTEST:
-                return points, "the boundary of what vectors can have"
-            continue
-        new, steps = ahead
-        if not 0.0 < new[-1] <= 1.0:
-            edge = 1.0 if new[-1] > 1.0 else 0.0
-            last = _at_alpha(scaled, point, new, edge)
-            if last is not None and np.abs(last - point).max() > _SHORTEST:
+    scaled: BranchEquations, start: np.ndarray, tangent: np.ndarray, pace: Pace
+) -> list[np.ndarray]:
+    """Return the points after the first one."""
+    points = [start]
+    for ahead, _, _ in scaled.steps(start, tangent, pace):
+        if not 0.0 < ahead[-1] <= 1.0:
+            last = scaled.at_end(points[-1], ahead)
+            if last is not None and np.abs(last - points[-1]).max() > pace.least:
                 points.append(last)
-            return points, "the range of alpha"
-        points.append(new)
-        point, tangent = new, turned
-        length = min(length * (1.6 if steps < 5 else 0.8), _LONGEST)
-    return points, "too many steps"
+            break
+        points.append(ahead)
+        if len(points) > _STEPS:
+            break
+    return points[1:]
 
 
-def _at_alpha(
-    scaled: BranchEquations, one: np.ndarray, other: np.ndarray, alpha: float
-) -> np.ndarray | None:
-    share = (alpha - one[-1]) / (other[-1] - one[-1])
-    guess = one + share * (other - one)
-    direction = np.zeros(guess.size)
-    direction[-1] = 1.0
-    at_alpha = scaled.corrected(guess, direction)
-    return None if at_alpha is None else at_alpha[0]
-
-
-def pieces_of(curve: BranchCurve) -> list[Branch]:
+def pieces_of(equations: BranchEquations, states: list[Stationary]) -> list[Branch]:
     """Return the parts of a curve between its folds, which are located."""
-    equations, states = curve.equations, curve.states
     grows = np.diff([each.alpha for each in states]) > 0.0
     turns = [n + 1 for n in range(len(grows) - 1) if grows[n] != grows[n + 1]]
     pieces: list[Branch] = []
@@ -317,10 +248,10 @@ def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Station
     direction = _unit(other - one)
 
     def along(share: float) -> np.ndarray:
-        extremal = equations.corrected(one + share * (other - one), direction)
+        extremal = equations.between(one, other, share, direction)
         if extremal is None:
             raise ToleranceError("a fold of a branch was not located")
-        return extremal[0]
+        return extremal
 
     def speed(share: float) -> float:
         return float(equations.tangent(along(share), direction)[-1])

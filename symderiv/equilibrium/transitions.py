@@ -17,7 +17,6 @@ from symderiv.equilibrium.branches import (
     described,
     followed,
     pieces_of,
-    stationary,
 )
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.equilibrium.symmetry import Symmetries
@@ -111,13 +110,13 @@ class Landscape:
         self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
     ) -> list[_Begin]:
         """Follow one curve; return the begins of those that leave it."""
-        curve = followed(self.energy, begin, self.most, frame, along)
-        middle = curve.states[len(curve.states) // 2]
-        if len(curve.states) < 3 or (self._curves and self._known(middle)):
+        equations, states = followed(self.energy, begin, self.most, frame, along)
+        middle = states[len(states) // 2]
+        if len(states) < 3 or (self._curves and self._known(middle)):
             return []
         self._curves += 1
         further: list[_Begin] = []
-        for branch in pieces_of(curve):
+        for branch in pieces_of(equations, states):
             if branch.ends[1] - branch.ends[0] < _SAME * self.most:
                 continue  # between two folds where branches cross
             number = len(self.branches)
@@ -200,7 +199,7 @@ class Landscape:
         """Return a state of a branch near the one that it leaves."""
         equations = BranchEquations(self.energy, frame, self.most)
         first = equations.corrected(equations.point(state) + _FIRST * along, along)
-        return None if first is None else equations.described(first[0])
+        return None if first is None else equations.described(first)
 
     def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
         first = self._first(state, along, frame)
@@ -209,23 +208,21 @@ class Landscape:
     def _minima(self, alpha: float) -> Iterator[Stationary]:
         """Return minima at an α, from random starts and from students that know a teacher each."""
         energy, random = self.energy, np.random.default_rng(1)
+        whole = BranchEquations(energy, np.eye(energy.size), self.most)
         for n in range(_STARTS):
             x = self._start(random, 0.9 - 0.3 * n if n < 2 else None)
             minimum = minimize(
-                lambda x: self._value(x, alpha),
+                lambda x: self._walled(x, alpha)[0],
                 x,
-                jac=lambda x: energy.at(x, alpha)[1],
-                hess=lambda x: energy.at(x, alpha)[2],
+                jac=lambda x: self._walled(x, alpha)[1],
+                hess=lambda x: self._walled(x, alpha)[2],
                 method="trust-exact",
                 options={"initial_trust_radius": 0.05, "max_trust_radius": 0.3, "gtol": 1e-7},
             )
             if not energy.inside(minimum.x):
                 continue
-            try:
-                state = stationary(energy, minimum.x, alpha, np.eye(energy.size))
-            except ToleranceError:
-                continue
-            if state.stable:
+            state = whole.stationary(minimum.x, alpha)
+            if state is not None and state.stable:
                 yield state
 
     def _start(self, random: np.random.Generator, known: float | None) -> np.ndarray:
@@ -243,8 +240,10 @@ class Landscape:
             J /= np.linalg.norm(J, axis=1, keepdims=True)
         return energy.free(J @ J.T, J @ B.T)
 
-    def _value(self, x: np.ndarray, alpha: float) -> float:
-        return self.energy.at(x, alpha)[0] if self.energy.inside(x) else np.inf
+    def _walled(self, x: np.ndarray, alpha: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the free energy and its derivatives; infinite where no vectors have overlaps x."""
+        inside = self.energy.inside(x)
+        return self.energy.at(x, alpha) if inside else (np.inf, np.zeros(x.size), np.eye(x.size))
 
     def _known(self, state: Stationary) -> bool:
         for branch in self.branches:

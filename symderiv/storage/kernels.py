@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -302,11 +302,9 @@ def _checked_in() -> dict[tuple[str, str], Path]:
     """Return the package's modules by their formulas, read from their text without importing
     them.
     """
-    specification = importlib.util.find_spec(_PACKAGE)
-    folders = list(specification.submodule_search_locations or []) if specification else []
     result: dict[tuple[str, str], Path] = {}
-    for folder in folders:
-        for path in sorted(Path(folder).glob("[a-z]*.py")):
+    for folder in derivation_cache.package_folders(_PACKAGE):
+        for path in sorted(folder.glob("[a-z]*.py")):
             constants = {
                 name: ast.literal_eval(value.strip())
                 for name, value in _CONSTANT.findall(path.read_text(encoding="utf-8"))
@@ -340,23 +338,16 @@ def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
 
 def _engine_digest() -> str:
     """Return a digest of SymPy's version and of the sources that derive and print modules."""
-    codegen = importlib.util.find_spec("symderiv_codegen")
-    fast = importlib.util.find_spec(_FAST)
-    locations = [
-        each.submodule_search_locations or [] for each in (codegen, fast) if each is not None
-    ]
-    places = tuple(Path(place) for folders in locations for place in folders)
-    return derivation_cache.sources_digest(*_SOURCES, also=places)
+    folders = map(derivation_cache.package_folders, ("symderiv_codegen", _FAST))
+    return derivation_cache.sources_digest(*_SOURCES, also=tuple(chain.from_iterable(folders)))
 
 
 @lru_cache(maxsize=1)
 def _runtime_digest() -> str:
     """Return the digest of what fast modules share."""
-    specification = importlib.util.find_spec(_FAST)
-    folders = list(specification.submodule_search_locations or []) if specification else []
     digest = hashlib.sha256()
-    for folder in folders:
-        digest.update((Path(folder) / "runtime.py").read_bytes())
+    for folder in derivation_cache.package_folders(_FAST):
+        digest.update((folder / "runtime.py").read_bytes())
     return digest.hexdigest()
 
 
@@ -384,20 +375,28 @@ def _derive(
         path = approximate
     if _read_both(path) is not None:
         return path, texts
-    written = list(zip((path, fast_path(path)), texts, strict=True))
+    kept = _keep({path: texts[0], fast_path(path): texts[1]}, "the derived solver")
+    return kept, texts
+
+
+def _keep(texts: Mapping[Path, str], told: str = "") -> Path:
+    """Write modules into the cache, or for this process alone; return the path of the first."""
+    path, *_ = texts
+    contents = {place: text.encode() + _seal(text, place) for place, text in texts.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for place, text in written:
-            replace_file(place, text.encode() + _seal(text, place))
+        for place, content in contents.items():
+            replace_file(place, content)
     except OSError as error:
-        tell_once(
-            f"{path}: the derived solver cannot be kept there ({error.strerror or error}), the "
-            "next run derives it again; set XDG_CACHE_HOME to a folder that can be written to"
-        )
+        if told:
+            tell_once(
+                f"{path}: {told} cannot be kept there ({error.strerror or error}), the next run "
+                "derives it again; set XDG_CACHE_HOME to a folder that can be written to"
+            )
         path = temporary_folder() / path.name
-        for place, text in written:
-            write_whole(path.with_name(place.name), text.encode() + _seal(text, place))
-    return path, texts
+        for place, content in contents.items():
+            write_whole(path.with_name(place.name), content)
+    return path
 
 
 def _seal(text: str, path: Path) -> bytes:
@@ -574,12 +573,7 @@ def _waiting(path: Path, text: str) -> WaitingModule:
 def _run_kept(path: Path, text: str, package: str = _FAST) -> ModuleType:
     """Return the module, which is run, with its file in the cache."""
     if _read_sealed(path) != text:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace_file(path, text.encode() + _seal(text, path))
-        except OSError:
-            path = temporary_folder() / path.name
-            write_whole(path, text.encode() + _seal(text, path))
+        path = _keep({path: text})
     return _module_of(path, text, package)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,25 @@ from symderiv.foundation.packing import orbits
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = ["Exchange", "classes_of", "drawn_state", "exchanges_of", "renamed_fields", "signs_of"]
+__all__ = [
+    "UnitSwap",
+    "classes_of",
+    "drawn_state",
+    "exchanges_of",
+    "rates_of",
+    "renamed_fields",
+    "signs_of",
+]
 
 Floats = npt.NDArray[np.float64]
+_Samples = Sequence[tuple[Floats, Floats]]
 
 _SAME_CONSTANTS, _SAME_RATES = 1e-12, 1e-7
 _SAMPLES = 2
 
 
 @dataclass(frozen=True)
-class Exchange:
+class UnitSwap:
     """Families whose members may be exchanged, the i-th with the j-th of all of them at once.
 
     Attributes:
@@ -42,7 +53,7 @@ class Exchange:
         return ", ".join(self.families)
 
 
-def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
+def exchanges_of(solver: Solver, constants: Floats) -> list[UnitSwap]:
     """Return the exchanges that leave the equations with these constants alone.
 
     What is exchanged together is as little as possible: student and teacher vectors each for
@@ -56,7 +67,7 @@ def exchanges_of(solver: Solver, constants: Floats) -> list[Exchange]:
         if len(each) > 1:
             sizes.setdefault(len(each), []).append(name)
     samples = _samples(solver, constants)
-    exchanges: list[Exchange] = []
+    exchanges: list[UnitSwap] = []
     for size, names in sizes.items():
         left = list(names)
         for count in range(1, len(names) + 1):
@@ -80,8 +91,8 @@ def _exchange(
     families: tuple[str, ...],
     size: int,
     constants: Floats,
-    samples: Sequence[tuple[Floats, Floats]],
-) -> Exchange | None:
+    samples: _Samples,
+) -> UnitSwap | None:
     """Return the pairs that may be exchanged in families, None if there are none."""
     pairs, orders = [], []
     for i, j in combinations(range(size), 2):
@@ -92,10 +103,10 @@ def _exchange(
         largest = np.max(np.abs(constants))
         if np.max(np.abs(constants[fixed] - constants)) > _SAME_CONSTANTS * largest:
             continue
-        if all(_same(solver, constants, state, *sample) for sample in samples):
+        if _moves_rates(solver, constants, samples, itemgetter(state)):
             pairs.append((i, j))
             orders.append(state)
-    return Exchange(families, tuple(pairs), tuple(orders)) if pairs else None
+    return UnitSwap(families, tuple(pairs), tuple(orders)) if pairs else None
 
 
 def _order(
@@ -127,13 +138,22 @@ def renamed_fields(solver: Solver, moved: dict[Any, Any]) -> Iterator[tuple[str,
         yield scalar_name(symbol), scalar_name(moved.get(symbol, symbol))
 
 
-def _same(
-    solver: Solver, constants: Floats, order: npt.NDArray[np.int64], state: Floats, rates: Floats
+def _moves_rates(
+    solver: Solver, constants: Floats, samples: _Samples, moved: Callable[[Floats], Floats]
 ) -> bool:
-    """Return whether rates of an exchanged state are the exchanged rates."""
-    other = np.empty_like(rates)
-    solver.right_hand_side(0.0, state[order].copy(), solver.layout.sizes, constants, other)
-    return bool(np.max(np.abs(other - rates[order])) <= _SAME_RATES * np.max(np.abs(rates)))
+    """Return whether rates of moved states are the moved rates."""
+    return all(
+        np.max(np.abs(rates_of(solver, constants, moved(state)) - moved(rates)))
+        <= _SAME_RATES * np.max(np.abs(rates))
+        for state, rates in samples
+    )
+
+
+def rates_of(solver: Solver, constants: Floats, state: Floats) -> Floats:
+    """Return the rates of a packed state."""
+    rates = np.empty_like(state)
+    solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
+    return rates
 
 
 def signs_of(solver: Solver, constants: Floats) -> list[Floats]:
@@ -164,28 +184,16 @@ def signs_of(solver: Solver, constants: Floats) -> list[Floats]:
                 own, fixed = factors
                 if np.any(fixed * constants != constants) or np.all(own == 1.0):
                     continue
-                if all(_turned(solver, constants, own, *sample) for sample in samples):
+                if _moves_rates(solver, constants, samples, partial(np.multiply, own)):
                     signs.append(own)
     return signs
 
 
-def _turned(
-    solver: Solver, constants: Floats, factor: Floats, state: Floats, rates: Floats
-) -> bool:
-    other = np.empty_like(rates)
-    solver.right_hand_side(0.0, state * factor, solver.layout.sizes, constants, other)
-    return bool(np.max(np.abs(other - rates * factor)) <= _SAME_RATES * np.max(np.abs(rates)))
-
-
-def _samples(solver: Solver, constants: Floats) -> list[tuple[Floats, Floats]]:
+def _samples(solver: Solver, constants: Floats) -> _Samples:
     """Return states in general position with their rates."""
-    samples = []
-    for seed in range(_SAMPLES):
-        state = drawn_state(solver, constants, np.random.default_rng(seed))
-        rates = np.empty_like(state)
-        solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
-        samples.append((state, rates))
-    return samples
+    drawn = map(np.random.default_rng, range(_SAMPLES))
+    states = [drawn_state(solver, constants, each) for each in drawn]
+    return [(state, rates_of(solver, constants, state)) for state in states]
 
 
 def drawn_state(

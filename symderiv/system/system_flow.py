@@ -14,13 +14,13 @@ from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partiti
 from symderiv.foundation.errors import NotYetError
 from symderiv.system.closed_motion import overlap_name
 from symderiv.system.symmetries import (
-    Exchange,
+    UnitSwap,
     drawn_state,
     exchanges_of,
+    rates_of,
     renamed_fields,
     signs_of,
 )
-from symderiv.system.system_plateau import held_places
 from symderiv.system.system_runs import Solver
 
 __all__ = ["SystemFlow"]
@@ -60,7 +60,7 @@ class SystemFlow(ExchangedFlow):
         if not solver.closed.autonomous:
             raise NotYetError("fixed points need a flow whose coefficients do not depend on time")
         begin, constants = solver.layout.packed(initial, parameters)
-        held = held_places(solver)
+        held = _held_places(solver)
         for place, value in held.items():
             if value is not None:
                 begin[place] = value
@@ -79,11 +79,12 @@ class SystemFlow(ExchangedFlow):
         packed[self.place] = values
         return packed
 
+    def rates(self, state: Floats) -> Floats:
+        """Return the rates of a packed state."""
+        return rates_of(self.solver, self.constants, state)
+
     def slope(self, values: Floats) -> Floats:
-        rates = np.empty_like(self.begin)
-        solver = self.solver
-        solver.right_hand_side(0.0, self.state(values), solver.layout.sizes, self.constants, rates)
-        return np.asarray(rates[self.place] / self.unit)
+        return np.asarray(self.rates(self.state(values))[self.place] / self.unit)
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
         random = np.random.default_rng(seed)
@@ -93,7 +94,7 @@ class SystemFlow(ExchangedFlow):
             yield self.state(state[self.place])
 
     @cached_property
-    def exchanges(self) -> Sequence[Exchange]:
+    def exchanges(self) -> Sequence[UnitSwap]:
         """Permutations of members of families that leave the equations alone."""
         return exchanges_of(self.solver, self.constants)
 
@@ -149,7 +150,7 @@ class SystemFlow(ExchangedFlow):
                         projector[np.ix_(each, each)] = 1 / len(each)
                     yield projector
 
-    def _moving_families(self, exchange: Exchange) -> Iterator[tuple[Any, ...]]:
+    def _moving_families(self, exchange: UnitSwap) -> Iterator[tuple[Any, ...]]:
         """Yield the families of vectors that move, all of whose members may be exchanged."""
         for name in exchange.families:
             members = self.solver.layout.families.get(name, ())
@@ -191,3 +192,19 @@ class SystemFlow(ExchangedFlow):
 
 def _key(order: Labels, sign: Floats) -> bytes:
     return bytes(order.tobytes() + sign.tobytes())
+
+
+def _held_places(solver: Solver) -> dict[int, float | None]:
+    """Return the places of a state that constraints hold, with their values if these are known."""
+    layout, closed = solver.layout, solver.closed
+    slices = layout.packing("state").slices
+    held: dict[int, float | None] = {}
+    for constraint in layout.statement.constraints:
+        if layout.classes > 1:
+            raise NotYetError("fixed points under constraints need isotropic inputs")
+        for a in constraint.vectors:
+            for b in constraint.vectors:
+                if a is b or constraint.kind == "orthonormal":
+                    value = float(a is b) if constraint.kind == "orthonormal" else None
+                    held[slices[overlap_name(closed.ordered(a, b))].start] = value
+    return held

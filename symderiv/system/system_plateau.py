@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.symmetric_flow import SymmetricFlow
-from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.system.closed_motion import overlap_name
-from symderiv.system.symmetries import Exchange, classes_of, exchanges_of
+from symderiv.system.symmetries import UnitSwap, classes_of
+from symderiv.system.system_flow import SystemFlow
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemPlateau", "held_places", "plateau_of"]
+__all__ = ["SystemPlateau", "plateau_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,23 +94,22 @@ def plateau_of(
         NotYetError: Time occurs in the equations.
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
-    if not solver.closed.autonomous:
-        raise NotYetError("a plateau needs a flow whose coefficients do not depend on time")
-    start, constants = solver.layout.packed(initial, parameters)
-    exchanges = exchanges_of(solver, constants)
-    if not exchanges:
+    whole = SystemFlow.of(solver, initial, parameters)
+    if not whole.exchanges:
         raise InputError(
             "no permutation of vectors leaves the equations unchanged, so there is no symmetric "
             "state; it needs families of several vectors that enter the equations alike, and "
             "fixed vectors whose overlaps are alike"
         )
-    flow = _symmetric_flow(solver, start, constants, exchanges)
-    state = flow.fixed_point(partial(_coinciding, solver, flow.labels, exchanges))
+    size, constants = whole.begin.size, whole.constants
+    labels = classes_of(size, [order for each in whole.exchanges for order in each.orders])
+    flow = SymmetricFlow(whole.rates, labels, whole.begin, whole.place)
+    state = flow.fixed_point(partial(_coinciding, solver, labels, whole.exchanges))
     if state is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
-    families = {each.name: classes_of(start.size, each.orders) for each in exchanges}
+    families = {each.name: classes_of(size, each.orders) for each in whole.exchanges}
     modes = flow.spectrum(state, families)
     direction, rate = modes.escape
     layout = solver.layout
@@ -125,29 +125,10 @@ def plateau_of(
     )
 
 
-def _symmetric_flow(
-    solver: Solver, start: Floats, constants: Floats, exchanges: Sequence[Exchange]
-) -> SymmetricFlow:
-    """Return the flow of a system with the symmetric states in it."""
-    layout, held, begin = solver.layout, held_places(solver), start.copy()
-    for place, value in held.items():
-        if value is not None:
-            begin[place] = value
-
-    def rates(state: Floats) -> Floats:
-        slope = np.empty_like(state)
-        solver.right_hand_side(0.0, state, layout.sizes, constants, slope)
-        return slope
-
-    every = [order for exchange in exchanges for order in exchange.orders]
-    free = np.array([n for n in range(start.size) if n not in held])
-    return SymmetricFlow(rates, classes_of(start.size, every), begin, free)
-
-
 def _coinciding(
     solver: Solver,
     symmetric: npt.NDArray[np.int64],
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[UnitSwap],
     state: Floats,
 ) -> npt.NDArray[np.int64]:
     """Return orbits, with those as one that say that members of a family are one vector."""
@@ -165,19 +146,3 @@ def _coinciding(
                     for a, b in zip(labels[slices[own]], labels[slices[pair]], strict=True):
                         labels[labels == b] = a
     return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-
-def held_places(solver: Solver) -> dict[int, float | None]:
-    """Return the places of a state that constraints hold, with their values if these are known."""
-    layout, closed = solver.layout, solver.closed
-    slices = layout.packing("state").slices
-    held: dict[int, float | None] = {}
-    for constraint in layout.statement.constraints:
-        if layout.classes > 1:
-            raise NotYetError("plateaus under constraints need isotropic inputs")
-        for a in constraint.vectors:
-            for b in constraint.vectors:
-                if a is b or constraint.kind == "orthonormal":
-                    value = float(a is b) if constraint.kind == "orthonormal" else None
-                    held[slices[overlap_name(closed.ordered(a, b))].start] = value
-    return held

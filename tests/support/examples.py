@@ -14,12 +14,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @contextmanager
 def importing(folder: str = "") -> Iterator[Callable[[str], Any]]:
-    """Yield what imports a module of a folder of examples."""
-    path = EXAMPLES / folder
-    sys.path.insert(0, str(path))
+    """Yield what imports a module of a folder of examples, or of one that they share."""
+    before, folders = sys.path[:], (EXAMPLES / folder, EXAMPLES)
+    sys.path[:0] = map(str, folders)
     try:
         yield importlib.import_module
     finally:
-        sys.path.remove(str(path))
-        for module in path.glob("*.py"):
+        sys.path[:] = before
+        for module in (each for path in folders for each in path.glob("*.py")):
             sys.modules.pop(module.stem, None)

@@ -7,14 +7,9 @@ import pytest
 from support.examples import importing
 
 from symderiv.foundation.documents.html_writer import with_indices
-from symderiv.show.pages.gallery import (
-    Entry,
-    FigureRemark,
-    compared,
-    gallery_page,
-    ordered,
-)
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
+
+with importing() as load_shared:
+    pages = load_shared("figures_page")
 
 
 @pytest.fixture
@@ -56,13 +51,15 @@ def test_printed_heights_and_escape_time_differ_from_the_engine_if_a_letter_chan
     moments = (1.25, 0.125, 3.0, 0.25)
     report = gallery_runs.plateau_of(3, moments, 0.5)
     R, Q = gallery_plateau.printed_heights(3, *moments[:2])
-    assert compared("R", R, float(report.numbers.R), 1e-12).agrees
-    assert compared("Q", Q, float(report.numbers.Q), 1e-12).agrees
+    assert pages.compared("R", R, float(report.numbers.R), 1e-12).agrees
+    assert pages.compared("Q", Q, float(report.numbers.Q), 1e-12).agrees
     tau = gallery_runs.escape_time(3, moments, 0.5)
-    assert compared("tau", gallery_plateau.printed_escape(3, *moments, 0.5), tau, 1e-12).agrees
+    assert pages.compared(
+        "tau", gallery_plateau.printed_escape(3, *moments, 0.5), tau, 1e-12
+    ).agrees
     # D^(2) left out
     wrong = gallery_plateau.printed_escape(3, *moments[:3], 0.0, 0.5)
-    assert compared("tau", wrong, tau, 1e-3).word == "differs"
+    assert pages.compared("tau", wrong, tau, 1e-3).word == "differs"
 
 
 @pytest.mark.parametrize(
@@ -73,24 +70,26 @@ def test_printed_heights_and_escape_time_differ_from_the_engine_if_a_letter_chan
     ],
 )
 def test_a_number_agrees_within_its_tolerance_only(measured, word):
-    assert compared("x", measured, 1.0, 0.01).word == word
+    assert pages.compared("x", measured, 1.0, 0.01).word == word
 
 
 def test_orders_are_told_apart():
-    assert ordered("x", [3.0, 2.0, 1.0], falling=True)
-    assert not ordered("x", [3.0, 3.0, 1.0], falling=True)
-    assert ordered("x", [3.0, 3.0, 1.0], falling=True, strictly=False)
-    assert not ordered("x", [1.0, 2.0], falling=True)
+    assert pages.ordered("x", [3.0, 2.0, 1.0], falling=True)
+    assert not pages.ordered("x", [3.0, 3.0, 1.0], falling=True)
+    assert pages.ordered("x", [3.0, 3.0, 1.0], falling=True, strictly=False)
+    assert not pages.ordered("x", [1.0, 2.0], falling=True)
     with pytest.raises(ValueError, match="at least two"):
-        ordered("x", [1.0], falling=True)
+        pages.ordered("x", [1.0], falling=True)
 
 
-def test_the_page_counts_verdicts_and_names_what_is_missing():
+def test_the_page_counts_verdicts_and_names_what_is_missing(gallery):
+    import figure_panels
+
     x = np.array([0.0, 1.0, 2.0])
-    figure = panel_figure(
+    figure = figure_panels.panel_figure(
         [
-            Panel(
-                [Line(x, x, "a"), Line(x, x - 1, "", "--")],
+            figure_panels.Panel(
+                [figure_panels.Line(x, x, "a"), figure_panels.Line(x, x - 1, "", "--")],
                 xscale="log",
                 yscale="log",
                 levels=[(1.0, 0)],
@@ -100,9 +99,13 @@ def test_the_page_counts_verdicts_and_names_what_is_missing():
             )
         ]
     )
-    statements = [FigureRemark("one", True), FigureRemark("two <b>", False), FigureRemark("three")]
-    entry = Entry("1", "Title", ["K = 2"], figure, "Caption", statements)
-    page = gallery_page("Figures", "all", [entry], [("2", "no data")])
+    statements = [
+        pages.FigureRemark("one", True),
+        pages.FigureRemark("two <b>", False),
+        pages.FigureRemark("three"),
+    ]
+    entry = pages.Entry("1", "Title", ["K = 2"], figure, "Caption", statements)
+    page = pages.gallery_page("Figures", "all", [entry], [("2", "no data")])
     assert "1 statements agree, 1 differ, 1 are observations" in page
     assert "two &lt;b&gt;" in page
     assert "no data" in page

@@ -180,7 +180,7 @@ def test_what_an_erf_unit_tends_to_is_checked() -> None:
 
 def test_slopes_of_both_checkers_are_those_of_power_series() -> None:
     places = list(range(len(EVERY)))
-    function = check_departure.Function(EVERY, places)
+    function = check_departure.Composed(EVERY, places)
     with working_bits(120):
         for box in ([arb("0.3"), arb("0.6")], [arb("0.3", "1e-3"), arb("0.6", "1e-3")]):
             found = function.slopes(box)
@@ -228,7 +228,7 @@ def test_the_index_of_a_linear_flow(rows: Any, index: int) -> None:
         places.append(len(operations) - 1)
     box = {"box": [["-1*2^-90", "1*2^-90"]] * 3, "index": index}
     with working_bits(120):
-        flow = check_departure.Function(operations, places)
+        flow = check_departure.Composed(operations, places)
         assert check_departure.check_point(flow, box)[1] == index
         with pytest.raises(ArithmeticError, match=f"is {index}"):
             check_departure.check_point(flow, {**box, "index": 3})

@@ -240,6 +240,29 @@ def test_other_numbers_of_units_lengths_and_decay() -> None:
     assert state["free_energy"] == pytest.approx(best.fun, abs=1e-10)
 
 
+def test_minima_of_free_lengths_are_looked_for_beside_what_vectors_can_have() -> None:
+    found = sd.Problem("erf", students=2, teachers=1, weight_decay=0.5).equilibrium(
+        alpha=[10], constraint="free"
+    )
+
+    # equal students: Q₁₁, Q₁₂ and R₁ by a descent, by the closed error typed here
+    def f(y: np.ndarray) -> float:
+        q, c, r = y
+        rest = (q - c) * (q + c - 2 * r**2)
+        if rest <= 0.0 or q <= abs(c):
+            return 1e9
+        C = np.array([[q, c, r], [c, q, r], [r, r, 1]])
+        d = 1.0 + np.diag(C)
+        means = 2 / np.pi * np.arcsin(C / np.sqrt(np.outer(d, d)))
+        w = np.array([1, 1, -1])
+        return float(10 * (w @ means @ w) / 2 - np.log(rest) / 2 + 0.5 * q)
+
+    best = minimize(
+        f, [1.0, 0.1, 0.5], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}
+    )
+    assert found.state(10.0)["free_energy"] == pytest.approx(best.fun, abs=1e-10)
+
+
 def test_equilibria_are_shown_drawn_and_kept() -> None:
     found = equilibrium("relu", 2, 20.0)
     text = found.to_text()

@@ -191,7 +191,7 @@ def _next(plane: Plane, places: list[_CurvePoint], ahead: Floats, which: int) ->
         values = values + (values - before.values) * np.linalg.norm(ahead - here.levels) / length
     if which != here.which:
         near = np.append(here.before[:-1], here.levels[which])
-        tangent = problem.tangent(problem.slopes(near), None)
+        tangent = problem.tangent(near)
     centre = np.append(values, ahead[which])
     for away in _SIDES:
         sides = [

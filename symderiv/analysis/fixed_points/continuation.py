@@ -1,9 +1,6 @@
-r"""Fixed points followed in one parameter by pseudo-arclength, through folds and branch points.
+r"""Fixed points followed in one parameter, through folds and branch points.
 
-Unknown is :math:`u = (y, \ell)`: coordinates and the parameter in units of its range. A step goes
-along the tangent, the null vector of the derivatives of the rates by u, and is corrected by
-Newton's method across it, so that a branch is followed around folds. Where the number of unstable
-directions changes, the place is found by bisection and said to be
+Where the number of unstable directions changes, the place is found by bisection and said to be
 
 * a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis;
 * a *fold*, if the derivative by the parameter is not in the range of the Jacobian;
@@ -15,22 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, Pace
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 __all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "OneParameter", "followed", "located"]
 
-Floats = npt.NDArray[np.float64]
-
 _STEPS, _BRANCHES = 600, 40
-_FIRST, _LEAST, _MOST = 5e-3, 1e-6, 4e-2
-_NEWTON, _STILL, _LARGE = 10, 1e-10, 1e3
+_PACE = Pace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
+_LARGE = 1e3
 _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
 _AWAY, _APART, _ROUND = 2e-2, 1e-4, 20
@@ -78,13 +72,15 @@ class FixedPointBranch:
 
 
 @dataclass(frozen=True)
-class OneParameter:
+class OneParameter(CurveEquations):
     """The rates by coordinates and parameter, per unit of the learning rate there."""
 
     flow: UnitFlow
     at: Callable[[float], tuple[Floats, float]]
     low: float
     high: float
+
+    _rounds, _small = 10, 1e-10
 
     def value(self, u: Floats) -> float:
         return self.low + (self.high - self.low) * float(u[-1])
@@ -97,30 +93,13 @@ class OneParameter:
         """Return the derivatives by u, shape (n, n + 1)."""
         return differences(self.rates, u, _SLOPE_STEP)
 
-    def tangent(self, slopes: Floats, before: Floats | None) -> Floats:
-        null_vector = np.linalg.svd(slopes)[2][-1]
-        return np.asarray(
-            -null_vector if before is not None and null_vector @ before < 0 else null_vector
-        )
+    def equations(self, u: Floats) -> tuple[Floats, Floats]:
+        return self.rates(u), self.slopes(u)
 
-    def corrected(self, start: Floats, across: Floats, level: Any) -> Floats | None:
-        """Return the fixed point near ``start`` with ``across @ u == level``."""
-        solved = newton(
-            lambda u: (
-                np.append(self.rates(u), across @ u - level),
-                np.vstack([self.slopes(u), across]),
-            ),
-            start,
-            _NEWTON,
-            _STILL,
-        )
-        if solved is None:
-            return None
+    def settled(self, u: Floats, size: float) -> bool:
         # at branch points steps do not become small, but rates do
-        u, step, _ = solved
-        size = 1 + np.max(np.abs(u))
-        still = np.max(np.abs(self.rates(u))) < 1e-13 * size
-        return u if still and step < 1e-4 * size else None
+        large = self.size(u)
+        return bool(np.max(np.abs(self.rates(u))) < 1e-13 * large and size < 1e-4 * large)
 
     def nearest(self, u: Floats) -> float:
         """Return the real part that is nearest to zero."""
@@ -168,9 +147,7 @@ class LargestRate:
                 return known[level]
             step = float(np.clip(goal - level, -self._SHARE, self._SHARE))
             there = goal if abs(goal - level) <= self._SHARE else level + step
-            corrected = problem.corrected(
-                np.append(known[level], there), _last(known[level].size + 1), there
-            )
+            corrected = problem.at_parameter(known[level], there)
             apart = np.inf if corrected is None else np.max(np.abs(corrected[:-1] - known[level]))
             if corrected is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
                 return None
@@ -225,7 +202,7 @@ def followed(
         start, direction = waiting.pop(0)
         if any(_contains(problem, branch, start) for branch in branches):
             continue
-        tangent = problem.tangent(problem.slopes(start), direction)
+        tangent = problem.tangent(start, direction)
         known = [each for branch in branches for each in branch.bifurcations]
         one = _walked(problem, start, tangent, known)
         known += one.bifurcations
@@ -255,19 +232,11 @@ def _walked(
 ) -> _Curve:
     """Return what is reached by steps from a fixed point in one direction."""
     curve = _Curve([start], [problem.unstable(start)], known)
-    u, step, begun = start, _FIRST, tangent
-    while len(curve.points) < _STEPS:
-        reached = problem.corrected(u + step * tangent, tangent, tangent @ u + step)
-        bent = None if reached is None else problem.tangent(problem.slopes(reached), tangent)
-        if reached is None or bent is None or bent @ tangent < 0.9:
-            step *= 0.5
-            if step < _LEAST:
-                return curve
-            continue
+    u, begun = start, tangent
+    for reached, bent, step in problem.steps(start, tangent, _PACE):
         if not 0.0 <= reached[-1] <= 1.0:
             curve.end = "range"
-            bound = float(np.clip(reached[-1], 0.0, 1.0))
-            inside = problem.corrected((u + reached) / 2, _last(u.size), bound)
+            inside = problem.at_end(u, reached)
             if inside is not None:
                 _add(problem, curve, inside, tangent)
             return curve
@@ -284,15 +253,12 @@ def _walked(
         round_ = len(curve.points) > _ROUND and np.linalg.norm(u - start) < step
         if round_ and tangent @ begun > 0.9:
             curve.end = "closed"
-            return curve
-        if problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
+        elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
             curve.end = "no vectors"
-            return curve
-        size = 1 + float(np.max(np.abs(u)))
-        step = min(1.4 * step, _MOST * size)
-        if size > _LARGE:
+        elif problem.size(u) > _LARGE:
             curve.end = "runs away"
-            return curve
+        if curve.end != "stalls" or len(curve.points) >= _STEPS:
+            break
     return curve
 
 
@@ -326,7 +292,7 @@ def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, No
     """Yield a fixed point beside a vertex on the branch that its symmetries keep."""
     for away in (_AWAY, -_AWAY):
         level = vertex[-1] + away
-        beside = problem.corrected(np.append(vertex[:-1], level), _last(vertex.size), level)
+        beside = problem.at_parameter(vertex[:-1], level)
         if 0.0 <= level <= 1.0 and beside is not None:
             yield beside, None
             return
@@ -358,10 +324,9 @@ def _separated(
     if index[0] == index[1]:
         return []
     low, high = ends
-    guess = (low + high) / 2
     middle = None
     if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
-        middle = problem.corrected(guess, tangent, float(tangent @ guess))
+        middle = problem.between(low, high, 0.5, tangent)
     if middle is None:
         return [ends]
     between = problem.unstable(middle)
@@ -369,12 +334,6 @@ def _separated(
         *_separated(problem, (low, middle), (index[0], between), tangent),
         *_separated(problem, (middle, high), (between, index[1]), tangent),
     ]
-
-
-def _last(size: int) -> Floats:
-    unit = np.zeros(size)
-    unit[-1] = 1.0
-    return unit
 
 
 def _cross(
@@ -402,17 +361,13 @@ def located(
     at a branch point itself Newton's method does not know on which of two branches it is.
     """
     low, high = ends
-
-    def between(share: float) -> Floats | None:
-        guess = low + share * (high - low)
-        return problem.corrected(guess, tangent, float(tangent @ guess))
-
     for _ in range(3):
-        middle = between(0.5)
+        middle = problem.between(low, high, 0.5, tangent)
         if middle is None:
             break
         low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
-    points = [low, between(1 / 3), between(2 / 3), high]
+    inner = (problem.between(low, high, share, tangent) for share in (1 / 3, 2 / 3))
+    points = [low, *inner, high]
     known = [each for each in points if each is not None]
     growth = [problem.nearest(each) for each in known]
     # an end may be the place itself
@@ -469,9 +424,7 @@ def _left(problem: OneParameter, u: Floats, direction: Floats) -> Iterator[Float
         displaced = problem.corrected(u + away * across, across, float(across @ u) + away)
         if displaced is None or np.max(np.abs(displaced - u)) > 10 * away:
             continue
-        same = problem.corrected(
-            np.append(u[:-1], displaced[-1]), _last(u.size), float(displaced[-1])
-        )
+        same = problem.at_parameter(u[:-1], float(displaced[-1]))
         flow = problem.flow
         if same is None or np.max(np.abs(same[:-1] - displaced[:-1])) > _SAME:
             if same is None or not flow.same(displaced[:-1], same[:-1], _SAME):

@@ -8,14 +8,14 @@ all runs and times.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from symderiv.experiment.steps.plain_reading import function_of
 from symderiv.experiment.steps.step_chain import MarkovChain
+from symderiv.formula.as_function import as_function
 from symderiv.statement.field_law import Case, Law
 from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overlap
 from symderiv.statement.vector_expressions import FreshInput
@@ -26,6 +26,13 @@ EXAMPLES = 2**14
 """Examples that averages are means over; errors are below a thousandth where forces are smooth."""
 
 _SEED = 21
+
+
+@lru_cache(maxsize=1024)
+def _function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
+    """Return the symbols of an expression and the function of them that it is."""
+    names = sorted(expression.free_symbols, key=str)
+    return names, as_function(names, expression)
 
 
 class FreshMeans:
@@ -95,7 +102,7 @@ class FreshMeans:
 
         def value(symbol: sp.Symbol) -> float:
             """Return an average, with those inside of it first."""
-            names, function = function_of(self._expressions[symbol])
+            names, function = _function_of(self._expressions[symbol])
             for name in names:
                 if name in self._expressions and name not in known:
                     known[name] = value(name)

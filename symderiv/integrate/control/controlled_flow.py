@@ -84,8 +84,8 @@ class ControlledFlow:
         stages[0, 0] = start
         table = np.stack([self.base, self.change])
         path = Path(np.array(values, dtype=np.float64), steps, stages)
-        room = np.empty(self.base.size), np.empty((4, start.size))
-        _loop(forward, self._rhs, _parts(path), (self.flow.sizes.copy(), table), *room)
+        work = np.empty(self.base.size), np.empty((4, start.size))
+        _loop(forward, self._rhs, _parts(path), (self.flow.sizes.copy(), table), *work)
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
@@ -109,7 +109,7 @@ class ControlledFlow:
         size, count = path.stages.shape[2], self.moving.size
         fields = int(np.max(self._pulls)) + 1
         lengths = size + self.base.size, fields + self._moved.size
-        room = *map(np.empty, lengths), np.zeros(size), np.empty((6, count))
+        work = *map(np.empty, lengths), np.zeros(size), np.empty((6, count))
         _loop(
             backward,
             self._reverse,
@@ -118,7 +118,7 @@ class ControlledFlow:
             (self._pulls, self.moving),
             np.array(covectors),
             gradient,
-            room,
+            work,
         )
         return gradient
 

@@ -176,9 +176,9 @@ class SteppedRun:
     def _begin_implicit(self) -> None:
         """Make room for what implicit steps keep, and make such steps."""
         assert self._problem.modes is not None
-        room = self._problem.modes.vector()
+        memory = self._problem.modes.vector()
         self._memory, self.walk["kind"] = (
-            self._memory._replace(implicit=room),
+            self._memory._replace(implicit=memory),
             KINDS.index(IMPLICIT),
         )
 

@@ -46,7 +46,7 @@ class GaussianMotion:
         rates: The rates of a flat state.
         product: The Jacobian at a flat state, times a flat direction.
         noise: The moments of a step at a flat state, and whether of fewer points.
-        kept: Places of the coordinates in flat states, shape (n,).
+        places: Places of the coordinates in flat states, shape (n,).
         spread: Flat directions of the coordinates, shape (F, n).
     """
 
@@ -54,25 +54,25 @@ class GaussianMotion:
     rates: Callable[[Floats], Floats]
     product: Callable[[Floats, Floats], Floats]
     noise: Callable[[Floats, bool], StepMoments]
-    kept: list[int]
+    places: list[int]
     spread: Floats
 
     def jacobian(self, state: Floats) -> Floats:
         """Return A at a flat state, shape (n, n)."""
-        columns = [self.product(state, each)[self.kept] for each in self.spread.T]
-        return np.array(columns).reshape(len(columns), len(self.kept)).T
+        columns = [self.product(state, each)[self.places] for each in self.spread.T]
+        return np.array(columns).reshape(len(columns), len(self.places)).T
 
     def bending(self, state: Floats, covariance: Floats) -> Floats:
         """Return H:Σ, the sum of second derivatives times covariances, shape (n,)."""
         values, turn = np.linalg.eigh(covariance)
-        total = np.zeros(len(self.kept))
+        total = np.zeros(len(self.places))
         size = _DIRECTION * (1e-2 + np.abs(state).max())
         for value, axis in zip(values, turn.T, strict=True):
             if value > 1e-12 * values[-1]:
                 direction = self.spread @ axis
                 ahead = self.product(state + size * direction, direction)
                 before = self.product(state - size * direction, direction)
-                total += value * (ahead - before)[self.kept] / (2 * size)
+                total += value * (ahead - before)[self.places] / (2 * size)
         return total
 
 
@@ -234,7 +234,7 @@ class _Nodes:
         for state, linear, sigma in zip(
             self.states(alpha), self.linear.spline(alpha), covariance, strict=True
         ):
-            late = linear @ self.motion.rates(state)[self.motion.kept]
+            late = linear @ self.motion.rates(state)[self.motion.places]
             pushes.append(self.motion.bending(state, sigma) / 2 - late / 2)
         push: Callable[[Floats], Floats] = CubicSpline(alpha, np.array(pushes) + steady)
         return push

@@ -12,13 +12,13 @@ import pytest
 import xarray
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from support.examples import importing
 
 import symderiv as sd
 from symderiv.foundation.errors import RunWarning
 from symderiv.show.plots.analysis_plots.fit_plots import fit_axes
 from symderiv.show.plots.cells import cell_edges, draw_cells
 from symderiv.show.plots.curves import Curve, StudyCase
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 from symderiv.show.plots.plots import error_figure, exponent_figure, overlap_figure
 
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))
@@ -224,10 +224,14 @@ def test_legends_of_reports_are_over_no_axes(draw: Any, count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_legends_of_panels_are_below_their_axes(count: int) -> None:
+    with importing("worschech-rosenow") as load:
+        panels_of = load("figure_panels")
     x = np.geomspace(0.01, 100, 20)
-    lines = [Line(x, np.exp(-x / n), rf"$\eta = 0.{n}$, as printed") for n in range(1, 6)]
-    panels = [Panel(lines[: n + 2], xscale="log", names=[("--", "limit")]) for n in range(count)]
-    figure = panel_figure(panels)
+    lines = [panels_of.Line(x, np.exp(-x / n), rf"$\eta = 0.{n}$, as printed") for n in range(1, 6)]
+    panels = [
+        panels_of.Panel(lines[: n + 2], xscale="log", names=[("--", "limit")]) for n in range(count)
+    ]
+    figure = panels_of.panel_figure(panels)
     apart(figure)
     for each in figure.axes:
         if each.get_legend() is not None:

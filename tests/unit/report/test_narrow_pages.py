@@ -6,15 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.examples import importing
 from support.narrow import BROWSER, misplaced
 from unit.report.synthetic import case, plateau_curve
 
 import symderiv as sd
-from symderiv.show.pages.gallery import Entry, compared, gallery_page
 from symderiv.show.pages.page import study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import findings
-from symderiv.show.plots.figure_panels import Line, Panel, panel_figure
 
 pytestmark = pytest.mark.skipif(not BROWSER, reason="no browser is installed")
 
@@ -50,11 +49,18 @@ def sweep(folder: Path) -> str:
 
 
 def gallery(folder: Path) -> str:
-    figure = panel_figure([Panel([Line([0.0, 1.0], [1.0, 2.0], "exact")])] * 3)
-    statements = [compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
+    with importing("worschech-rosenow") as load:
+        panels, pages = load("figure_panels"), load("figures_page")
+    panel = panels.Panel([panels.Line([0.0, 1.0], [1.0, 2.0], "exact")])
+    figure = panels.panel_figure([panel] * 3)
+    statements = [pages.compared("the exponent of a power law", 0.123456789012, 0.12345, 1e-3, 12)]
     words = ["L = 1, 4, 16, 64, 256; β = 0.25; η = 0.1, 0.2, 0.4; N = 1 000 000"]
-    entry = Entry("12", "A figure of three panels", words, figure, "Lines: exact.", statements)
-    return gallery_page("A gallery", "of figures", [entry], [("13", "its data are not there")])
+    entry = pages.Entry(
+        "12", "A figure of three panels", words, figure, "Lines: exact.", statements
+    )
+    return pages.gallery_page(
+        "A gallery", "of figures", [entry], [("13", "its data are not there")]
+    )
 
 
 def derivation(folder: Path) -> str:

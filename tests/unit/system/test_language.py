@@ -92,7 +92,7 @@ def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
         rest = x - sum(s[k - 1] * changed[f"v{k}"] for k in (1, 2)) / np.sqrt(N)
         return float(rest @ rest) / 2
 
-    from symderiv.experiment.steps.plain_reading import plain_step
+    from support.plain_reading import plain_step
 
     after, _ = plain_step(statement, vectors, {}, {"a": drawn}, {"c": latent}, {})
     for name, rate in (("w1", 0.3), ("v2", 0.4)):

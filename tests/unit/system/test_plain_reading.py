@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy as sp
+from support.plain_reading import plain_step
 
 import symderiv as sd
-from symderiv.experiment.steps.plain_reading import plain_step
 
 N = 30
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from support.plain_reading import plain_step
 
 import symderiv as sd
-from symderiv.experiment.steps.plain_reading import plain_step
 from symderiv.foundation.errors import InputError, NotClosed
 
 N = 8

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from support.plain_reading import plain_step
 from unit.system import statements
 
 import symderiv as sd
-from symderiv.experiment.steps.plain_reading import plain_step
 from symderiv.experiment.steps.step_chain import MarkovChain, space_of
 from symderiv.experiment.steps.step_form import program_of
 

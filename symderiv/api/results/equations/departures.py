@@ -39,11 +39,11 @@ def departure_of(
 
     from symderiv.enclosures.passed_point import Departure, passed_point
 
-    known = {event.name: (event.condition, found) for event, found in events}
+    known = {event.name: (event.condition, proved) for event, proved in events}
     ends = [known[name] for name in PLATEAU if name in known]
-    if len(ends) < len(PLATEAU) or any(found["verdict"] != "proved" for _, found in ends):
+    if len(ends) < len(PLATEAU) or any(proved["verdict"] != "proved" for _, proved in ends):
         return None
-    entered, left = ((found["begin"], found["end"]) for _, found in ends)
+    entered, left = ((proved["begin"], proved["end"]) for _, proved in ends)
     first, second = (condition.partition("<")[2].strip() for condition, _ in ends)
     passes = passed_point(run, rates, arb(entered[1]), arb(left[0]))
     return Departure((first, second), entered, left, passes)

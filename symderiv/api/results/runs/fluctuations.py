@@ -308,7 +308,7 @@ def _followed(
 ) -> Fluctuations:
     N = _dimension(start, dimension)
     fluctuating = StudyFluctuations(study, start)
-    begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.kept),) * 2)
+    begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.places),) * 2)
     asked = study.alpha
     grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
     covariances = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)

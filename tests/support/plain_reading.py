@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.statement.register import Field, Latent, LearningTime, Overlap
 from symderiv.statement.stated_problem import Statement
 
-__all__ = ["function_of", "plain_step"]
-
-
-@lru_cache(maxsize=1024)
-def function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
-    """Return the symbols of an expression and the function of them that it is."""
-    names = sorted(expression.free_symbols, key=str)
-    return names, as_function(names, expression)
+__all__ = ["plain_step"]
 
 
 def plain_step(
@@ -59,8 +51,8 @@ def plain_step(
         return float({**scalars, **parameters}[str(symbol)])
 
     def value(expression: sp.Expr) -> Any:
-        names, function = function_of(expression)
-        return np.asarray(function(*map(value_of, names)))
+        names = sorted(expression.free_symbols, key=str)
+        return np.asarray(as_function(names, expression)(*map(value_of, names)))
 
     whole = statement.batch_ratio is not None
     size = N if whole else 1

@@ -1,0 +1,125 @@
+r"""Curves in one parameter by pseudo-arclength, through folds.
+
+Unknown is :math:`u`: coordinates, and behind them the parameter in units of its range. A step goes
+along the tangent, the null vector of the derivatives by u, and is corrected by Newton's method
+across it, so that a curve is followed around folds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from symderiv.analysis.fixed_points.newton_steps import newton
+
+__all__ = ["CurveEquations", "Floats", "Pace"]
+
+Floats = npt.NDArray[np.float64]
+_FEW = 5
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Lengths of steps.
+
+    Attributes:
+        first, least: The first one, and the one below which a curve cannot be followed.
+        most: The longest one, in units of :meth:`CurveEquations.size`.
+        straight: The least cosine of the angle by which the tangent may turn in a step.
+        growth: How much longer steps become after few of Newton's steps, and after more.
+    """
+
+    first: float
+    least: float
+    most: float
+    straight: float
+    growth: tuple[float, float]
+
+
+class CurveEquations(ABC):
+    """The equations of a curve, one fewer than there are unknowns."""
+
+    _rounds: ClassVar[int]
+    _small: ClassVar[float]
+    """The most steps of Newton's method, and the size of one that is the last."""
+
+    @abstractmethod
+    def equations(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return what vanishes on the curve, shape (n,), and its derivatives, (n, n + 1)."""
+
+    @abstractmethod
+    def settled(self, u: Floats, size: float) -> bool:
+        """Return whether a step of this size led onto the curve."""
+
+    def tangent(self, u: Floats, before: Floats | None = None) -> Floats:
+        """Return the direction of the curve, onwards from the one before."""
+        null_vector = np.linalg.svd(self.equations(u)[1])[2][-1]
+        return np.asarray(
+            -null_vector if before is not None and null_vector @ before < 0 else null_vector
+        )
+
+    def corrected(self, start: Floats, across: Floats, level: Any = None) -> Floats | None:
+        """Return the point near ``start`` with ``across @ u == level``, that of ``start`` if none
+        is given.
+        """
+        solved = self._solved(start, across, across @ start if level is None else level)
+        return None if solved is None else solved[0]
+
+    def _solved(self, start: Floats, across: Floats, goal: Any) -> tuple[Floats, int] | None:
+        """Return the point with ``across @ u == goal``, and how many steps led to it."""
+
+        def equations(u: Floats) -> tuple[Floats, Floats]:
+            missing, slopes = self.equations(u)
+            return np.append(missing, across @ u - goal), np.vstack([slopes, across])
+
+        solved = newton(equations, start, self._rounds, self._small)
+        if solved is None or not self.settled(*solved[:2]):
+            return None
+        return solved[0], solved[2]
+
+    def size(self, u: Floats) -> float:
+        """Return what steps are measured by: one plus the largest coordinate."""
+        return 1 + float(np.max(np.abs(u)))
+
+    def between(self, low: Floats, high: Floats, share: float, across: Floats) -> Floats | None:
+        """Return the point across a share of the way from one point to another."""
+        return self.corrected(low + share * (high - low), across)
+
+    def at_parameter(self, values: Floats, level: float) -> Floats | None:
+        """Return the point at a value of the parameter near coordinates."""
+        return self.corrected(np.append(values, level), _last_unit(values.size + 1), level)
+
+    def at_end(self, before: Floats, after: Floats) -> Floats | None:
+        """Return the point at the end of the range of the parameter that lies between two."""
+        end = float(np.clip(after[-1], 0.0, 1.0))
+        return self.corrected((before + after) / 2, _last_unit(after.size), end)
+
+    def steps(
+        self, u: Floats, tangent: Floats, pace: Pace
+    ) -> Iterator[tuple[Floats, Floats, float]]:
+        """Yield points of the curve, the tangents there and the lengths of steps, until even short
+        ones do not lead on.
+        """
+        step = pace.first
+        while step >= pace.least:
+            solved = self._solved(u + step * tangent, tangent, tangent @ u + step)
+            bent = None if solved is None else self.tangent(solved[0], tangent)
+            if solved is None or bent is None or bent @ tangent < pace.straight:
+                step *= 0.5
+                continue
+            u, rounds = solved
+            yield u, bent, step
+            tangent = bent
+            step = min(pace.growth[rounds >= _FEW] * step, pace.most * self.size(u))
+
+
+def _last_unit(size: int) -> Floats:
+    """Return the direction of the parameter alone."""
+    unit = np.zeros(size)
+    unit[-1] = 1.0
+    return unit
