@@ -25,7 +25,13 @@ if TYPE_CHECKING:  # what stands in the module
         """Return a function of the module."""
         return x
 
+    def other_factor(kind: int, x: float) -> float:
+        """Return factors of other numbers."""
+        return x * kind
+
+    number = 1
     factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
+    own_factor = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
         """Return the factors by number."""
@@ -119,3 +125,21 @@ def any_factor_of(kind: int, x: float) -> float:
     if kind == 6:
         return factor_6(x)
     return factor_7(x)
+
+
+def factor_alone(kind: int, x: float) -> float:
+    """Return the only factor."""
+    return own_factor(x)
+
+
+def factor_or_other(kind: int, x: float) -> float:
+    """Return one factor by its number, or those before it."""
+    if kind == number:
+        return own_factor(x)
+    return other_factor(kind, x)
+
+
+def factor_of_many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+    """Write a factor of many numbers."""
+    for n in range(x.size):
+        values[n] = quadrature_factor(kind, x[n])

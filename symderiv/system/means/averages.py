@@ -124,9 +124,15 @@ class Averages:
             if isinstance(factor, sp.Add) and len(touched[place]) > 1:
                 rest = sp.Mul(*(f for n, f in enumerate(inside) if n != place))
                 return sp.Add(*(self._mean(term * rest) for term in factor.args))
-        if any(isinstance(factor, sp.Add) for factor in inside):
-            expanded = sp.Add(*_distributed(inside))
-            return sp.Add(*(self._mean(_even_signs(t)) for t in sp.Add.make_args(expanded)))
+        sums = [f for f in inside if isinstance(f, sp.Add)]
+        if has_no_closed_form(sp.Mul(*inside)):
+            # what quadrature takes at one field anyway stays together
+            sums = [f for f in sums if self._slot(f) is None]
+        if sums:
+            rest = sp.Mul(*(f for f in inside if f not in sums))
+            expanded = sp.Add(*(term * rest for term in _distributed(sums)))
+            terms = map(_even_signs, sp.Add.make_args(expanded))
+            return sp.Add(*map(self._mean, self._collected(terms)))
         product = _even_signs(sp.Mul(*inside))
         if product != sp.Mul(*inside):
             return self._mean(product)
@@ -141,7 +147,53 @@ class Averages:
                 return joint + sp.Add(
                     *map(self._mean, itertools.filterfalse(has_no_closed_form, terms))
                 )
-        return sp.Add(*map(self._mean, terms))
+        return sp.Add(*map(self._mean, self._collected(terms)))
+
+    def _collected(self, terms: Iterable[sp.Expr]) -> list[sp.Expr]:
+        """Return terms without closed forms with those that differ at one field only as one."""
+        found: list[sp.Expr] = []
+        alike: dict[tuple[sp.Expr, ...], list[list[sp.Expr]]] = {}
+        for term in terms:
+            slots = self._by_field(term) if has_no_closed_form(term) else None
+            if slots is None:
+                found.append(term)
+            else:
+                outside, functions = slots
+                forms = sorted(functions, key=str)
+                alike.setdefault((outside, *forms), []).append([functions[f] for f in forms])
+        for (outside, *forms), rows in alike.items():
+            for place in range(len(forms)):
+                joined: dict[tuple[sp.Expr, ...], list[sp.Expr]] = {}
+                for row in rows:
+                    rest = (*row[:place], *row[place + 1 :])
+                    joined.setdefault(rest, []).append(row[place])
+                rows = [
+                    [*rest[:place], sp.Add(*functions), *rest[place:]]
+                    for rest, functions in joined.items()
+                ]
+            for row in rows:
+                placed = (f.xreplace({X: form}) for f, form in zip(row, forms, strict=True))
+                found.append(outside * sp.Mul(*placed))
+        return found
+
+    def _by_field(self, term: sp.Expr) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
+        """Return the factor of a product that has no field, and functions of x by their forms.
+
+        None if it is no such product, or has delta functions.
+        """
+        functions: dict[sp.Expr, sp.Expr] = {}
+        outside = sp.S.One
+        number, product = term.as_coeff_Mul()
+        for factor in _factors(product):
+            if not self.law.gaussian(factor):
+                outside *= factor
+                continue
+            slot = None if factor.has(sp.DiracDelta) else self._slot(factor)
+            if slot is None:
+                return None
+            functions[slot.form] = functions.get(slot.form, number) * slot.function
+            number = sp.S.One
+        return (outside, functions) if functions else None
 
     def _whole(self, expression: sp.Expr) -> sp.Expr | None:
         """Return a mean without closed form by one quadrature, None if it is better taken apart.
@@ -157,7 +209,7 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        few = len(nonlinear) <= (2 if expression.has(*_EDGES) else _FEW) and len(linear) <= 3
+        few = len(nonlinear) <= _FEW and len(linear) <= 3 and not expression.has(*_EDGES)
         factors = (f for term in terms for f in _factors(term))
         if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
             return None
