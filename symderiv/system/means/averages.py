@@ -23,7 +23,7 @@ from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
-from symderiv.system.means.slot_means import SlotMeans
+from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
 __all__ = ["Averages", "has_no_closed_form"]
 
@@ -47,7 +47,14 @@ class Averages:
         Raises:
             NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
         """
-        expression = _gathered(expression)
+        try:
+            return self._lowered(expression, statement)
+        except TakenApartError:
+            self._known.clear()
+            return self._lowered(expression, statement)
+
+    def _lowered(self, expression: sp.Expr, statement: str) -> sp.Expr:
+        expression = self._gathered(expression)
         taken = {}
         for average in expression.atoms(Average):
             try:
@@ -61,6 +68,23 @@ class Averages:
                     statement=statement,
                 ) from error
         return expression.xreplace(taken)
+
+    def _open(self, expression: sp.Expr) -> bool:
+        """Return whether an expression has no closed mean, by the functions in it."""
+        return has_no_closed_form(expression) or (self.functions.mixed and mixes(expression))
+
+    def _gathered(self, expression: sp.Expr) -> sp.Expr:
+        """Return a sum of averages without closed forms as one average."""
+        plain, inside = [], []
+        for term in sp.Add.make_args(expression):
+            number, rest = term.as_coeff_Mul()
+            if isinstance(rest, Average) and self._open(rest.args[0]):
+                inside.append(number * rest.args[0])
+            else:
+                plain.append(term)
+        if len(inside) < 2:
+            return expression
+        return sp.Add(*plain, Average(sp.Add(*inside)))
 
     def mean(self, expression: sp.Expr) -> sp.Expr:
         """Return the average of an expression, in covariances, scalars and parameters."""
@@ -113,7 +137,7 @@ class Averages:
         groups = _joined(touched)
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
-        if has_no_closed_form(sp.Mul(*inside)):
+        if self._open(sp.Mul(*inside)):
             # exponentials that were parted for the Gaussian calculus are of one direction here
             exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
             others = [f for f in inside if not isinstance(f, sp.exp)]
@@ -124,14 +148,8 @@ class Averages:
             if isinstance(factor, sp.Add) and len(touched[place]) > 1:
                 rest = sp.Mul(*(f for n, f in enumerate(inside) if n != place))
                 return sp.Add(*(self._mean(term * rest) for term in factor.args))
-        sums = [f for f in inside if isinstance(f, sp.Add)]
-        if has_no_closed_form(sp.Mul(*inside)):
-            # what quadrature takes at one field anyway stays together
-            sums = [f for f in sums if self._slot(f) is None]
-        if sums:
-            rest = sp.Mul(*(f for f in inside if f not in sums))
-            expanded = sp.Add(*(term * rest for term in _distributed(sums)))
-            terms = map(_even_signs, sp.Add.make_args(expanded))
+        terms = self._written_out(sp.Mul(*inside))
+        if len(terms) > 1:
             return sp.Add(*map(self._mean, self._collected(terms)))
         product = _even_signs(sp.Mul(*inside))
         if product != sp.Mul(*inside):
@@ -140,38 +158,56 @@ class Averages:
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
-        hard = sp.Add(*filter(has_no_closed_form, terms))
+        hard = sp.Add(*filter(self._open, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
             if joint is not None:
-                return joint + sp.Add(
-                    *map(self._mean, itertools.filterfalse(has_no_closed_form, terms))
-                )
-        return sp.Add(*map(self._mean, self._collected(terms)))
-
-    def _collected(self, terms: Iterable[sp.Expr]) -> list[sp.Expr]:
-        """Return terms without closed forms with those that differ at one field only as one."""
-        found: list[sp.Expr] = []
-        alike: dict[tuple[sp.Expr, ...], list[list[sp.Expr]]] = {}
+                return joint + sp.Add(*map(self._mean, itertools.filterfalse(self._open, terms)))
+        written: list[sp.Expr] = []
         for term in terms:
-            slots = self._by_field(term) if has_no_closed_form(term) else None
+            apart = self._open(term) and term.has(*_EDGES)
+            written += self._written_out(term) if apart else [term]
+        return sp.Add(*map(self._mean, self._collected(written)))
+
+    def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
+        """Return a term as terms that are products of functions of fields."""
+        factors = list(_factors(term))
+        sums = [f for f in factors if isinstance(f, sp.Add) and self.law.gaussian(f)]
+        if self._open(term):
+            # what quadrature takes at one field anyway stays together
+            sums = [f for f in sums if self._slot(f) is None]
+        if (
+            not sums
+            or len(_joined([self._touched(f) for f in factors if self.law.gaussian(f)])) > 1
+        ):
+            return [term]
+        rest = sp.Mul(*(f for f in factors if f not in sums))
+        terms = [_even_signs(product * rest) for product in _distributed(sums)]
+        if not term.has(*_EDGES):
+            return terms
+        return [t for each in terms for t in self._written_out(each)]
+
+    def _collected(self, terms: Sequence[sp.Expr]) -> list[sp.Expr]:
+        """Return terms of which those without closed forms that differ at one field are one."""
+        if not any(map(self._open, terms)):
+            return [*terms]
+        found: list[sp.Expr] = []
+        alike: dict[tuple[sp.Expr, ...], list[tuple[sp.Expr, list[sp.Expr]]]] = {}
+        for term in terms:
+            slots = self._by_field(term) if self._open(term) or term.has(*_EDGES) else None
             if slots is None:
                 found.append(term)
-            else:
-                outside, functions = slots
-                forms = sorted(functions, key=str)
-                alike.setdefault((outside, *forms), []).append([functions[f] for f in forms])
-        for (outside, *forms), rows in alike.items():
-            for place in range(len(forms)):
-                joined: dict[tuple[sp.Expr, ...], list[sp.Expr]] = {}
-                for row in rows:
-                    rest = (*row[:place], *row[place + 1 :])
-                    joined.setdefault(rest, []).append(row[place])
-                rows = [
-                    [*rest[:place], sp.Add(*functions), *rest[place:]]
-                    for rest, functions in joined.items()
-                ]
-            for row in rows:
+                continue
+            outside, functions = slots
+            forms = sorted(functions, key=str)
+            if 0 not in functions.values():
+                row = [functions[form] for form in forms]
+                alike.setdefault((outside, *forms), []).append((term, row))
+        for (outside, *forms), group in alike.items():
+            if not any(self._open(term) for term, _ in group):
+                found += [term for term, _ in group]
+                continue
+            for row in _joined_rows([row for _, row in group]):
                 placed = (f.xreplace({X: form}) for f, form in zip(row, forms, strict=True))
                 found.append(outside * sp.Mul(*placed))
         return found
@@ -179,7 +215,7 @@ class Averages:
     def _by_field(self, term: sp.Expr) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
         """Return the factor of a product that has no field, and functions of x by their forms.
 
-        None if it is no such product, or has delta functions.
+        None if it is no product of several of them, or has delta functions.
         """
         functions: dict[sp.Expr, sp.Expr] = {}
         outside = sp.S.One
@@ -193,7 +229,8 @@ class Averages:
                 return None
             functions[slot.form] = functions.get(slot.form, number) * slot.function
             number = sp.S.One
-        return (outside, functions) if functions else None
+        functions = {form: almost_reduced(f) for form, f in functions.items()}
+        return (outside, functions) if len(functions) > 1 else None
 
     def _whole(self, expression: sp.Expr) -> sp.Expr | None:
         """Return a mean without closed form by one quadrature, None if it is better taken apart.
@@ -272,6 +309,18 @@ class Averages:
         return FormSlot(_replaced(factor, places), base)
 
 
+def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
+    """Return products, as rows of factors, with those added that differ in one factor only."""
+    for place in range(len(rows[0])):
+        joined: dict[tuple[sp.Expr, ...], list[sp.Expr]] = {}
+        for row in rows:
+            joined.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])
+        rows = [
+            [*rest[:place], sp.Add(*factors), *rest[place:]] for rest, factors in joined.items()
+        ]
+    return rows
+
+
 def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
     """Return the factors of the terms of a sum, the factor itself if it is none."""
     for term in sp.Add.make_args(factor):
@@ -308,20 +357,6 @@ def has_no_closed_form(expression: sp.Expr) -> bool:
         not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
         for e in expression.atoms(sp.Pow)
     )
-
-
-def _gathered(expression: sp.Expr) -> sp.Expr:
-    """Return a sum of averages without closed forms as one average."""
-    plain, inside = [], []
-    for term in sp.Add.make_args(expression):
-        number, rest = term.as_coeff_Mul()
-        if isinstance(rest, Average) and has_no_closed_form(rest.args[0]):
-            inside.append(number * rest.args[0])
-        else:
-            plain.append(term)
-    if len(inside) < 2:
-        return expression
-    return sp.Add(*plain, Average(sp.Add(*inside)))
 
 
 def _told(average: sp.Expr) -> str:

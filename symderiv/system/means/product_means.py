@@ -63,7 +63,7 @@ class ProductMeans:
                 f"closed means; quadrature takes at most {MOST_FACTORS}"
             )
         count = len(functions)
-        split = [sp.factor_terms(function).as_coeff_Mul() for function in functions]
+        split = [_with_its_number(function) for function in functions]
         known = [self._known(function) for _, function in split]
         # planes are those of the first two fields: jumps in them are sharp
         order = sorted(range(count), key=lambda n: not any(known[n].jumps_of_value))
@@ -186,3 +186,9 @@ def _by_number(
         called = name if n == len(own) - 1 else f"{name}_to_{n}"
         template = f"{what}_or_other" if n else f"{what}_alone"
         yield TemplateFunction(called, arguments, template, names, f"The {what} by number.")
+
+
+def _with_its_number(function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return the number in front of a function, and the function without it."""
+    number, rest = sp.factor_terms(function).as_coeff_Mul()
+    return (-number, -rest) if rest.could_extract_minus_sign() else (number, rest)

@@ -16,10 +16,19 @@ from symderiv.statement.slopes import ROUGH
 from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.product_means import ProductMeans
 
-__all__ = ["MOST_FIELDS", "SlotMeans"]
+__all__ = ["MOST_FIELDS", "SlotMeans", "TakenApartError", "almost_reduced", "mixes"]
 
 MOST_FIELDS = 8
 """More functions in one product are refused: no closed form is to be expected."""
+
+
+class TakenApartError(Exception):
+    """Terms that were taken apart for closed forms have none: they are better left together."""
+
+
+def mixes(expression: sp.Expr) -> bool:
+    """Return whether exponentials stand beside steps."""
+    return bool(expression.has(sp.exp) and expression.has(*ROUGH))
 
 
 class SlotMeans:
@@ -29,10 +38,13 @@ class SlotMeans:
         functions: The functions by name, in the order in which they were needed.
         joints: Those by quadrature over all fields at once.
         products: Those of functions of single fields by quadrature.
+        mixed: Whether exponentials beside steps of the same field were found to have no closed
+            means here.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, ScalarFunction] = {}
+        self.mixed = False
         self.joints, self.products = JointMeans(), ProductMeans()
         self._names: dict[tuple[sp.Expr, tuple[bool, ...]], str] = {}
 
@@ -59,6 +71,9 @@ class SlotMeans:
         try:
             closed = _in_real_numbers(closed_mean(*key))
         except NotYetError:
+            if not self.mixed and any(map(mixes, (slot.function for slot in slots))):
+                self.mixed = True
+                raise TakenApartError from None
             return self._by_quadrature(slots, law)
         if closed.value.is_number and not closed.definitions:
             return closed.value
@@ -182,13 +197,14 @@ def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> l
     for slot in slots:
         if slot not in apart:
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
-    products = ((_without_nothing(reduced(function, X)), form) for form, function in rest.items())
+    products = ((almost_reduced(function), form) for form, function in rest.items())
     return apart + [FormSlot(function, form) for function, form in products if function != 1]
 
 
-def _without_nothing(function: sp.Expr) -> sp.Expr:
-    """Return a sum without the terms of two opposite steps, which are zero almost everywhere."""
-    return sp.Add(*(term for term in sp.Add.make_args(function) if not _is_nothing(term)))
+def almost_reduced(function: sp.Expr) -> sp.Expr:
+    """Return a function of x with products of steps and signs reduced, almost everywhere."""
+    terms = sp.Add.make_args(reduced(function, X))
+    return sp.Add(*(term for term in terms if not _is_nothing(term)))
 
 
 def _is_nothing(term: sp.Expr) -> bool:
