@@ -174,8 +174,7 @@ class Averages:
         factors = list(_factors(term))
         sums = [f for f in factors if isinstance(f, sp.Add) and self.law.gaussian(f)]
         if self._open(term):
-            # what quadrature takes at one field anyway stays together
-            sums = [f for f in sums if self._slot(f) is None]
+            sums = [f for f in sums if not self._of_one_field(f)]
         if (
             not sums
             or len(_joined([self._touched(f) for f in factors if self.law.gaussian(f)])) > 1
@@ -271,6 +270,11 @@ class Averages:
                     (((power,), expression),) = by_power.items()
                     outside *= symbol**power
         return outside, expression
+
+    def _of_one_field(self, factor: sp.Expr) -> bool:
+        """Return whether quadrature takes a factor at one field: no number is left in it."""
+        slot = self._slot(factor)
+        return slot is not None and slot.function.free_symbols <= {X}
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None

@@ -147,17 +147,26 @@ class ProductMeans:
         return self.rule[1] if self.names else 0.0
 
     @property
+    def told(self) -> dict[str, list[sp.Expr]]:
+        """The functions that each mean is of, by its name."""
+        factors = list(self._factors)
+        return {
+            name: [factors[n] for n in kinds if factors[n] != 1]
+            for kinds, name in self.names.items()
+        }
+
+    @property
     def functions(self) -> dict[str, Function]:
         """The functions of the module by name."""
         if not self.names:
             return {}
         found = {function.name: function for function in self.by_number.factors}
-        texts = list(self._factors)
+        told = self.told
         for kinds, name in self.names.items():
             size = len(kinds)
             covariance = covariance_symbols(size)
             arguments = tuple(covariance[place] for place in upper_triangle(size))
-            doc = "E[" + " ".join(f"({texts[n]})" for n in kinds if texts[n] != 1) + "]."
+            doc = "E[" + " ".join(f"({function})" for function in told[name]) + "]."
             arguments += bias_symbols(size)
             found[name] = self.by_number.template(name, arguments, kinds, doc)
         return found
