@@ -153,28 +153,26 @@ class FactorMeans:
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
-    def chosen(self, tolerance: float, limited: bool) -> tuple[MeanRule, float, float]:
-        """Return the coarsest rule that keeps a tolerance, its error, and that of two factors.
+    def choice(self, tolerance: float, limited: bool) -> Choice:
+        """Return what a rule is chosen for.
 
         Args:
             tolerance: Bound on the absolute error of the means.
-            limited: Take the best rule where none does.
+            limited: Take the best rule where none keeps it.
         """
-        return chosen_rule(
-            Choice(
-                means=hashlib.sha256(self.text.encode()).hexdigest(),
-                kinds=self.means,
-                family=self.family,
-                slope_jumps=self.rough,
-                even=self.even,
-                tolerance=tolerance,
-                limited=limited,
-                biased=self.biased,
-                within=self.within,
-                idle=self.idle,
-                of_what=self.of_what,
-                search=lambda: self.search,
-            )
+        return Choice(
+            means=hashlib.sha256(self.text.encode()).hexdigest(),
+            kinds=self.means,
+            family=self.family,
+            slope_jumps=self.rough,
+            even=self.even,
+            tolerance=tolerance,
+            limited=limited,
+            biased=self.biased,
+            within=self.within,
+            idle=self.idle,
+            of_what=self.of_what,
+            search=lambda: self.search,
         )
 
     @cached_property
@@ -232,7 +230,8 @@ class Quadrature:
             )
         self.tolerance, self.within = tolerance, within
         if rule is None:
-            self.rule, self.error, self.pair_error = self.by_number.chosen(tolerance, limited)
+            choice = self.by_number.choice(tolerance, limited)
+            self.rule, self.error, self.pair_error = chosen_rule(choice)
         else:
             search = self.by_number.search
             self.rule, self.error = rule, stated_mean_error(search.error(rule, math.inf))
@@ -423,6 +422,11 @@ class Quadrature:
     def text(self) -> str:
         """The text of a module of the means alone, with the rule as an argument."""
         return self.by_number.text
+
+    @property
+    def search(self) -> Search:
+        """The search for covariances with large errors."""
+        return self.by_number.search
 
     @property
     def means(self) -> list[Kinds]:

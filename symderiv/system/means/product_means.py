@@ -18,7 +18,7 @@ from symderiv.gaussian import covariance_symbols
 from symderiv.lowering.means.approximation import FINEST_KINKED, FINEST_QUADRATURE
 from symderiv.lowering.means.closed_means import X, bias_symbols, upper_triangle
 from symderiv.lowering.means.numeric_activation import NumericActivation
-from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
 from symderiv.lowering.means.quadrature_means import FactorMeans
 from symderiv.lowering.means.quadrature_rules import MeanRule
 
@@ -136,7 +136,7 @@ class ProductMeans:
         """
         panels = self.by_number.family == "kinked"
         tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
-        rule, error, _ = self.by_number.chosen(tolerance, limited=True)
+        rule, error, _ = chosen_rule(self.by_number.choice(tolerance, limited=True))
         if error > LAST_TOLERANCE:
             raise NotYetError(f"quadrature reaches {error:.1e}, not {LAST_TOLERANCE:g}")
         return rule, error
