@@ -176,7 +176,7 @@ class System(stated_system.StatedSystem):
         from symderiv.system.system_ensembles import Wanted
 
         told = dict(solving)
-        times = asked_times(end, told.pop("alpha", None))
+        times = asked_times(end, *(told.pop(n, None) for n in ("alpha", "points", "spacing")))
         names = ("relative_tolerance", "absolute_tolerance")
         wanted = Wanted(times, **{name: told.pop(name) for name in names if name in told})
         self.solver.layout.known_parameters(told)

@@ -10,6 +10,7 @@ import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
 from sympy.core.function import AppliedUndef
 
+from symderiv.foundation.errors import NotClosed, NotYetError
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import ALL, StatedEquations
@@ -160,7 +161,7 @@ class Closed:
         """
         joints = self.means.joints.with_slopes()
         functions = (joints.functions.get(each.name, each) for each in self.program.functions)
-        constants = joints.constants
+        constants = {**self.means.constants, **joints.constants}
         return replace(self.program, functions=tuple(functions), constants=constants)
 
 
@@ -194,6 +195,10 @@ def closed(equations: StatedEquations) -> Closed:
         symbol: averages.lowered(value, f"average({value})")
         for symbol, value in equations.averages.items()
     }
+    try:
+        _ = means.error  # chooses the rules of all means by quadrature
+    except NotYetError as error:
+        raise NotClosed(f"means without closed form are not to be had: {error}") from error
     return Closed(equations, drift, noise, scalars, observables, slow, means)
 
 
@@ -216,7 +221,7 @@ class _Writer:
             ranges=("K", "M", "L", "I"),
             small=("I",),
             functions=closed.means.all_functions,
-            constants=closed.means.joints.constants,
+            constants=closed.means.constants,
             procedures=(
                 *(self._observation(name, fields) for name in closed.observables),
                 self._rates(fields),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StatedSystem", "asked_times"]
 
+Spacing = Literal["log", "linear"]
+
 
 class StatedSystem(Language):
     """A learning problem, stated line by line.
@@ -143,6 +145,8 @@ class StatedSystem(Language):
         self,
         end: float | None = None,
         *,
+        points: int | None = None,
+        spacing: Spacing | None = None,
         alpha: Any = None,
         initial: Mapping[str, Any],
         relative_tolerance: float = 1e-9,
@@ -156,8 +160,10 @@ class StatedSystem(Language):
         """Integrate the equations from α = 0.
 
         Args:
-            end: The last α; 200 times are then returned.
-            alpha: The ascending times at which results are wanted, instead of ``end``.
+            end: The last α.
+            points: How many times are returned up to the end; the first is 0 (200 when left out).
+            spacing: Their spacing, as of problems: "log" or "linear" ("linear" when left out).
+            alpha: The ascending times at which results are wanted, instead of these three.
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of
                 the result.
@@ -193,7 +199,7 @@ class StatedSystem(Language):
         def solved(times: np.ndarray) -> SystemRun:
             return solver.solve(times, initial, parameters, *tolerances, progress)
 
-        run = asked.of_run(solved(asked_times(end, alpha)), solved)
+        run = asked.of_run(solved(asked_times(end, alpha, points, spacing)), solved)
         warn_caller(run.failure())
         return replace(run, system=self)
 
@@ -215,7 +221,7 @@ class StatedSystem(Language):
             initial: The state at α = 0, as in ``rates``.
             dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
             force: Replace a file even if symderiv did not write it.
-            solving: ``end`` or ``alpha`` and tolerances as in ``solve``, and values of parameters.
+            solving: Times and tolerances as in ``solve``, and values of parameters.
 
         Returns:
             The path of the page.
@@ -239,6 +245,8 @@ class StatedSystem(Language):
         *,
         runs: int = 4,
         end: float | None = None,
+        points: int | None = None,
+        spacing: Spacing | None = None,
         alpha: Any = None,
         initial: Mapping[str, Any],
         seed: int = 0,
@@ -253,7 +261,7 @@ class StatedSystem(Language):
         Args:
             dimension: N.
             runs: Independent runs, each with vectors drawn to have exactly the initial overlaps.
-            end, alpha: As in ``solve``.
+            end, points, spacing, alpha: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
             seed: The seed of the random numbers.
             method: ``"vectors"`` for vectors of N coordinates; ``"gram"`` for their coordinates in
@@ -266,7 +274,7 @@ class StatedSystem(Language):
         """
         from symderiv.system.system_sgd import Experiment, simulated
 
-        times = asked_times(end, alpha)
+        times = asked_times(end, alpha, points, spacing)
         asked = Experiment(self.solver, dimension, runs, times, seed, method)
         simulation = simulated(asked, initial, parameters)
         warn_caller(simulation.failure())
@@ -296,6 +304,8 @@ class StatedSystem(Language):
         self,
         end: float | None = None,
         *,
+        points: int | None = None,
+        spacing: Spacing | None = None,
         alpha: Any = None,
         initial: Mapping[str, Any],
         relative_tolerance: float = 1e-9,
@@ -314,7 +324,8 @@ class StatedSystem(Language):
         is that of each step; ``check="auto"`` measures what errors have grown to.
 
         Args:
-            end, alpha, initial, relative_tolerance, absolute_tolerance: As in ``solve``.
+            end, points, spacing, alpha, initial: As in ``solve``.
+            relative_tolerance, absolute_tolerance: As in ``solve``.
             threads: One per processor when left out.
             max_steps: Steps after which a run is given up.
             check: "auto" measures the error of each run from a second one with a larger tolerance.
@@ -335,7 +346,7 @@ class StatedSystem(Language):
         from symderiv.system.varied_system import VariedSystem
 
         wanted = Wanted(
-            asked_times(end, alpha),
+            asked_times(end, alpha, points, spacing),
             relative_tolerance,
             absolute_tolerance,
             threads,
@@ -406,15 +417,26 @@ class StatedSystem(Language):
         return exported(self.solver, to, output, force)
 
 
-def asked_times(end: float | None, alpha: Any) -> np.ndarray:
+def asked_times(
+    end: float | None, alpha: Any, points: int | None = None, spacing: Spacing | None = None
+) -> np.ndarray:
     """Return the times at which results are wanted.
 
     Raises:
-        InputError: Not one of the two was given, or the times do not ascend.
+        InputError: Not one of ``end`` and ``alpha`` was given, or the times do not ascend.
     """
     if (end is None) == (alpha is None):
         raise InputError("give either end or alpha", argument="end")
-    times = np.linspace(0.0, float(end), 200) if end is not None else np.asarray(alpha, float)
+    given: dict[str, Any] = {"points": points, "spacing": spacing}
+    more = {name: each for name, each in given.items() if each is not None}
+    if end is not None:
+        from symderiv.keys.study_tables import Time
+
+        keys: dict[str, Any] = {"end": float(end), "spacing": "linear", **more}
+        return Time.model_construct(**keys).grid()
+    if more:
+        raise InputError(f"is given together with {next(iter(more))}; remove one", argument="alpha")
+    times = np.asarray(alpha, float)
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or times[0] < 0:
         raise InputError("must be finite ascending times, none negative", argument="alpha")
     if np.any(np.diff(times) <= 0):

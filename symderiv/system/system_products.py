@@ -48,7 +48,7 @@ def exported(
         NotYetError: A mean is an integral, which only compiled modules evaluate.
     """
     check_one_of("to", to, PROGRAMS)
-    if solver.closed.means.joints.functions:
+    if solver.closed.means.by_quadrature:
         raise NotYetError(
             "cannot be exported: a mean has no closed form, and only compiled modules integrate it",
             argument="to",
@@ -87,7 +87,7 @@ def precise_rates(
     """
     if not 1 <= digits <= 1000:
         raise InputError(f"must be from 1 to 1000, not {digits}", argument="digits")
-    if solver.closed.means.joints.functions:
+    if solver.closed.means.by_quadrature:
         raise NotYetError(
             "is not possible here: a mean has no closed form, and quadrature gives its digits",
             argument="digits",

@@ -10,6 +10,7 @@ import sympy as sp
 
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
 from symderiv.foundation.errors import InputError
+from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import ALL
@@ -236,11 +237,26 @@ class SystemEquations:
             number = name.partition("_")[2]
             words = (
                 "By quadrature over the joint fields; largest error found, for variances up to "
-                f"{LARGEST_VARIANCE:g}: {means.joints.error:.1e}."
+                f"{LARGEST_VARIANCE:g}: {means.error:.1e}."
             )
             fields = ", ".join(sp.latex(each) for each in joint.fields)
             inner = rf"\left\langle {letters.doprint(joint.function)} \right\rangle_{{{fields}}}"
             yield Step("mean", words, f"J_{{{number}}}", inner)
+        for name, factors in means.products.told.items():
+            number = name.partition("_")[2]
+            words = (
+                "By the rules for functions of one field each, with or without kinks; largest "
+                f"error found, for variances up to {LARGEST_VARIANCE:g}: {means.error:.1e}."
+            )
+            fields = ", ".join(sp.latex(z) for z in field_symbols(len(factors)))
+            product = sp.Mul(
+                *(
+                    f.xreplace({X: z})
+                    for f, z in zip(factors, field_symbols(len(factors)), strict=True)
+                )
+            )
+            inner = rf"\left\langle {letters.doprint(product)} \right\rangle_{{{fields}}}"
+            yield Step("mean", words, f"P_{{{number}}}", inner)
 
     def _counted(self) -> Iterator[Step]:
         letters = self._letters
@@ -289,11 +305,11 @@ def conditions_of(closed: Closed) -> list[str]:
             "Forces jump: their mean slopes contain densities at the jump, so no variance of a "
             "field in a jump may vanish."
         )
-    if closed.means.joints.functions:
+    if closed.means.by_quadrature:
         conditions.append(
             "Means without closed form are integrated numerically; their stated error is the "
             f"largest found for variances up to {LARGEST_VARIANCE:g}: "
-            f"{closed.means.joints.error:.1e}."
+            f"{closed.means.error:.1e}."
         )
     conditions += [_kept_by(constraint) for constraint in statement.constraints]
     if closed.equations.law.covariances or any(

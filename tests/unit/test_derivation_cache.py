@@ -247,14 +247,16 @@ def test_the_rules_that_come_with_the_package_are_those_that_are_searched_for(fo
     assert of_runs == ship_rules.OF_RUNS
     assert len(found) == asked, "make kernels writes them anew"
     rules = quadrature(learning_problem("softplus", "erf"), None, False)
-    assert "search" not in vars(rules), "make kernels writes them anew"
-    derived = inspect.unwrap(quadrature_error.chosen_rule)(rules._choice(False))
+    assert "search" not in vars(rules.by_number), "make kernels writes them anew"
+    derived = inspect.unwrap(quadrature_error.chosen_rule)(
+        rules.by_number.choice(rules.tolerance, False)
+    )
     assert derived == (rules.rule, rules.error, rules.pair_error)
     run = quadrature(learning_problem("silu", "silu"), of_runs, True)
-    assert "search" not in vars(run), "make kernels writes them anew"
+    assert "search" not in vars(run.by_number), "make kernels writes them anew"
     for name in ("softsign", "elu"):
         run = quadrature(learning_problem(name, name), of_runs, True)
-        assert "search" not in vars(run), "make kernels writes them anew"
+        assert "search" not in vars(run.by_number), "make kernels writes them anew"
     kinked = quadrature(learning_problem("relu", "x*tanh(log(1+exp(x)))"), None, False)
-    assert "search" not in vars(kinked), "make kernels writes them anew"
+    assert "search" not in vars(kinked.by_number), "make kernels writes them anew"
     assert not folder.exists()

@@ -120,6 +120,7 @@ class Search:
         biased: bool = False,
         variance: float = LARGEST_VARIANCE,
         bias: float = LARGEST_BIAS,
+        idle: int | None = None,
     ) -> None:
         """Take the means.
 
@@ -128,7 +129,10 @@ class Search:
             kinds: The factors of every mean that occurs.
             biased: Whether fields have biases.
             variance, bias: The largest of fields, and of their biases in modulus.
+            idle: The number of a factor whose fields do not vary, where means are of any functions;
+                None where they are of activations and slopes.
         """
+        self.idle = idle
         self.compiled = compiled
         self.factor = compiled.factor
         self.panels = "_kinked_mean_of_4" in compiled.functions
@@ -167,7 +171,12 @@ class Search:
         @cache
         def largest(kind: int) -> Matrix:
             values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
-            return np.asarray(np.max(values, axis=0))
+            found = np.asarray(np.max(values, axis=0))
+            if self.idle is not None:
+                # a factor that falls off does so along its own field only
+                for side in (found[t.size // 2 :], found[t.size // 2 :: -1]):
+                    np.maximum.accumulate(side, out=side)
+            return found
 
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * cell
@@ -227,6 +236,8 @@ class Search:
         def off(kinds: Kinds, covariances: Matrix) -> Matrix:
             # one rounding is much where factors jump: both orders shall have the same
             covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
+            varies = np.array([float(kind != self.idle) for kind in kinds])
+            covariances = covariances * np.outer(varies, varies)
             biases = np.zeros(covariances.shape[:2])
             if self.biased:
                 biases[:] = [drawn_biases(rng, each, self.bias) for each in covariances]
@@ -276,6 +287,7 @@ class Choice:
         limited: Take the best rule where none keeps it.
         biased: Whether fields have biases.
         within: The largest variances, and biases in modulus.
+        idle: The number of a factor whose fields do not vary, if any; see :class:`Search`.
         of_what: What means are of, for messages.
         search: Gives the search.
     """
@@ -289,6 +301,7 @@ class Choice:
     limited: bool
     biased: bool
     within: tuple[float, float]
+    idle: int | None
     of_what: str = field(repr=False, compare=False)
     search: Callable[[], Search] = field(repr=False, compare=False)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sympy as sp
@@ -95,6 +95,103 @@ _FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
+@dataclass(frozen=True)
+class FactorMeans:
+    """Means of products of two or four factors, which are called by number, by one rule.
+
+    Attributes:
+        factors: The factors, and all of them by number, as functions of a module.
+        means: The factors of every mean that occurs, by number.
+        kinks: Constants of the module that say where they are not smooth.
+        family: What means of four factors go over: ``smooth`` if all are analytic, ``plane``
+            (``plane_mean``) or ``kinked`` (``kinked_mean``).
+        at_zero: Whether means of two factors with kinks go over sectors (``polar_mean``).
+        rough: Whether factors jump, or slopes of which means are taken.
+        even: Whether no mean changes when all fields change their signs.
+        biased: Whether fields have biases.
+        of_what: What means are of, for messages.
+        samples: Means, with what is said of them in ``template``, in which all that computes any of
+            them occurs.
+        together: What computes means of four factors together.
+        within: The largest variances, and biases in modulus, of the fields in the search.
+        idle: The number of a factor whose fields do not vary, if any; see ``Search``.
+    """
+
+    factors: tuple[Function, ...]
+    means: tuple[Kinds, ...]
+    kinks: Mapping[str, Constant]
+    family: str
+    at_zero: bool
+    rough: bool
+    even: bool
+    biased: bool
+    of_what: str
+    samples: tuple[tuple[Kinds, str], ...]
+    together: tuple[Procedure, ...] = ()
+    within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS)
+    idle: int | None = None
+
+    def template(
+        self,
+        name: str,
+        arguments: tuple[sp.Symbol, ...],
+        kinds: Kinds,
+        doc: str,
+        symmetries: tuple[tuple[int, ...], ...] = (),
+        what: str = "",
+    ) -> TemplateFunction:
+        """Return a mean of two or four factors; ``what`` names one with a part at kinks."""
+        family = "" if self.family == "smooth" else "kinked_"
+        if self.family == "plane" and len(kinds) == 4:
+            family = "plane_"
+        elif self.at_zero:
+            family = "polar_"
+        template = f"{family}mean_of_{what or len(kinds)}"
+        if self.biased or len(arguments) > len(kinds) * (len(kinds) + 1) // 2:
+            template = f"shifted_{template}"
+        numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
+        return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
+
+    def choice(self, tolerance: float, limited: bool) -> Choice:
+        """Return what a rule is chosen for.
+
+        Args:
+            tolerance: Bound on the absolute error of the means.
+            limited: Take the best rule where none keeps it.
+        """
+        return Choice(
+            means=hashlib.sha256(self.text.encode()).hexdigest(),
+            kinds=self.means,
+            family=self.family,
+            slope_jumps=self.rough,
+            even=self.even,
+            tolerance=tolerance,
+            limited=limited,
+            biased=self.biased,
+            within=self.within,
+            idle=self.idle,
+            of_what=self.of_what,
+            search=lambda: self.search,
+        )
+
+    @cached_property
+    def search(self) -> Search:
+        """The search for covariances with large errors."""
+        means, within = compiled_means(self.text), self.within
+        return Search(means, self.means, self.biased, *within, self.idle)
+
+    @cached_property
+    def text(self) -> str:
+        """The text of a module of the means alone, with the rule as an argument."""
+        rules = dict.fromkeys(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (0.0,))
+        constants: dict[str, Constant] = {**self.kinks, **rules}
+        means = [
+            self.template(f"mean_{n}", (), kinds, "", what=what)
+            for n, (kinds, what) in enumerate(self.samples)
+        ]
+        return module_of_means((*self.factors, *means), constants, self.together)
+
+
 class Quadrature:
     """The means of a problem as functions of a module."""
 
@@ -139,10 +236,12 @@ class Quadrature:
             )
         self.tolerance, self.within = tolerance, within
         if rule is None:
-            self.rule, self.error, self.pair_error = chosen_rule(self._choice(limited))
+            choice = self.by_number.choice(tolerance, limited)
+            self.rule, self.error, self.pair_error = chosen_rule(choice)
         else:
-            self.rule, self.error = rule, stated_mean_error(self.search.error(rule, math.inf))
-            self.pair_error = pair_error(self.search, rule)
+            search = self.by_number.search
+            self.rule, self.error = rule, stated_mean_error(search.error(rule, math.inf))
+            self.pair_error = pair_error(search, rule)
 
     @cached_property
     def kinked(self) -> bool:
@@ -319,7 +418,8 @@ class Quadrature:
         """Return the function of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
-        return [self._template(name, arguments, kinds, doc, symmetries)]
+        what = self._what(kinds)
+        return [self.by_number.template(name, arguments, kinds, doc, symmetries, what)]
 
     def with_slopes(self, mean: TemplateFunction, kinds: Kinds) -> TemplateFunction:
         """Return a mean with its derivatives by its arguments."""
@@ -332,12 +432,10 @@ class Quadrature:
             return sp.Function(function.name)(*(mean.arguments[place] for place in places))
 
         for number, factors in slopes_of_mean(own, self.biased):
-            smooth = self._template(
-                f"slope_{_said(factors)}",
-                mean.arguments,
-                tuple(map(number_of, factors)),
-                f"E[{_product(factors)}], factors as they are between kinks.",
-            )
+            numbers = tuple(map(number_of, factors))
+            doc = f"E[{_product(factors)}], factors as they are between kinks."
+            name, what = f"slope_{_said(factors)}", self._what(numbers)
+            smooth = self.by_number.template(name, mean.arguments, numbers, doc, what=what)
             value = called(smooth, range(len(mean.arguments)))
             for jump, place, kink, power in self._kinks_in(factors):
                 order, others = turned(len(factors), place, self.biased)
@@ -395,61 +493,40 @@ class Quadrature:
             doc,
         )
 
-    def _template(
-        self,
-        name: str,
-        arguments: tuple[sp.Symbol, ...],
-        kinds: Kinds,
-        doc: str,
-        symmetries: tuple[tuple[int, ...], ...] = (),
-    ) -> TemplateFunction:
-        """Return a mean of two or four factors."""
-        family = "kinked_" if self.kinked else ""
-        if self.in_planes and len(kinds) == 4:
-            family = "plane_"
-        elif self.at_zero:
-            family = "polar_"
-        what = str(len(kinds))
-        if 2 in kinds and self.student.slope_jumps:
-            what = "curvature"
+    def _what(self, kinds: Kinds) -> str:
+        """Return which part at kinks a mean has."""
         if _TEACHER + 1 in kinds and self.teacher.jumps:
-            what = "slopes"
-        template = f"{family}mean_of_{what}"
-        if self.biased:
-            template = f"shifted_{template}"
-        numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
-        return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
+            return "slopes"
+        return "curvature" if 2 in kinds and self.student.slope_jumps else ""
 
-    def _choice(self, limited: bool) -> Choice:
-        """Return what a rule is chosen for."""
+    @cached_property
+    def by_number(self) -> FactorMeans:
+        """The means with their factors by number."""
         student, teacher = self.problem.student.text, self.problem.teacher.text
-        return Choice(
-            means=hashlib.sha256(self.text.encode()).hexdigest(),
-            kinds=tuple(self.means),
+        return FactorMeans(
+            factors=self._factors(),
+            means=tuple(self.means),
+            kinks=self._kink_constants,
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
-            slope_jumps=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
+            at_zero=self.at_zero,
+            rough=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
             even=self.student.parity * self.teacher.parity == 1,
-            tolerance=self.tolerance,
-            limited=limited,
             biased=self.biased,
-            within=self.within,
             of_what=f"the activations {student!r} and {teacher!r}",
-            search=lambda: self.search,
+            samples=tuple((kinds, self._what(kinds)) for kinds in _SAMPLES),
+            together=() if self.noise_means is None else (self.noise_means,),
+            within=self.within,
         )
 
-    @cached_property
-    def search(self) -> Search:
-        """The search for covariances with large errors."""
-        return Search(compiled_means(self.text), self.means, self.biased, *self.within)
-
-    @cached_property
+    @property
     def text(self) -> str:
         """The text of a module of the means alone, with the rule as an argument."""
-        rules = dict.fromkeys(("QUADRATURE_RULE", "QUADRATURE_PAIR_RULE"), (0.0,))
-        constants: dict[str, Constant] = {**self._kink_constants, **rules}
-        means = [self._template(f"mean_{n}", (), kinds, "") for n, kinds in enumerate(_SAMPLES)]
-        procedures = () if self.noise_means is None else (self.noise_means,)
-        return module_of_means((*self._factors(), *means), constants, procedures)
+        return self.by_number.text
+
+    @property
+    def search(self) -> Search:
+        """The search for covariances with large errors."""
+        return self.by_number.search
 
     @property
     def means(self) -> list[Kinds]:

@@ -40,11 +40,14 @@ if TYPE_CHECKING:  # what stands in the module
     )
 
     QUADRATURE_PAIR_RULE = np.zeros(7)
-    STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
+    number = 1
+    own_kinks = STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
 
     def quadrature_kinks(kind: int) -> np.ndarray:
         """Return places where a factor is not smooth."""
         return np.zeros(kind)
+
+    other_kinks = quadrature_kinks
 
 
 _SITES = 8192  # for the points of one t
@@ -344,6 +347,18 @@ def kinks_of(kind: int) -> np.ndarray:
     if kind < 3:
         return STUDENT_KINKS
     return TEACHER_KINKS
+
+
+def kinks_alone(kind: int) -> np.ndarray:
+    """Return places where the only factor is not smooth."""
+    return own_kinks
+
+
+def kinks_or_other(kind: int) -> np.ndarray:
+    """Return places where one factor is not smooth, or those before it."""
+    if kind == number:
+        return own_kinks
+    return other_kinks(kind)
 
 
 def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:

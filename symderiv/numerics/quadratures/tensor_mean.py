@@ -25,8 +25,14 @@ if TYPE_CHECKING:  # what stands in the module
         """Return a function of the module."""
         return x
 
+    def other_factor(kind: int, x: float) -> float:
+        """Return factors of other numbers."""
+        return x * kind
+
+    number = 1
     factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
     factor_8 = factor_9 = factor_10 = factor_11 = factor_0
+    own_factor = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
         """Return the factors by number."""
@@ -137,3 +143,21 @@ def further_factor_of(kind: int, x: float) -> float:
     if kind == 11:
         return factor_11(x)
     return 1.0
+
+
+def factor_alone(kind: int, x: float) -> float:
+    """Return the only factor."""
+    return own_factor(x)
+
+
+def factor_or_other(kind: int, x: float) -> float:
+    """Return one factor by its number, or those before it."""
+    if kind == number:
+        return own_factor(x)
+    return other_factor(kind, x)
+
+
+def factor_of_many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+    """Write a factor of many numbers."""
+    for n in range(x.size):
+        values[n] = quadrature_factor(kind, x[n])

@@ -23,7 +23,7 @@ from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import Law
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
-from symderiv.system.means.slot_means import SlotMeans
+from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
 __all__ = ["Averages", "has_no_closed_form"]
 
@@ -47,7 +47,14 @@ class Averages:
         Raises:
             NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
         """
-        expression = _gathered(expression)
+        try:
+            return self._lowered(expression, statement)
+        except TakenApartError:
+            self._known.clear()
+            return self._lowered(expression, statement)
+
+    def _lowered(self, expression: sp.Expr, statement: str) -> sp.Expr:
+        expression = self._gathered(expression)
         taken = {}
         for average in expression.atoms(Average):
             try:
@@ -61,6 +68,23 @@ class Averages:
                     statement=statement,
                 ) from error
         return expression.xreplace(taken)
+
+    def _open(self, expression: sp.Expr) -> bool:
+        """Return whether an expression has no closed mean, by the functions in it."""
+        return has_no_closed_form(expression) or (self.functions.mixed and mixes(expression))
+
+    def _gathered(self, expression: sp.Expr) -> sp.Expr:
+        """Return a sum of averages without closed forms as one average."""
+        plain, inside = [], []
+        for term in sp.Add.make_args(expression):
+            number, rest = term.as_coeff_Mul()
+            if isinstance(rest, Average) and self._open(rest.args[0]):
+                inside.append(number * rest.args[0])
+            else:
+                plain.append(term)
+        if len(inside) < 2:
+            return expression
+        return sp.Add(*plain, Average(sp.Add(*inside)))
 
     def mean(self, expression: sp.Expr) -> sp.Expr:
         """Return the average of an expression, in covariances, scalars and parameters."""
@@ -113,7 +137,7 @@ class Averages:
         groups = _joined(touched)
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
-        if has_no_closed_form(sp.Mul(*inside)):
+        if self._open(sp.Mul(*inside)):
             # exponentials that were parted for the Gaussian calculus are of one direction here
             exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
             others = [f for f in inside if not isinstance(f, sp.exp)]
@@ -124,9 +148,9 @@ class Averages:
             if isinstance(factor, sp.Add) and len(touched[place]) > 1:
                 rest = sp.Mul(*(f for n, f in enumerate(inside) if n != place))
                 return sp.Add(*(self._mean(term * rest) for term in factor.args))
-        if any(isinstance(factor, sp.Add) for factor in inside):
-            expanded = sp.Add(*_distributed(inside))
-            return sp.Add(*(self._mean(_even_signs(t)) for t in sp.Add.make_args(expanded)))
+        terms = self._written_out(sp.Mul(*inside))
+        if len(terms) > 1:
+            return sp.Add(*map(self._mean, self._collected(terms)))
         product = _even_signs(sp.Mul(*inside))
         if product != sp.Mul(*inside):
             return self._mean(product)
@@ -134,14 +158,78 @@ class Averages:
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
-        hard = sp.Add(*filter(has_no_closed_form, terms))
+        hard = sp.Add(*filter(self._open, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
             if joint is not None:
-                return joint + sp.Add(
-                    *map(self._mean, itertools.filterfalse(has_no_closed_form, terms))
-                )
-        return sp.Add(*map(self._mean, terms))
+                return joint + sp.Add(*map(self._mean, itertools.filterfalse(self._open, terms)))
+        written: list[sp.Expr] = []
+        for term in terms:
+            apart = self._open(term) and term.has(*_EDGES)
+            written += self._written_out(term) if apart else [term]
+        return sp.Add(*map(self._mean, self._collected(written)))
+
+    def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
+        """Return a term as terms that are products of functions of fields."""
+        factors = list(_factors(term))
+        sums = [f for f in factors if isinstance(f, sp.Add) and self.law.gaussian(f)]
+        if self._open(term):
+            sums = [f for f in sums if not self._of_one_field(f)]
+        if (
+            not sums
+            or len(_joined([self._touched(f) for f in factors if self.law.gaussian(f)])) > 1
+        ):
+            return [term]
+        rest = sp.Mul(*(f for f in factors if f not in sums))
+        terms = [_even_signs(product * rest) for product in _distributed(sums)]
+        if not term.has(*_EDGES):
+            return terms
+        return [t for each in terms for t in self._written_out(each)]
+
+    def _collected(self, terms: Sequence[sp.Expr]) -> list[sp.Expr]:
+        """Return terms of which those without closed forms that differ at one field are one."""
+        if not any(map(self._open, terms)):
+            return [*terms]
+        found: list[sp.Expr] = []
+        alike: dict[tuple[sp.Expr, ...], list[tuple[sp.Expr, list[sp.Expr]]]] = {}
+        for term in terms:
+            slots = self._by_field(term) if self._open(term) or term.has(*_EDGES) else None
+            if slots is None:
+                found.append(term)
+                continue
+            outside, functions = slots
+            forms = sorted(functions, key=str)
+            if 0 not in functions.values():
+                row = [functions[form] for form in forms]
+                alike.setdefault((outside, *forms), []).append((term, row))
+        for (outside, *forms), group in alike.items():
+            if not any(self._open(term) for term, _ in group):
+                found += [term for term, _ in group]
+                continue
+            for row in _joined_rows([row for _, row in group]):
+                placed = (f.xreplace({X: form}) for f, form in zip(row, forms, strict=True))
+                found.append(outside * sp.Mul(*placed))
+        return found
+
+    def _by_field(self, term: sp.Expr) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
+        """Return the factor of a product that has no field, and functions of x by their forms.
+
+        None if it is no product of several of them, or has delta functions.
+        """
+        functions: dict[sp.Expr, sp.Expr] = {}
+        outside = sp.S.One
+        number, product = term.as_coeff_Mul()
+        for factor in _factors(product):
+            if not self.law.gaussian(factor):
+                outside *= factor
+                continue
+            slot = None if factor.has(sp.DiracDelta) else self._slot(factor)
+            if slot is None:
+                return None
+            functions[slot.form] = functions.get(slot.form, number) * slot.function
+            number = sp.S.One
+        functions = {form: almost_reduced(f) for form, f in functions.items()}
+        return (outside, functions) if len(functions) > 1 else None
 
     def _whole(self, expression: sp.Expr) -> sp.Expr | None:
         """Return a mean without closed form by one quadrature, None if it is better taken apart.
@@ -157,7 +245,7 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        few = len(nonlinear) <= (2 if expression.has(*_EDGES) else _FEW) and len(linear) <= 3
+        few = len(nonlinear) <= _FEW and len(linear) <= 3 and not expression.has(*_EDGES)
         factors = (f for term in terms for f in _factors(term))
         if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
             return None
@@ -182,6 +270,11 @@ class Averages:
                     (((power,), expression),) = by_power.items()
                     outside *= symbol**power
         return outside, expression
+
+    def _of_one_field(self, factor: sp.Expr) -> bool:
+        """Return whether quadrature takes a factor at one field: no number is left in it."""
+        slot = self._slot(factor)
+        return slot is not None and slot.function.free_symbols <= {X}
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None
@@ -220,6 +313,18 @@ class Averages:
         return FormSlot(_replaced(factor, places), base)
 
 
+def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
+    """Return products, as rows of factors, with those added that differ in one factor only."""
+    for place in range(len(rows[0])):
+        joined: dict[tuple[sp.Expr, ...], list[sp.Expr]] = {}
+        for row in rows:
+            joined.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])
+        rows = [
+            [*rest[:place], sp.Add(*factors), *rest[place:]] for rest, factors in joined.items()
+        ]
+    return rows
+
+
 def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
     """Return the factors of the terms of a sum, the factor itself if it is none."""
     for term in sp.Add.make_args(factor):
@@ -256,20 +361,6 @@ def has_no_closed_form(expression: sp.Expr) -> bool:
         not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
         for e in expression.atoms(sp.Pow)
     )
-
-
-def _gathered(expression: sp.Expr) -> sp.Expr:
-    """Return a sum of averages without closed forms as one average."""
-    plain, inside = [], []
-    for term in sp.Add.make_args(expression):
-        number, rest = term.as_coeff_Mul()
-        if isinstance(rest, Average) and has_no_closed_form(rest.args[0]):
-            inside.append(number * rest.args[0])
-        else:
-            plain.append(term)
-    if len(inside) < 2:
-        return expression
-    return sp.Add(*plain, Average(sp.Add(*inside)))
 
 
 def _told(average: sp.Expr) -> str:

@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import sympy as sp
-from symderiv_codegen import Function, ScalarFunction
+from symderiv_codegen import Constant, Function, ScalarFunction
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
 from symderiv.lowering.means.joint_means import Joint, JointMeans
 from symderiv.statement.field_law import Law
+from symderiv.statement.slopes import ROUGH
 from symderiv.system.means.joint_forms import FormSlot
+from symderiv.system.means.product_means import ProductMeans
 
-__all__ = ["MOST_FIELDS", "SlotMeans"]
+__all__ = ["MOST_FIELDS", "SlotMeans", "TakenApartError", "almost_reduced", "mixes"]
 
 MOST_FIELDS = 8
 """More functions in one product are refused: no closed form is to be expected."""
+
+
+class TakenApartError(Exception):
+    """Terms that were taken apart for closed forms have none: they are better left together."""
+
+
+def mixes(expression: sp.Expr) -> bool:
+    """Return whether exponentials stand beside steps."""
+    return bool(expression.has(sp.exp) and expression.has(*ROUGH))
 
 
 class SlotMeans:
@@ -25,12 +36,16 @@ class SlotMeans:
 
     Attributes:
         functions: The functions by name, in the order in which they were needed.
-        joints: Those by quadrature.
+        joints: Those by quadrature over all fields at once.
+        products: Those of functions of single fields by quadrature.
+        mixed: Whether exponentials beside steps of the same field were found to have no closed
+            means here.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, ScalarFunction] = {}
-        self.joints = JointMeans()
+        self.mixed = False
+        self.joints, self.products = JointMeans(), ProductMeans()
         self._names: dict[tuple[sp.Expr, tuple[bool, ...]], str] = {}
 
     def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
@@ -43,6 +58,8 @@ class SlotMeans:
         slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
         if not slots:
             return sp.S.One
+        if any(slot.function == 0 for slot in slots):
+            return sp.S.Zero
         size = len(slots)
         if size > MOST_FIELDS:
             raise NotYetError(f"it is a product of {size} functions of different fields")
@@ -54,7 +71,10 @@ class SlotMeans:
         try:
             closed = _in_real_numbers(closed_mean(*key))
         except NotYetError:
-            return self._by_quadrature(slots, covariance, means)
+            if not self.mixed and any(map(mixes, (slot.function for slot in slots))):
+                self.mixed = True
+                raise TakenApartError from None
+            return self._by_quadrature(slots, law)
         if closed.value.is_number and not closed.definitions:
             return closed.value
         if key not in self._names:
@@ -65,9 +85,9 @@ class SlotMeans:
         numbers = closed.arguments[len(moments) :]
         return sp.Function(self._names[key])(*moments, *numbers)
 
-    def _by_quadrature(
-        self, slots: Sequence[FormSlot], covariance: list[list[sp.Expr]], means: list[sp.Expr]
-    ) -> sp.Expr:
+    def _by_quadrature(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
+        slots = _merged(slots, alone=())
+        covariance, means = law.moments([slot.form for slot in slots])
         delta = next((n for n, s in enumerate(slots) if s.function.has(sp.DiracDelta)), None)
         if delta is not None:
             return self._given(slots, delta, covariance, means)
@@ -115,21 +135,41 @@ class SlotMeans:
             key=lambda n: (_is_polynomial(functions[n]), str(functions[n]), str(covariance[n][n])),
         )
         size = len(order)
+        nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
+        ordered = [[covariance[i][j] for j in order] for i in order]
+        if nonlinear > 2 or any(f.has(*ROUGH) for f in functions):
+            return self.products.mean(
+                [functions[n] for n in order], ordered, [means[n] for n in order]
+            )
         integrand = sp.Mul(
             *(
                 f.xreplace({X: z})
                 for f, z in zip((functions[n] for n in order), field_symbols(size), strict=True)
             )
         )
-        nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
-        ordered = [[covariance[i][j] for j in order] for i in order]
         joint = Joint(integrand, nonlinear, size)
         return self.joints.mean(joint, ordered, [means[n] for n in order])
 
     @property
     def all_functions(self) -> tuple[Function, ...]:
         """The functions in an order in which each calls earlier ones only."""
-        return (*self.functions.values(), *self.joints.functions.values())
+        by_rules = (*self.joints.functions.values(), *self.products.functions.values())
+        return (*self.functions.values(), *by_rules)
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module: the rules of quadrature."""
+        return {**self.joints.constants, **self.products.constants}
+
+    @property
+    def by_quadrature(self) -> bool:
+        """True if any mean is an integral."""
+        return bool(self.joints.names or self.products.names)
+
+    @property
+    def error(self) -> float:
+        """The largest error found of means by quadrature, times a safety factor."""
+        return max(self.joints.error, self.products.error)
 
 
 def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
@@ -145,20 +185,31 @@ def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
     return mean
 
 
-def _merged(slots: Sequence[FormSlot]) -> list[FormSlot]:
+def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> list[FormSlot]:
     """Return the slots with those of one form multiplied, except for those that bring own noise.
 
     erf of a field is the sign of the field plus independent noise: nothing becomes singular where
     several stand at one field, and products at one field need no function of their own. Products of
     steps, signs and delta functions are written in full.
     """
-    alone = [slot for slot in slots if isinstance(slot.function, sp.erf)]
+    apart = [slot for slot in slots if isinstance(slot.function, alone)]
     rest: dict[sp.Expr, sp.Expr] = {}
     for slot in slots:
-        if not isinstance(slot.function, sp.erf):
+        if slot not in apart:
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
-    products = ((reduced(function, X), form) for form, function in rest.items())
-    return alone + [FormSlot(function, form) for function, form in products if function != 1]
+    products = ((almost_reduced(function), form) for form, function in rest.items())
+    return apart + [FormSlot(function, form) for function, form in products if function != 1]
+
+
+def almost_reduced(function: sp.Expr) -> sp.Expr:
+    """Return a function of x with products of steps and signs reduced, almost everywhere."""
+    terms = sp.Add.make_args(reduced(function, X))
+    return sp.Add(*(term for term in terms if not _is_nothing(term)))
+
+
+def _is_nothing(term: sp.Expr) -> bool:
+    steps = {f.args[0] for f in sp.Mul.make_args(term) if isinstance(f, sp.Heaviside)}
+    return any(-step in steps for step in steps)
 
 
 def _is_polynomial(function: sp.Expr) -> bool:

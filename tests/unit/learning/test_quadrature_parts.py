@@ -20,7 +20,7 @@ from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import field_covariances, nearby, structured
 from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
-from symderiv.lowering.means.quadrature_means import Quadrature, _numbers
+from symderiv.lowering.means.quadrature_means import FactorMeans, Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
@@ -268,11 +268,15 @@ class Known:
         self.asked.append((rule.step, sizes))
         return self.largest * rule.step**8 * (1e-3 if sizes == (2,) else 1)
 
+    def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
+        assert size == 2
+        return 1e-8 * (other.two[9] - rule.two[9])
+
 
 def chosen(
     monkeypatch: pytest.MonkeyPatch, student: str, teacher: str | None, error: float, **more: object
 ) -> Quadrature:
-    monkeypatch.setattr(Quadrature, "search", Known(error))
+    monkeypatch.setattr(FactorMeans, "search", Known(error))
     # the rule of another search may be kept
     monkeypatch.setattr(quadrature_means, "chosen_rule", inspect.unwrap(chosen_rule))
     return Quadrature(learning_problem(student, teacher), **{"tolerance": 1e-4, **more})

@@ -185,6 +185,10 @@ def test_a_zero_change_moves_nothing_and_a_system_tells_what_moves() -> None:
         ({"alpha": [0.0, np.inf]}, "finite ascending"),
         ({"alpha": [1.0, 1.0]}, "must ascend"),
         ({"alpha": [2.0, 1.0]}, "must ascend"),
+        ({"alpha": [1.0], "points": 3}, "alpha: is given together with points"),
+        ({"end": 1, "points": 0}, "points: should be greater"),
+        ({"end": 1, "spacing": "even"}, "spacing: should be 'log' or 'linear'"),
+        ({"end": -1}, "end: should be greater"),
     ],
 )
 def test_times_ascend_from_zero(given: dict[str, Any], words: str) -> None:
@@ -194,3 +198,17 @@ def test_times_ascend_from_zero(given: dict[str, Any], words: str) -> None:
     P.update({u: -u})
     with pytest.raises(InputError, match=words):
         P.solve(**given, initial={"u": 1.0})
+
+
+def test_times_up_to_an_end_are_those_of_problems() -> None:
+    P, _, w, _ = _plain()
+    P.update({w[0]: -w[0] / 10})
+    how: Any = {"points": 4, "spacing": "log", "initial": {"w.w": np.eye(2), "w.B": [[0], [0]]}}
+    run = P.solve(5, **how)
+    assert run.alpha == pytest.approx([0, 0.01, 0.01 * np.sqrt(500), 5], rel=1e-12)
+    assert run["w.w"][:, 0, 0] == pytest.approx(np.exp(-run.alpha / 5), rel=1e-7)
+    # times of a simulation are whole steps
+    assert P.simulate(100, runs=1, end=5, **how).alpha == pytest.approx(run.alpha, abs=0.01)
+    del how["points"]
+    how["spacing"] = "linear"
+    assert P.solve(5, **how).alpha == pytest.approx(np.linspace(0, 5, 200))

@@ -1,0 +1,203 @@
+"""Means of products of functions of single fields without closed forms, by the rules of problems.
+
+Rules of equal steps, for a few fields at once, need smooth functions and many points where fields
+are more than two. The rules by which learning problems take means of their activations know where
+functions have kinks, and cost little for four fields. All products of a system share one rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import sympy as sp
+from symderiv_codegen import Constant, Function, ScalarFunction, TemplateFunction
+
+from symderiv.foundation.errors import NotYetError
+from symderiv.gaussian import covariance_symbols
+from symderiv.lowering.means.approximation import FINEST_KINKED, FINEST_QUADRATURE
+from symderiv.lowering.means.closed_means import X, bias_symbols, upper_triangle
+from symderiv.lowering.means.numeric_activation import NumericActivation
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
+from symderiv.lowering.means.quadrature_means import FactorMeans
+from symderiv.lowering.means.quadrature_rules import MeanRule
+
+__all__ = ["MOST_FACTORS", "ProductMeans"]
+
+MOST_FACTORS = 4
+"""Fields of one product; more are refused."""
+
+LAST_TOLERANCE = 1e-5
+"""Errors above this are refused."""
+
+_KIND = sp.Symbol("kind")
+
+
+class ProductMeans:
+    """The means of products of one system, with the rule that they share.
+
+    Attributes:
+        names: What the mean of each product is called, by the numbers of its factors.
+        biased: Whether a field of any has a mean.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[Kinds, str] = {}
+        self.biased = False
+        self._factors = {sp.S.One: NumericActivation(sp.S.One, "1")}
+
+    def mean(
+        self,
+        functions: Sequence[sp.Expr],
+        covariance: Sequence[Sequence[sp.Expr]],
+        means: Sequence[sp.Expr],
+    ) -> sp.Expr:
+        """Return the mean of a product of functions of x at fields with these moments.
+
+        Raises:
+            NotYetError: More fields than the rules take, or a function that they do not know.
+        """
+        if len(functions) > MOST_FACTORS:
+            raise NotYetError(
+                f"it is a product of {len(functions)} functions of different fields, not all with "
+                f"closed means; quadrature takes at most {MOST_FACTORS}"
+            )
+        count = len(functions)
+        split = [_with_its_number(function) for function in functions]
+        known = [self._known(function) for _, function in split]
+        # planes are those of the first two fields: jumps in them are sharp
+        order = sorted(range(count), key=lambda n: not any(known[n].jumps_of_value))
+        size = 2 if count < 3 else MOST_FACTORS
+        kinds = tuple(self._number(split[n][1]) for n in order)
+        kinds += tuple(self._number(sp.S.One) for _ in range(size - count))
+        name = self.names.setdefault(kinds, f"product_{len(self.names) + 1}")
+        moments = [
+            covariance[order[i]][order[j]] if j < count else sp.S.Zero
+            for i, j in upper_triangle(size)
+        ]
+        moments += [means[n] for n in order] + [sp.S.Zero] * (size - count)
+        self.biased |= any(each != 0 for each in means)
+        return sp.Mul(*(number for number, _ in split)) * sp.Function(name)(*moments)
+
+    def _known(self, function: sp.Expr) -> NumericActivation:
+        if function not in self._factors:
+            self._factors[function] = NumericActivation(function, str(function))
+            self._factors[function].derivative(0)  # refused here if anywhere
+        return self._factors[function]
+
+    def _number(self, function: sp.Expr) -> int:
+        self._known(function)
+        return list(self._factors).index(function)
+
+    @cached_property
+    def by_number(self) -> FactorMeans:
+        """The means with their factors by number; nothing may be added after that."""
+        factors = list(self._factors.values())
+        kinked = any(each.kinks for each in factors)
+        planes = not self.biased and all(len(each.kinks) < 2 for each in factors)
+        sizes = {len(kinds): kinds for kinds in self.names}
+        return FactorMeans(
+            factors=self._functions(kinked),
+            means=tuple(self.names),
+            kinks={f"KINKS_{n}": each.kinks for n, each in enumerate(factors)} if kinked else {},
+            family=("plane" if planes else "kinked") if kinked else "smooth",
+            at_zero=kinked and planes and not any(any(each.kinks) for each in factors),
+            rough=any(any(each.jumps_of_value) for each in factors),
+            even=all(sp.prod(factors[n].parity for n in kinds) == 1 for kinds in self.names),
+            biased=self.biased,
+            of_what="products of functions of fields",
+            samples=tuple((kinds, "") for kinds in sizes.values()),
+            idle=self._number(sp.S.One),
+        )
+
+    def _functions(self, kinked: bool) -> tuple[Function, ...]:
+        """Return the factors, and all of them by number."""
+        found: list[Function] = []
+        for n, factor in enumerate(self._factors.values()):
+            value, doc = factor.derivative(0), f"{factor.text}."
+            name = f"factor_{n}_of_products"
+            found.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
+        names = [function.name for function in found]
+        found += _by_number("quadrature_factor", (_KIND, X), "factor", names)
+        if kinked:
+            kinks = [f"KINKS_{n}" for n in range(len(names))]
+            found += _by_number("quadrature_kinks", (_KIND,), "kinks", kinks)
+            given = _KIND, X, sp.Symbol("values")
+            many, words = "quadrature_factors", "One of them at many numbers."
+            found.append(TemplateFunction(many, given, "factor_of_many", (), words))
+        return tuple(found)
+
+    @cached_property
+    def rule(self) -> tuple[MeanRule, float]:
+        """The rule of all products and the largest error found, times a safety factor.
+
+        Raises:
+            NotYetError: A mean is not finite, or no rule is accurate.
+        """
+        panels = self.by_number.family == "kinked"
+        tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
+        rule, error, _ = chosen_rule(self.by_number.choice(tolerance, limited=True))
+        if error > LAST_TOLERANCE:
+            raise NotYetError(f"quadrature reaches {error:.1e}, not {LAST_TOLERANCE:g}")
+        return rule, error
+
+    @property
+    def error(self) -> float:
+        """The largest error found, times a safety factor; zero without such means."""
+        return self.rule[1] if self.names else 0.0
+
+    @property
+    def told(self) -> dict[str, list[sp.Expr]]:
+        """The functions that each mean is of, by its name."""
+        factors = list(self._factors)
+        return {
+            name: [factors[n] for n in kinds if factors[n] != 1]
+            for kinds, name in self.names.items()
+        }
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """The functions of the module by name."""
+        if not self.names:
+            return {}
+        found = {function.name: function for function in self.by_number.factors}
+        told = self.told
+        for kinds, name in self.names.items():
+            size = len(kinds)
+            covariance = covariance_symbols(size)
+            arguments = tuple(covariance[place] for place in upper_triangle(size))
+            doc = "E[" + " ".join(f"({function})" for function in told[name]) + "]."
+            arguments += bias_symbols(size)
+            found[name] = self.by_number.template(name, arguments, kinds, doc)
+        return found
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Constants of the module."""
+        if not self.names:
+            return {}
+        rule, error = self.rule
+        return {
+            "QUADRATURE_RULE": rule.four,
+            "QUADRATURE_PAIR_RULE": rule.two,
+            "QUADRATURE_ERROR": error,
+            "QUADRATURE_LARGEST_VARIANCE": LARGEST_VARIANCE,
+            **self.by_number.kinks,
+        }
+
+
+def _by_number(
+    name: str, arguments: tuple[sp.Symbol, ...], what: str, own: Sequence[str]
+) -> Iterator[TemplateFunction]:
+    """Yield functions of which the last one has what the names of each number stand for."""
+    for n, each in enumerate(own):
+        names = ("number", str(n)), (f"own_{what}", each), (f"other_{what}", f"{name}_to_{n - 1}")
+        called = name if n == len(own) - 1 else f"{name}_to_{n}"
+        template = f"{what}_or_other" if n else f"{what}_alone"
+        yield TemplateFunction(called, arguments, template, names, f"The {what} by number.")
+
+
+def _with_its_number(function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return the number in front of a function, and the function without it."""
+    number, rest = sp.factor_terms(function).as_coeff_Mul()
+    return (-number, -rest) if rest.could_extract_minus_sign() else (number, rest)
