@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -366,20 +367,19 @@ def test_a_module_without_the_functions_of_its_rules_is_not_printed() -> None:
         print_numba(Program("p", "", {}, (), (), (mean,), (), constants=rule, extension=GAUSSIAN))
 
 
-def test_tolerances_of_quadrature_by_default_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tolerances_of_quadrature_by_default_and_limited() -> None:
     asked = []
-    made = SimpleNamespace()
+    made: Any = SimpleNamespace()
 
-    def noted(problem: object, tolerance: float, limited: bool = False) -> object:
+    def noted(problem: object, tolerance: float, limited: bool = False) -> Any:
         asked.append((tolerance, limited))
         return made
 
-    monkeypatch.setattr(approximation, "Quadrature", noted)
     smooth, kinked = learning_problem("log(1+exp(x))"), learning_problem("x", "x/(1+Abs(x))")
     panels = learning_problem("x", "Max(-1,Min(1,x))")
     for problem in (smooth, kinked, panels):
         for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
-            approximation.quadrature(problem, tolerance, limited)
+            approximation.quadrature(problem, tolerance, limited, noted)  # type: ignore[arg-type]
     assert asked == [
         *((1e-6, False), (1e-9, True), (1e-3, True), (1e-12, False), (1e-4, False), (1e-9, True)),
         *((1e-3, True), (1e-12, False), (1e-4, False), (1e-6, True), (1e-3, True), (1e-12, False)),
