@@ -9,9 +9,9 @@ from typing import Any, Literal, TypedDict
 
 from numpy.typing import NDArray
 
-from symderiv.integrate.events.asked import Event
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
+from symderiv.integrate.events.asked import Event
 
 Numbers = Sequence[float] | NDArray[Any]
 Values = Sequence[Any] | NDArray[Any]
