@@ -145,7 +145,7 @@ def quadrature(
         problem: The activations.
         tolerance: Bound on the error of the means; None for the default.
         limited: Take the finest affordable rule where the tolerance is out of reach.
-        rules: Of means alone, or with derivatives.
+        rules: The class that chooses the rules: for means alone, or for their derivatives too.
 
     Raises:
         DivergentError, NotYetError, ToleranceError: See :class:`Quadrature`.

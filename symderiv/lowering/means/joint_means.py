@@ -99,7 +99,7 @@ class Joint:
         """The functions whose means are the derivatives by covariances, means and constants.
 
         Raises:
-            NotYetError: One of them is no function.
+            NotYetError: One of them contains a delta function.
         """
         pairs = ((self.fields[a], self.fields[b]) for a, b in upper_triangle(self.size))
         found = [sp.diff(self.function, a, b) / (1 + (a == b)) for a, b in pairs]

@@ -110,8 +110,8 @@ class FactorMeans:
         even: Whether no mean changes when all fields change their signs.
         biased: Whether fields have biases.
         of_what: What means are of, for messages.
-        samples: Means, with what is said of them in ``template``, in which all that computes any of
-            them occurs.
+        samples: Means in which all that computes any of them occurs, each with the last argument of
+            ``template``.
         together: What computes means of four factors together.
         within: The largest variances, and biases in modulus, of the fields in the search.
         idle: The number of a factor whose fields do not vary, if any; see ``Search``.

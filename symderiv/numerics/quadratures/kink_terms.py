@@ -1,4 +1,4 @@
-r"""What kinks add to derivatives of means: means in which a field is fixed, text for modules.
+r"""Parts of derivatives of means at kinks: means in which a field is fixed, text for modules.
 
 Where a derivative of a factor jumps, the next one has a delta function there. A delta function of
 one field is its density times the mean of the other factors, given that field; the derivative of a
