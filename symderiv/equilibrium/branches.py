@@ -25,6 +25,9 @@ __all__ = [
     "pieces_of",
 ]
 
+FLAT = 1e-9
+"""Curvatures below this share of the largest one are what rounding leaves of zero: near where units
+specialise, states along a circle may differ by the sixth power of how far they are from it."""
 _SMALL, _ROUND, _STEPS = 1e-12, 1e-8, 1500
 _PACE = Pace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
 _FIRST = 1e-3
@@ -51,7 +54,7 @@ class Stationary:
     @property
     def stable(self) -> bool:
         """True at a minimum of the free energy."""
-        return bool(self.eigenvalues[0] > 0.0)
+        return bool(self.eigenvalues[0] > -FLAT * self.eigenvalues[-1])
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def followed(
 class BranchEquations(CurveEquations):
     """Equations of a branch in its frame, with α in units of the largest one."""
 
-    _rounds, _small = 11, _SMALL
+    _rounds, _small, _flat = 11, _SMALL, FLAT
 
     def __init__(self, energy: FreeEnergy, frame: np.ndarray, most: float) -> None:
         self.energy, self.frame, self.most = energy, frame, most

@@ -11,6 +11,7 @@ from scipy.linalg import null_space
 from scipy.optimize import brentq, minimize
 
 from symderiv.equilibrium.branches import (
+    FLAT,
     Branch,
     BranchEquations,
     Stationary,
@@ -142,13 +143,15 @@ class Landscape:
 
         values = [across(each) for each in branch.states]
         for n in range(len(values) - 1):
-            before, after = (int(np.sum(each < 0.0)) for each in values[n : n + 2])
-            ends = branch.states[n : n + 2]
+            ends = values[n : n + 2]
+            before, after = (int(np.sum(each < -FLAT * np.abs(each).max())) for each in ends)
+            states = branch.states[n : n + 2]
             # where the branch itself leaves another one, eigenvalues vanish too
             at_begin = born is not None and any(
-                np.abs(each.x - born.x).max() < _SAME for each in ends
+                np.abs(each.x - born.x).max() < _SAME for each in states
             )
-            if before == after or at_begin or ends[0].alpha <= 0.0:
+            signs = np.sign([each[min(before, after)] for each in ends])
+            if before == after or signs[0] == signs[1] or at_begin or states[0].alpha <= 0.0:
                 continue
             place = min(before, after)
             try:
@@ -203,7 +206,7 @@ class Landscape:
 
     def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
         first = self._first(state, along, frame)
-        return first is not None and first.eigenvalues[0] > 0.0
+        return first is not None and first.stable
 
     def _minima(self, alpha: float) -> Iterator[Stationary]:
         """Return minima at an α, from random starts and from students that know a teacher each."""

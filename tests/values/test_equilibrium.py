@@ -298,3 +298,50 @@ def test_what_has_no_free_energy_is_refused(
     problem = sd.Problem(**{"activation": "erf", "students": 2, "teachers": 2, **given})
     with pytest.raises(error, match=said.replace("(", r"\(")):
         problem.equilibrium(**asked)
+
+
+@pytest.mark.parametrize(("K", "T"), [(2, np.eye(3)), (3, np.array([[1.0, 0.3], [0.3, 1.0]]))])
+def test_units_of_other_numbers_than_teachers_specialise_at_one_place(K: int, T: Any) -> None:
+    M = len(T)
+    problem = sd.Problem("relu", students=K, teachers=M)
+    found = problem.equilibrium(alpha=[20.0, 30.0], T=T)
+    (transition,) = found.transitions
+    assert transition["kind"] == "continuous"
+
+    # where equal students cease to be minima of the free energy, typed here with its kernel
+    def kernel(c: np.ndarray) -> float:
+        return float(np.sum(np.sqrt(1 - c * c) + c * (np.pi - np.arccos(c)))) / (2 * np.pi)
+
+    upper = np.triu_indices(K, 1)
+
+    def value(x: np.ndarray, alpha: float) -> float:
+        Q, R = np.eye(K), x[len(upper[0]) :].reshape(K, M)
+        Q[upper] = Q.T[upper] = x[: len(upper[0])]
+        size, rest = np.linalg.slogdet(Q - R @ np.linalg.inv(T) @ R.T)
+        if size <= 0.0 or np.abs(x).max() >= 1.0:
+            return 1e9
+        error = ((kernel(Q) + kernel(T)) / 2 - kernel(R)) / M  # all output weights are 1/√M
+        return float(alpha * error - rest / 2)
+
+    def least(alpha: float) -> float:
+        """Return the lowest curvature of the free energy where students are equal."""
+
+        def whole(y: np.ndarray) -> np.ndarray:
+            return np.repeat(y, (len(upper[0]), K * M))
+
+        alike = minimize(
+            lambda y: value(whole(y), alpha),
+            [0.05, 0.4],
+            method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-15, "maxiter": 4000},
+        )
+        x, steps = whole(alike.x), 1e-3 * np.eye(len(upper[0]) + K * M)
+        pairs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        bend = [
+            [sum(s * t * value(x + s * a + t * b, alpha) for s, t in pairs) for b in steps]
+            for a in steps
+        ]
+        return float(np.linalg.eigvalsh(np.array(bend) / 4e-6)[0])
+
+    place = brentq(least, transition["alpha"] - 0.5, transition["alpha"] + 0.5, xtol=1e-6)
+    assert transition["alpha"] == pytest.approx(place, abs=2e-3)

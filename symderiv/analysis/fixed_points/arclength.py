@@ -47,6 +47,8 @@ class CurveEquations(ABC):
     _rounds: ClassVar[int]
     _small: ClassVar[float]
     """The most steps of Newton's method, and the size of one that is the last."""
+    _flat: ClassVar[float] = 1e-12
+    """Singular values below this share of the largest one are what rounding leaves of zero."""
 
     @abstractmethod
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
@@ -57,11 +59,15 @@ class CurveEquations(ABC):
         """Return whether a step of this size led onto the curve."""
 
     def tangent(self, u: Floats, before: Floats | None = None) -> Floats:
-        """Return the direction of the curve, onwards from the one before."""
-        null_vector = np.linalg.svd(self.equations(u)[1])[2][-1]
-        return np.asarray(
-            -null_vector if before is not None and null_vector @ before < 0 else null_vector
-        )
+        """Return the direction of the curve, onwards from the one before: where rounding leaves
+        several, the one nearest to that.
+        """
+        _, values, rows = np.linalg.svd(self.equations(u)[1])
+        if before is None:
+            return np.asarray(rows[-1])
+        free = rows[np.count_nonzero(values > self._flat * values[0]) :]
+        along = free.T @ (free @ before)
+        return np.asarray(along / np.linalg.norm(along))
 
     def corrected(self, start: Floats, across: Floats, level: Any = None) -> Floats | None:
         """Return the point near ``start`` with ``across @ u == level``, that of ``start`` if none
@@ -77,7 +83,7 @@ class CurveEquations(ABC):
             missing, slopes = self.equations(u)
             return np.append(missing, across @ u - goal), np.vstack([slopes, across])
 
-        solved = newton(equations, start, self._rounds, self._small)
+        solved = newton(equations, start, self._rounds, self._small, smallest=self._flat)
         if solved is None or not self.settled(*solved[:2]):
             return None
         return solved[0], solved[2]
