@@ -86,22 +86,15 @@ class VariedSystemRun(VariedRun[dict[str, Any]]):
         return values | {name: float(each[0]) for name, each in averages.items()}
 
     def changes(
-        self,
-        row: np.ndarray,
-        state: np.ndarray,
-        parameters: np.ndarray,
-        constants: np.ndarray | None = None,
-        *,
-        alpha: float = 0.0,
-        time: float = 0.0,
+        self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> dict[str, Any]:
-        solver, own = self.point.solver, self.motion.constants if constants is None else constants
-        changed: dict[str, Any] = solver.layout.unpacked(
-            state, parameters, solver.layout.shown(self.point.given)
-        )
+        """Return the rates of order parameters and averages along a direction, by name."""
+        solver, own = self.point.solver, self.motion.constants
+        shown = solver.layout.shown(self.point.given)
+        changed: dict[str, Any] = solver.layout.unpacked(*along, shown)
         here, rates = (
             {**self.motion.state.views(s), **self.motion.parameters.views(p), "alpha": a}
-            for s, p, a in ((row[: self._size], own, alpha), (state, parameters, time))
+            for s, p, a in ((row[: self._size], own, alpha), (*along, time))
         )
         for name in self.observables:
             function, inputs = solver.observable_tangent(name)

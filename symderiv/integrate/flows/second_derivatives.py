@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
+from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 
 __all__ = ["Bend", "TwiceVariedFlow"]
 
@@ -69,15 +69,16 @@ class TwiceVariedFlow(VariedFlow):
         seconds = {}
         for (name, bend), second in zip(self.bends.items(), rest, strict=True):
             first, direction = parts[1 + self._place(name)], self.directions[name]
-            step = _step(state, first, bend.step)
-            total = [np.zeros_like(each) for each in self.changes(row, first, direction.parameters)]
+            along, step = Direction(first, direction.parameters), _step(state, first, bend.step)
+            total = [np.zeros_like(each) for each in self.changes(row, along)]
             for number, weight in enumerate(_WEIGHTS, 1):
                 for away in (number * step, -number * step):
-                    there = self.changes(
-                        state + away * first,
-                        first + away * second,
-                        direction.parameters + away * bend.parameters,
+                    there = self.changes_at(
                         self.flow.parameters + away * direction.parameters,
+                        state + away * first,
+                        Direction(
+                            first + away * second, direction.parameters + away * bend.parameters
+                        ),
                     )
                     for sum_, each in zip(total, there, strict=True):
                         sum_ += weight * number / away * np.asarray(each)

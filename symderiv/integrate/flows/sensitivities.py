@@ -107,23 +107,9 @@ class VariedRun(ABC, Generic[Seen]):
 
     @abstractmethod
     def changes(
-        self,
-        row: np.ndarray,
-        state: np.ndarray,
-        parameters: np.ndarray,
-        constants: np.ndarray | None = None,
-        *,
-        alpha: float = 0.0,
-        time: float = 0.0,
+        self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> Seen:
-        """Return the rates of what is observed along a direction.
-
-        Args:
-            row: The state.
-            state, parameters: The direction.
-            constants: The constants; those of the run by default.
-            alpha, time: The time, and its rate.
-        """
+        """Return the rates of what is observed along a direction, at a time and with its rate."""
 
     @abstractmethod
     def named(self, observed: Seen) -> Mapping[str, Any]:
@@ -177,13 +163,13 @@ class VariedRun(ABC, Generic[Seen]):
         slope = np.empty_like(row)
         self._slope(alpha, row, self.motion.sizes, self._parameters, slope)
         still = np.zeros(self.motion.constants.size)
-        return self.changes(row, slope[: self._size], still, alpha=alpha, time=1.0)
+        return self.changes(row, Direction(slope[: self._size], still), alpha, 1.0)
 
     def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Seen]:
         """Return the derivatives of what is observed along each direction."""
         parts = row[self._size :].reshape(len(self.directions), self._size)
         return {
-            name: self.changes(row, part, direction.parameters, alpha=alpha)
+            name: self.changes(row, Direction(part, direction.parameters), alpha)
             for (name, direction), part in zip(self.directions.items(), parts, strict=True)
         }
 
@@ -274,26 +260,19 @@ class VariedFlow(VariedRun[Observed]):
         return observables_tangent(self.flow)
 
     def changes(
-        self,
-        row: np.ndarray,
-        state: np.ndarray,
-        parameters: np.ndarray,
-        constants: np.ndarray | None = None,
-        *,
-        alpha: float = 0.0,
-        time: float = 0.0,
+        self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> Observed:
-        """Return the rates of order parameters and error along a direction of state and numbers, at
-        the constants of the flow or at others.
-        """
+        """Return the rates of order parameters and error along a direction."""
+        return self.changes_at(self.flow.parameters, row, along)
+
+    def changes_at(self, constants: np.ndarray, row: np.ndarray, along: Direction) -> Observed:
+        """Return them at other constants than those of the flow."""
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        given = self._told(
-            row[: self._size], self.flow.parameters if constants is None else constants
-        )
-        error = function(*given, *self._told(state, parameters), Q, R)
-        v = self.motion.state.views(state)["v"].copy()
+        given = self._told(row[: self._size], constants)
+        error = function(*given, *self._told(*along), Q, R)
+        v = self.motion.state.views(along.state)["v"].copy()
         return Observed(Q, R, v, float(error))
 
     def error_slopes(self, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -13,7 +13,7 @@ from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
+from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 from symderiv.integrate.flows.tangents import tangent_function
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.integrate.fluctuations.step_points import PointRule
@@ -209,7 +209,7 @@ class StudyFluctuations:
 
     def _error_slope(self, flat: np.ndarray, direction: np.ndarray) -> float:
         still = np.zeros(self.flow.parameters.size)
-        return self._varied.changes(flat, direction, still).generalization_error
+        return self._varied.changes(flat, Direction(direction, still)).generalization_error
 
     def gaps(self, condition: Condition, states: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return numbers that are positive where a condition holds, shape (P,)."""
@@ -228,7 +228,7 @@ class StudyFluctuations:
         """Return the standard deviation of such a number."""
         still, varied = np.zeros(self.flow.parameters.size), self._varied
         here = varied.named(varied.observed(flat))
-        changes = (varied.changes(flat, each, still) for each in self.motion.spread.T)
+        changes = (varied.changes(flat, Direction(each, still)) for each in self.motion.spread.T)
         named = (varied.named(each) for each in changes)
         slopes = np.array([condition.change(here, alpha, each, 0.0) for each in named])
         return float(np.sqrt(max(slopes @ covariance @ slopes, 0.0)))
