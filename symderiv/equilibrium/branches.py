@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Pace
+from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import ToleranceError
 
@@ -29,7 +29,7 @@ FLAT = 1e-9
 """Curvatures below this share of the largest one are what rounding leaves of zero: near where units
 specialise, states along a circle may differ by the sixth power of how far they are from it."""
 _SMALL, _ROUND, _STEPS = 1e-12, 1e-8, 1500
-_PACE = Pace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
+_PACE = StepPace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
 _FIRST = 1e-3
 
 
@@ -201,7 +201,7 @@ class BranchEquations(CurveEquations):
 
 
 def _one_side(
-    scaled: BranchEquations, start: np.ndarray, tangent: np.ndarray, pace: Pace
+    scaled: BranchEquations, start: np.ndarray, tangent: np.ndarray, pace: StepPace
 ) -> list[np.ndarray]:
     """Return the points after the first one."""
     points = [start]

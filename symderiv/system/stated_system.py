@@ -168,13 +168,12 @@ class StatedSystem(Language):
             relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of
                 the result.
             sensitivities: Names of numbers by which order parameters and observables are
-                differentiated at all times: parameters ("eta"), initial values that are one
-                number ("initial.u") and arguments of input models ("inputs.x.exponent"); see
+                differentiated at all times: parameters ("eta"), initial values that are one number
+                ("initial.u"), arguments of input models ("inputs.x.exponent"); see
                 :meth:`SystemRun.sensitivity`.
-            events: Conditions on order parameters and observables, as ``"error < 1e-3"`` or
-                ``"w.B[1,1] > 2*w.B[1,2]"``, or events made by :func:`symderiv.event`: the first
-                time at which each of them holds is located, and differentiated by what
-                ``sensitivities`` names; see :attr:`SystemRun.events`.
+            events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
+                made by :func:`symderiv.event`: the first time at which each of them holds is
+                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`.
             until: An event at which the run ends. Its time is the last of the run; a run on which
                 it does not happen goes on to its end, with a warning.
             progress: Called about ten times a second with the time and the number of steps.

@@ -17,7 +17,7 @@ from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.event_times import SeenRun, denser, located
 from symderiv.integrate.flows.flat_run import StepLimits
-from symderiv.integrate.flows.sensitivities import Direction, Motion, VariedRun, direction_by
+from symderiv.integrate.flows.sensitivities import Direction, FlatMotion, VariedRun, direction_by
 from symderiv.storage.run_files import BY
 from symderiv.system.closed_motion import parameter_name
 from symderiv.system.system_runs import SAFER
@@ -46,9 +46,9 @@ class VariedSystemRun(VariedRun[dict[str, Any]]):
     directions: Mapping[str, Direction]
 
     @cached_property
-    def motion(self) -> Motion:
+    def motion(self) -> FlatMotion:
         point, layout = self.point, self.point.solver.layout
-        return Motion(
+        return FlatMotion(
             point.state,
             point.constants,
             layout.sizes,
@@ -259,9 +259,9 @@ class FollowedSystem:
             needed = frozenset().union(*(each.needs for each in conditions))
             seen = SeenRun.of(self._run(directions, needed), denser(run.alpha))
             pairs = zip(self.events, conditions, strict=True)
-            found = LocatedEvents(located(event, each, seen) for event, each in pairs)
-            run = self._ended(run, found, shorter)
-            run = replace(run, attributes={"events": found.to_text()})
+            events = LocatedEvents(located(event, each, seen) for event, each in pairs)
+            run = self._ended(run, events, shorter)
+            run = replace(run, attributes={"events": events.to_text()})
         if directions:
             varied = self._run(directions, self._averages)
             rows = zip(varied.run(run.alpha), run.alpha, strict=True)

@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.newton_steps import newton
 
-__all__ = ["CurveEquations", "Floats", "Pace"]
+__all__ = ["CurveEquations", "Floats", "StepPace"]
 
 Floats = npt.NDArray[np.float64]
 _FEW = 5
 
 
 @dataclass(frozen=True)
-class Pace:
+class StepPace:
     """Lengths of steps.
 
     Attributes:
@@ -106,7 +106,7 @@ class CurveEquations(ABC):
         return self.corrected((before + after) / 2, _last_unit(after.size), end)
 
     def steps(
-        self, u: Floats, tangent: Floats, pace: Pace
+        self, u: Floats, tangent: Floats, pace: StepPace
     ) -> Iterator[tuple[Floats, Floats, float]]:
         """Yield points of the curve, the tangents there and the lengths of steps, until even short
         ones do not lead on.

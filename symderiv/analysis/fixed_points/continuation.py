@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, Pace
+from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 __all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "OneParameter", "followed", "located"]
 
 _STEPS, _BRANCHES = 600, 40
-_PACE = Pace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
+_PACE = StepPace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
 _LARGE = 1e3
 _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4

@@ -97,10 +97,10 @@ def direction(study: Study, initial: Start | None, name: str) -> Direction:
     Raises:
         InputError: it is not a number, or changes nothing.
     """
-    found = direction_by(partial(_packed, study, initial, name), number_of(study, name))
-    if not (np.any(found.state) or np.any(found.parameters)):
+    along = direction_by(partial(_packed, study, initial, name), number_of(study, name))
+    if not (np.any(along.state) or np.any(along.parameters)):
         raise InputError(f"{name!r} does not change this run", argument="sensitivities")
-    return found
+    return along
 
 
 def _bend(study: Study, initial: Start | None, name: str) -> Bend:

@@ -27,7 +27,7 @@ from symderiv.problem.flat_layout import fields_of
 
 __all__ = [
     "Direction",
-    "Motion",
+    "FlatMotion",
     "Observed",
     "VariedFlow",
     "VariedRun",
@@ -61,7 +61,7 @@ class Observed(NamedTuple):
     generalization_error: float
 
 
-class Motion(NamedTuple):
+class FlatMotion(NamedTuple):
     """A right-hand side on vectors, and where it begins.
 
     Attributes:
@@ -92,7 +92,7 @@ class VariedRun(ABC, Generic[Seen]):
 
     @property
     @abstractmethod
-    def motion(self) -> Motion:
+    def motion(self) -> FlatMotion:
         """The right-hand side without its functions, and where it begins."""
 
     @abstractmethod
@@ -219,10 +219,10 @@ class VariedFlow(VariedRun[Observed]):
     directions: Mapping[str, Direction]
 
     @cached_property
-    def motion(self) -> Motion:
+    def motion(self) -> FlatMotion:
         flow, state = self.flow, self.flow.state
         sizes = {"K": state.K, "M": state.M, "L": state.L}
-        return Motion(
+        return FlatMotion(
             flow.begin,
             flow.parameters,
             flow.sizes,
