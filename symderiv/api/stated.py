@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import taken, taking
-from symderiv.foundation.progress import following
+from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.system import stated_system
 from symderiv.system.stated_system import asked_times
 
 if TYPE_CHECKING:
     from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
     from symderiv.api.results.flows.system_points import SystemFixedPoints
+    from symderiv.api.results.runs.fits import Fit
     from symderiv.api.results.runs.mapped import Quantity
+    from symderiv.api.results.runs.protocols import OptimalControl
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
@@ -98,6 +100,115 @@ class System(stated_system.StatedSystem):
 
         return system_fixed_points(self.solver, initial, starts, parameters)
 
+    def fit(
+        self,
+        curves: Mapping[str, Any],
+        *,
+        parameters: Sequence[str],
+        initial: Mapping[str, Any],
+        relative_tolerance: float = 1e-9,
+        progress: Progress = None,
+        **values: Any,
+    ) -> Fit:
+        """Return the numbers of this system that describe measured curves best.
+
+        Least squares by SciPy, with derivatives from the variational equations. The search begins
+        at the values of the system; numbers keep their sign.
+
+        Args:
+            curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they
+                measure: an observable (``error``) or an order parameter (``w.B[1,2]``); beside
+                each, or none of them, its standard errors under the same name with
+                ``_standard_error``.
+            parameters: Names of the numbers to find, see ``sensitivities`` of ``solve``.
+            initial: The state at α = 0, as in ``rates``.
+            relative_tolerance: As in ``solve``.
+            progress: See :meth:`symderiv.Problem.solve`.
+            values: Values of parameters that differ from the defaults.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: The curves cannot be read, or a name is missing or unknown.
+            NotYetError: A mean has no derivative, steps are of order one, or something jumps in
+                time.
+
+        Example:
+            >>> import symderiv as sd
+            >>> P = sd.System()
+            >>> x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+            >>> eta = P.parameter("eta", 0.5)
+            >>> P.descend((w @ x - B @ x) ** 2 / 2, {w: eta})
+            >>> P.observe(error=(w @ x - B @ x) ** 2 / 2)
+            >>> start = {"w.w": 0.2, "w.B": 0.1, "B.B": 1.0}
+            >>> run = P.solve(alpha=[0.5, 1, 2, 4], initial=start, eta=0.8)
+            >>> data = {"alpha": run.alpha, "error": run["error"]}
+            >>> found = P.fit(data, parameters=["eta"], initial=start)
+            >>> round(found.parameters["eta"], 6)
+            0.8
+        """
+        from symderiv.api.results.runs.fits import system_fitted
+        from symderiv.system.varied_system import VariedSystem
+
+        varied = VariedSystem(self.solver, initial, values)
+        with progress_bar(progress, "fitting") as update:
+            return system_fitted(varied, curves, parameters, relative_tolerance, update)
+
+    def optimise(
+        self,
+        *,
+        control: str,
+        bounds: tuple[float, float],
+        end: float,
+        initial: Mapping[str, Any],
+        objective: str = "final",
+        observable: str | None = None,
+        pieces: int = 40,
+        progress: Progress = None,
+        **parameters: Any,
+    ) -> OptimalControl:
+        """Return a parameter of this system as a function of time that makes an observable small.
+
+        It is searched as by :meth:`symderiv.Problem.optimise`.
+
+        Args:
+            control: The name of a parameter. The constants of the equations must be linear in it.
+            bounds: The smallest and the largest value of the control.
+            end: The end of the run, in α.
+            initial: The state at α = 0, as in ``rates``.
+            objective: "final" for the observable at the end, "integral" for its integral over α, or
+                "time:1e-3" for the time at which it is first below that number.
+            observable: Its name; the first that was observed when left out. It must be positive.
+            pieces: The number of pieces in which the control is constant.
+            progress: See :meth:`symderiv.Problem.solve`.
+            parameters: Values that differ from the defaults.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown, or no control reaches the value asked for.
+            NotYetError: A mean has no derivative, steps are of order one, or time occurs in the
+                statement.
+
+        Example:
+            >>> import symderiv as sd
+            >>> P = sd.System()
+            >>> x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+            >>> eta, noise = P.parameter("eta", 0.5), P.latents("n", "gaussian")
+            >>> P.descend((w @ x - B @ x - noise / 2) ** 2 / 2, {w: eta})
+            >>> P.observe(error=(w @ x - B @ x) ** 2 / 2)
+            >>> start = {"w.w": 0.2, "w.B": 0.1, "B.B": 1.0}
+            >>> found = P.optimise(control="eta", bounds=(0, 2), end=10, initial=start, pieces=10)
+            >>> found.objective < found.constant["objective"]
+            True
+        """
+        from symderiv.api.results.runs.protocols import system_optimised
+        from symderiv.system.varied_system import VariedSystem
+
+        varied, shown = VariedSystem(self.solver, initial, parameters), self._observable(observable)
+        with progress_bar(progress, "optimising") as update:
+            return system_optimised(
+                varied, control, objective, bounds, pieces, end, shown, update
+            )
+
     @taking(SweepMade)
     def sweep(
         self,
@@ -158,15 +269,21 @@ class System(stated_system.StatedSystem):
         """
         how = taken(MapMade, solving)
         swept = self._swept(end, initial, solving)
+        curve = self._observable(observable)
+        keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
+        return how.map(swept, quantity, keyed, curve=curve)
+
+    def _observable(self, name: str | None) -> str:
+        """Return the name of an observable; the first that was stated without one."""
         observables = tuple(self.statement.observables)
         if not observables:
             raise InputError(
-                "a map shows an observable, but the system has none; state one with observe"
+                "the system has no observable to look at; state one with observe",
+                argument="observable",
             )
-        curve = observables[0] if observable is None else observable
-        check_one_of("observable", curve, observables)
-        keyed = {swept.varied.key_of(key): ends for key, ends in over.items()}
-        return how.map(swept, quantity, keyed, curve=curve)
+        chosen = observables[0] if name is None else name
+        check_one_of("observable", chosen, observables)
+        return chosen
 
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]

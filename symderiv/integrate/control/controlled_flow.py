@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
-from symderiv.foundation.packing import Packing, families_of
+from symderiv.foundation.packing import families_of
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import VariedFlow
+from symderiv.integrate.flows.sensitivities import FlatMotion, VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import reverse_function
 from symderiv.integrate.steppers.walk import DONE
@@ -29,7 +29,7 @@ _LOOPS = "symderiv.integrate.control.control_loops"
 forward = Linked(_LOOPS, "forward", shipped=True)
 backward = Linked(_LOOPS, "backward", shipped=True)
 
-__all__ = ["ControlSteps", "ControlledFlow", "Path"]
+__all__ = ["ControlSteps", "ControlledFlow", "Path", "Steerable", "steerable"]
 
 
 class ControlSteps(NamedTuple):
@@ -64,35 +64,72 @@ class Path(NamedTuple):
         return self.stages[:, 0]
 
 
+class Steerable(NamedTuple):
+    """A right-hand side that does not depend on time, and an error, with their derivatives.
+
+    Attributes:
+        motion: The flow; its limits of steps are not used.
+        rhs: The right-hand side on flat vectors.
+        reverse: The function of weights times its derivatives, by names of fields of the state and
+            of parameters; see :func:`symderiv.integrate.flows.tangents.reverse_function`.
+        errors: The error at flat states (P, n).
+        error_slopes: For flat directions (D, n) the function of the derivatives of the error along
+            them, at a flat state.
+    """
+
+    motion: FlatMotion
+    rhs: Callable[..., None]
+    reverse: Callable[[tuple[str, ...]], Callable[..., None]]
+    errors: Callable[[np.ndarray], np.ndarray]
+    error_slopes: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]]
+
+
+def steerable(flow: Flow) -> Steerable:
+    """Return the flow of a study with its generalisation error."""
+    varied = VariedFlow(flow, {})
+
+    def errors(states: np.ndarray) -> np.ndarray:
+        rows = np.ascontiguousarray(states)
+        return flow.errors(FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0))
+
+    return Steerable(
+        varied.motion,
+        varied.functions(None)[0],
+        partial(reverse_function, flow),
+        errors,
+        varied.error_slopes,
+    )
+
+
 @dataclass(frozen=True)
 class ControlledFlow:
     """A flow with constants ``base + u * change``, in which u is the control.
 
     Attributes:
-        flow: whose rates depend on the state alone.
-        base, change: flat constants.
+        flow: Its right-hand side and its error.
+        base, change: Flat constants.
     """
 
-    flow: Flow
+    flow: Steerable
     base: np.ndarray
     change: np.ndarray
 
     def run(self, values: np.ndarray, steps: ControlSteps, begin: np.ndarray | None = None) -> Path:
         """Return the run with a control, from the begin of the flow or elsewhere."""
-        start = self.flow.begin if begin is None else begin
+        start = self.motion.begin if begin is None else begin
         stages = np.empty((steps.lengths.size + 1, 4, start.size))
         stages[0, 0] = start
         table = np.stack([self.base, self.change])
         path = Path(np.array(values, dtype=np.float64), steps, stages)
         work = np.empty(self.base.size), np.empty((4, start.size))
-        _loop(forward, self._rhs, _parts(path), (self.flow.sizes.copy(), table), *work)
+        _loop(forward, self.flow.rhs, _parts(path), (self.motion.sizes.copy(), table), *work)
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
         """Return the rates of the order parameters that move."""
         rates = np.empty_like(state)
         constants = self.base + value * self.change
-        self._rhs(0.0, np.ascontiguousarray(state), self.flow.sizes, constants, rates)
+        self.flow.rhs(0.0, np.ascontiguousarray(state), self.motion.sizes, constants, rates)
         moving: np.ndarray = rates[self.moving]
         return moving
 
@@ -114,7 +151,7 @@ class ControlledFlow:
             backward,
             self._reverse,
             _parts(path),
-            (self.flow.sizes.copy(), table, self._moved),
+            (self.motion.sizes.copy(), table, self._moved),
             (self._pulls, self.moving),
             np.array(covectors),
             gradient,
@@ -123,10 +160,8 @@ class ControlledFlow:
         return gradient
 
     def errors(self, states: np.ndarray) -> np.ndarray:
-        """Return the generalisation error at flat states (P, n)."""
-        rows = np.ascontiguousarray(states)
-        result = FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0)
-        return self.flow.errors(result)
+        """Return the error at flat states (P, n)."""
+        return self.flow.errors(states)
 
     def error_slopes(self, state: np.ndarray) -> np.ndarray:
         """Return the derivatives of the error by the order parameters that move."""
@@ -145,10 +180,10 @@ class ControlledFlow:
     @cached_property
     def _moves(self) -> np.ndarray:
         """True for each order parameter that changes; output weights often do not."""
-        flow, rates = self.flow, np.zeros((3, self.flow.begin.size))
-        state = flow.begin.copy()
+        motion, rates = self.motion, np.zeros((3, self.motion.begin.size))
+        state = motion.begin.copy()
         for row in rates:
-            self._rhs(0.0, state, flow.sizes, flow.parameters, row)
+            self.flow.rhs(0.0, state, motion.sizes, motion.constants, row)
             state += 1e-3 * row
         moved: np.ndarray = np.any(rates[:, self._kept] != 0.0, axis=0)
         return moved
@@ -163,7 +198,7 @@ class ControlledFlow:
     def _basis(self) -> np.ndarray:
         """The direction in which every order parameter changes, shape (r, n)."""
         directions = []
-        packing = self._packing("state")
+        packing = self.motion.state
         for name, shape in packing.shapes.items():
             pair = families_of(name)
             symmetric = len(pair) == 2 and pair[0] == pair[1]
@@ -178,27 +213,23 @@ class ControlledFlow:
                 directions.append(direction)
         return np.array(directions)
 
-    def _packing(self, vector: str) -> Packing:
-        state = self.flow.state
-        return Packing.of(self.flow.layout, vector, K=state.K, M=state.M, L=state.L)
-
     @cached_property
     def changing(self) -> tuple[str, ...]:
         """Names of the constants that the control changes."""
-        views = self._packing("parameters").views(self.change)
+        views = self.motion.parameters.views(self.change)
         return tuple(name for name, value in views.items() if np.any(value))
 
     @cached_property
     def _moved(self) -> np.ndarray:
         """The changes of the constants with the control, arrays before numbers."""
-        views = self._packing("parameters").views(self.change)
+        views = self.motion.parameters.views(self.change)
         parts = sorted((views[name] for name in self.changing), key=lambda each: not each.shape)
         return np.concatenate([each.ravel() for each in parts])
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         """Names of the fields of the state that move."""
-        slices = self._packing("state").slices
+        slices = self.motion.state.slices
         return tuple(
             name
             for name, part in slices.items()
@@ -210,8 +241,8 @@ class ControlledFlow:
         """Places of the two entries of each order parameter among those of moving fields, shape
         (r, 2); -1 where there is one.
         """
-        slices = self._packing("state").slices
-        place = np.full(self.flow.begin.size, -1)
+        slices = self.motion.state.slices
+        place = np.full(self.motion.begin.size, -1)
         fields = np.concatenate([np.r_[slices[name]] for name in self._fields])
         place[fields] = np.arange(fields.size)
         pulls = np.full((self.moving.size, 2), -1)
@@ -220,17 +251,18 @@ class ControlledFlow:
             row[: entries.size] = entries
         return pulls
 
-    @cached_property
-    def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:
-        return VariedFlow(self.flow, {}).error_slopes(self._directions)
+    @property
+    def motion(self) -> FlatMotion:
+        """The flow without its functions."""
+        return self.flow.motion
 
     @cached_property
-    def _rhs(self) -> Callable[..., None]:
-        return self.flow.kernel.right_hand_side_for(self.flow.state.K, self.flow.state.M)
+    def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:
+        return self.flow.error_slopes(self._directions)
 
     @cached_property
     def _reverse(self) -> Callable[..., None]:
-        return reverse_function(self.flow, (*self._fields, *self.changing))
+        return self.flow.reverse((*self._fields, *self.changing))
 
 
 def _parts(path: Path) -> tuple[np.ndarray, ...]:

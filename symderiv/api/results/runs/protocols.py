@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.control.controlled_flow import ControlledFlow
+from symderiv.integrate.control.controlled_flow import ControlledFlow, Steerable, steerable
 from symderiv.integrate.control.objectives import (
     FinalError,
     IntegratedError,
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
+    from symderiv.system.varied_system import VariedSystem
 
-__all__ = ["OptimalControl", "bounds_of", "controlled", "optimised"]
+__all__ = ["OptimalControl", "bounds_of", "controlled", "optimised", "system_optimised"]
 
 # what the objective may change by when steps are halved, relative
 _EXACT = 1e-6
@@ -143,13 +144,79 @@ def optimised(
     update: Tell,
 ) -> OptimalControl:
     """Return the best control; see :meth:`symderiv.Problem.optimise`."""
-    asked = _objective(objective)
-    if not 1 <= pieces <= _MOST_PIECES:
-        raise InputError(f"{pieces} is not between 1 and {_MOST_PIECES}", argument="pieces")
-    low, high = _bounds(bounds)
-    flow = controlled(study, control, (low, high), initial)
-    edges = np.linspace(0.0, float(study.alpha[-1]), pieces + 1)
-    search = ControlSearch(flow, asked, (low, high), edges, update).fine_enough()
+    asked = _Asked.of(control, objective, bounds, pieces, float(study.alpha[-1]))
+    record = _searched(controlled(study, control, asked.bounds, initial), asked, update)
+    rate = study.training.learning_rate
+    if control == "learning_rate" and rate > 0.0:
+        rates = [value / rate for value in record["values"]]
+        record["schedule"] = {"times": record["edges"][:-1], "rates": rates}
+    return OptimalControl(record)
+
+
+def system_optimised(
+    varied: VariedSystem,
+    control: str,
+    objective: str,
+    bounds: Sequence[float],
+    pieces: int,
+    end: float,
+    observable: str,
+    update: Tell,
+) -> OptimalControl:
+    """Return the best control; see :meth:`symderiv.System.optimise`."""
+    from symderiv.system.system_control import steered
+
+    asked = _Asked.of(control, objective, bounds, pieces, end)
+    key = varied.key_of(control)
+
+    def flow(value: float) -> Steerable:
+        return steered(varied.point({key: value}), observable)
+
+    steered_flow = _on_a_line(flow, asked.bounds)
+    if steered_flow is None:
+        raise InputError(
+            f"{control!r} cannot change in time here; take a parameter of which the rates are "
+            "polynomials or other functions, but not an initial value or the law of inputs",
+            argument="control",
+        )
+    return OptimalControl(_searched(steered_flow, asked, update))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments of a search.
+
+    Attributes:
+        control, words: The name of the control and of the objective.
+        objective: To be made small.
+        bounds: Of the control.
+        edges: Those of the pieces.
+    """
+
+    control: str
+    words: str
+    objective: Objective
+    bounds: tuple[float, float]
+    edges: np.ndarray
+
+    @classmethod
+    def of(
+        cls, control: str, objective: str, bounds: Sequence[float], pieces: int, end: float
+    ) -> _Asked:
+        asked = _objective(objective)
+        if not 1 <= pieces <= _MOST_PIECES:
+            raise InputError(f"{pieces} is not between 1 and {_MOST_PIECES}", argument="pieces")
+        if not 0.0 < end < np.inf:
+            raise InputError(f"{end:g} is not a positive number", argument="end")
+        names = {"final": "final error", "integral": "integral of the error"}
+        words = names.get(objective, "time to the error")
+        return cls(control, words, asked, _bounds(bounds), np.linspace(0.0, end, pieces + 1))
+
+
+def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, Any]:
+    """Return the record of the best control that is found."""
+    start = ControlSearch(flow, asked.objective, asked.bounds, asked.edges, update)
+    search = start.fine_enough()
     starts = search.starts(search.constant(), search.greedy())
     if not starts:
         raise InputError(
@@ -157,40 +224,37 @@ def optimised(
             argument="bounds",
         )
     scouts = search.scouted(starts)
-    start = scouts[0].values
+    values = scouts[0].values
     while True:
-        best = search.best(start)
+        best = search.best(values)
         others = search.constant(), search.greedy()
         simple = min(others, key=lambda each: each.objective)
         if simple.objective < (1.0 - _EXACT) * best.objective:
-            start = simple.values
+            values = simple.values
             continue
         finer = search.finer()
         error = abs(finer.found(best.values).objective / best.objective - 1.0)
         if error <= _EXACT or search.halves >= _MOST_HALVES:
             break
-        search, start = finer, best.values
-    if isinstance(asked, TimeToError) and best.objective > edges[-1]:
+        search, values = finer, best.values
+    if isinstance(asked.objective, TimeToError) and best.objective > asked.edges[-1]:
         raise InputError(
-            f"no control in the bounds was found that reaches an error of {asked.error:g} before "
-            f"alpha = {edges[-1]:g}; ask for a larger error or a later end",
+            f"no control in the bounds was found that reaches an error of "
+            f"{asked.objective.error:g} before alpha = {asked.edges[-1]:g}; ask for a larger "
+            "error or a later end",
             argument="objective",
         )
     # numbers are those of the smaller steps
     best, constant, greedy = (finer.found(each.values) for each in (best, *others))
-    record = _record(study, control, objective, finer, (best, constant, greedy))
+    record = _record(asked, finer, (best, constant, greedy))
     record |= {"step_error": error, "scouts": [each.objective for each in scouts]}
     if error > _EXACT:
         record["warnings"].append(f"halving the steps changes the objective by {error:.1e}")
-    return OptimalControl(record)
+    return record
 
 
 def _record(
-    study: Study,
-    control: str,
-    objective: str,
-    search: ControlSearch,
-    found: tuple[ControlFound, ControlFound, ControlFound],
+    asked: _Asked, search: ControlSearch, found: tuple[ControlFound, ControlFound, ControlFound]
 ) -> dict[str, Any]:
     best, *others = found
     slopes = search.slopes(best)
@@ -198,10 +262,9 @@ def _record(
     lower, upper = best.values <= low, best.values >= high
     wrong = np.concatenate([-slopes[lower], slopes[upper], [0.0]])
     arcs = search.arcs(best.values, slopes)
-    names = {"final": "final error", "integral": "integral of the error"}
-    record: dict[str, Any] = {
-        "control": control,
-        "asked": names.get(objective, "time to the error"),
+    return {
+        "control": asked.control,
+        "asked": asked.words,
         "edges": search.edges.tolist(),
         **_listed(best),
         **{name: _listed(each) for name, each in zip(("constant", "greedy"), others, strict=True)},
@@ -213,11 +276,6 @@ def _record(
         "gradients": len(search.made),
         "warnings": [],
     }
-    rate = study.training.learning_rate
-    if control == "learning_rate" and rate > 0.0:
-        factors = (best.values / rate).tolist()
-        record["schedule"] = {"times": search.edges[:-1].tolist(), "rates": factors}
-    return record
 
 
 def _listed(found: ControlFound) -> dict[str, Any]:
@@ -273,33 +331,23 @@ def controlled(
         given = number_of(study, control)
     except InputError as error:
         raise error.renamed("control") from None
-    low, high = bounds
 
-    def flow(value: float) -> Any:
+    def flow(value: float) -> Steerable:
         numbers = {control: value}
         if control == "learning_rate" and given > 0.0:
             own = {name: getattr(study.training, name) for name in LEARNING_RATES[1:]}
             numbers |= {name: each * value / given for name, each in own.items() if each}
         there = with_numbers(study, numbers)
-        return flow_at(there, start_of(there, initial))
+        return steerable(flow_at(there, start_of(there, initial)))
 
-    places = [low + (high - low) * place for place in _PLACES]
-    flows = [flow(value) for value in places]
-    constants = [each.parameters for each in flows]
-    change = (constants[2] - constants[0]) / (places[2] - places[0])
-    base = constants[1] - places[1] * change
-    line = base + places[0] * change
-    same = all(np.array_equal(each.begin, flows[0].begin) for each in flows)
-    scale = np.max(np.abs(constants), axis=0)
-    if not same or np.any(np.abs(line - constants[0]) > 1e-9 * scale) or not np.any(change):
+    steered = _on_a_line(flow, bounds)
+    if steered is None:
         raise InputError(
             f"{control!r} cannot change in time here; take one of learning_rate, weight_decay, "
             "label_noise, label_flip, keep, input_noise or update_noise (a batch of b examples "
             "learns as one example does with the rate η/b and less noise)",
             argument="control",
         )
-    change[np.abs(change) * (high - low) < 1e-13 * scale] = 0.0
-    steered = ControlledFlow(flows[1], base, change)
     if "evaluation_scale" in steered.changing:
         raise InputError(
             "is missing: it would change in time with the control, and errors at different times "
@@ -307,3 +355,23 @@ def controlled(
             argument="evaluation_scale",
         )
     return steered
+
+
+def _on_a_line(
+    flow: Callable[[float], Steerable], bounds: tuple[float, float]
+) -> ControlledFlow | None:
+    """Return a flow whose constants are linear in a number; None if they, or its start, are not."""
+    low, high = bounds
+    places = [low + (high - low) * place for place in _PLACES]
+    flows = [flow(value) for value in places]
+    constants = [each.motion.constants for each in flows]
+    change = (constants[2] - constants[0]) / (places[2] - places[0])
+    base = constants[1] - places[1] * change
+    line = base + places[0] * change
+    begins = [each.motion.begin for each in flows]
+    same = all(np.array_equal(each, begins[0]) for each in begins)
+    scale = np.max(np.abs(constants), axis=0)
+    if not same or np.any(np.abs(line - constants[0]) > 1e-9 * scale) or not np.any(change):
+        return None
+    change[np.abs(change) * (high - low) < 1e-13 * scale] = 0.0
+    return ControlledFlow(flows[1], base, change)
