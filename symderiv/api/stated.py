@@ -205,9 +205,7 @@ class System(stated_system.StatedSystem):
 
         varied, shown = VariedSystem(self.solver, initial, parameters), self._observable(observable)
         with progress_bar(progress, "optimising") as update:
-            return system_optimised(
-                varied, control, objective, bounds, pieces, end, shown, update
-            )
+            return system_optimised(varied, control, objective, bounds, pieces, end, shown, update)
 
     @taking(SweepMade)
     def sweep(

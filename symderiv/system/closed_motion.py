@@ -159,10 +159,14 @@ class Closed:
         Raises:
             NotYetError: One of them is not known.
         """
-        joints = self.means.joints.with_slopes()
-        functions = (joints.functions.get(each.name, each) for each in self.program.functions)
-        constants = {**self.means.constants, **joints.constants}
-        return replace(self.program, functions=tuple(functions), constants=constants)
+        joints, products = self.means.joints.with_slopes(), self.means.products.with_slopes()
+        known = {each.name for each in self.program.functions}
+        by_slopes = {*products.names.values()} - known
+        own = {each.name: joints.functions.get(each.name, each) for each in self.program.functions}
+        own |= {name: f for name, f in products.functions.items() if name not in by_slopes}
+        functions = tuple(own.values())
+        constants = {**joints.constants, **products.constants}
+        return replace(self.program, functions=functions, constants=constants)
 
 
 def closed(equations: StatedEquations) -> Closed:

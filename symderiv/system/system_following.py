@@ -170,28 +170,46 @@ class FollowedSystem:
     def _condition(self, event: Event) -> Condition:
         return Condition(event.condition, self._readable)
 
+    def entry(self, text: str) -> tuple[str, tuple[int, ...]]:
+        """Return what is observed, and the place in it: ``"w.B[1,2]"`` is w.B at (0, 1).
+
+        Raises:
+            InputError: There is no such order parameter or average.
+        """
+        name, _, index = text.partition("[")
+        if name in self._averages and not index:
+            return name, ()
+        there = self._shapes
+        if name not in there:
+            raise InputError(
+                f"{text!r} is no order parameter or observable; there are "
+                + ", ".join([*self._averages, *there]),
+                argument="curves",
+            )
+        place = tuple(int(each) - 1 for each in re.findall(r"-?\d+", index))
+        inside = all(0 <= n < size for n, size in zip(place, there[name], strict=False))
+        if len(place) == len(there[name]) and inside:
+            return name, place
+        raise InputError(
+            f"{text!r} has no place in {name} of shape {there[name]}; places count from 1",
+            argument="curves",
+        )
+
+    @cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the order parameters, by name."""
+        names = self.varied.solver.layout.shown(self.varied.initial)
+        observed = self._start.observed(self._start.begin)
+        return {name: observed[name].shape for name in names}
+
     @cached_property
     def _readable(self) -> Readable:
         """The names that conditions may contain."""
-        layout = self.varied.solver.layout
-        names = layout.shown(self.varied.initial)
-        shapes = {name: self._start.observed(self._start.begin)[name].shape for name in names}
+        names, shapes = list(self._shapes), self._shapes
         pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
         entries = re.compile(rf"(?<![\w.])(?:{pattern})(?:\[[^\]]*\])?(?![\w.\[])")
-
-        def entry(text: str) -> tuple[str, tuple[int, ...]]:
-            name, _, index = text.partition("[")
-            numbers = re.findall(r"-?\d+", index)
-            place = tuple(int(each) - 1 for each in numbers)
-            inside = all(0 <= n < size for n, size in zip(place, shapes[name], strict=False))
-            if len(place) == len(shapes[name]) and inside:
-                return name, place
-            raise InputError(
-                f"{text!r} has no place in {name} of shape {shapes[name]}; places count from 1"
-            )
-
         place = f"[{','.join('1' for _ in shapes[names[0]])}]" if shapes[names[0]] else ""
-        return Readable(entries, entry, self._averages, f"'{names[0]}{place} < 0.5'")
+        return Readable(entries, self.entry, self._averages, f"'{names[0]}{place} < 0.5'")
 
     @cached_property
     def _averages(self) -> tuple[str, ...]:
@@ -202,11 +220,33 @@ class FollowedSystem:
         return self._run({}, ())
 
     def _run(self, directions: Mapping[str, Direction], needed: Any) -> VariedSystemRun:
+        return self._run_at({}, directions, needed)
+
+    def _run_at(
+        self, values: Mapping[str, float], directions: Mapping[str, Direction], needed: Any
+    ) -> VariedSystemRun:
         relative, absolute = self.tolerances
         names = tuple(name for name in self._averages if name in needed)
         return VariedSystemRun(
-            self.varied.point({}), (SAFER * relative, absolute), names, directions
+            self.varied.point(values), (SAFER * relative, absolute), names, directions
         )
+
+    def number(self, name: str) -> float:
+        """Return the value of a number by which runs are differentiated.
+
+        Raises:
+            InputError: It is none.
+        """
+        return self._number(name)[1]
+
+    def along(self, numbers: Mapping[str, float]) -> VariedSystemRun:
+        """Return the run with other numbers, and its derivatives by them."""
+        keys = {self._number(name)[0]: value for name, value in numbers.items()}
+        directions = {
+            name: self._direction_at(keys, key, value)
+            for (name, value), key in zip(numbers.items(), keys, strict=True)
+        }
+        return self._run_at(keys, directions, self._averages)
 
     def _number(self, name: str) -> tuple[str, float]:
         """Return the key of a number, and its value."""
@@ -230,8 +270,11 @@ class FollowedSystem:
         return key, float(value)
 
     def _direction(self, name: str) -> Direction:
-        key, value = self._number(name)
-        point = self.varied.point({})
+        return self._direction_at({}, *self._number(name))
+
+    def _direction_at(self, values: Mapping[str, float], key: str, value: float) -> Direction:
+        """Return how start and constants change with a number, where others have these values."""
+        point = self.varied.point(values)
         table, _, rest = key.partition(".")
         if table == "parameters":  # the constants contain it as it is
             change = np.zeros_like(point.constants)
@@ -239,7 +282,7 @@ class FollowedSystem:
             return Direction(np.zeros_like(point.state), change)
 
         def packed(number: float) -> tuple[np.ndarray, np.ndarray]:
-            there = self.varied.point({key: number})
+            there = self.varied.point({**values, key: number})
             return there.state, there.constants
 
         return direction_by(packed, value)

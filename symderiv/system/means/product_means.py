@@ -7,7 +7,8 @@ functions have kinks, and cost little for four fields. All products of a system 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import sympy as sp
@@ -17,7 +18,9 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import covariance_symbols
 from symderiv.lowering.means.approximation import FINEST_KINKED, FINEST_QUADRATURE
 from symderiv.lowering.means.closed_means import X, bias_symbols, upper_triangle
+from symderiv.lowering.means.mean_slopes import slopes_of_mean
 from symderiv.lowering.means.numeric_activation import NumericActivation
+from symderiv.lowering.means.patterns import Kind
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
 from symderiv.lowering.means.quadrature_means import FactorMeans
 from symderiv.lowering.means.quadrature_rules import MeanRule
@@ -32,6 +35,9 @@ LAST_TOLERANCE = 1e-5
 
 _KIND = sp.Symbol("kind")
 
+#: A number in front, and the name of a product; None for nothing.
+Slope = tuple[sp.Expr, str | None]
+
 
 class ProductMeans:
     """The means of products of one system, with the rule that they share.
@@ -45,6 +51,7 @@ class ProductMeans:
         self.names: dict[Kinds, str] = {}
         self.biased = False
         self._factors = {sp.S.One: NumericActivation(sp.S.One, "1")}
+        self._slopes: dict[str, list[Slope]] = {}
 
     def mean(
         self,
@@ -70,7 +77,7 @@ class ProductMeans:
         size = 2 if count < 3 else MOST_FACTORS
         kinds = tuple(self._number(split[n][1]) for n in order)
         kinds += tuple(self._number(sp.S.One) for _ in range(size - count))
-        name = self.names.setdefault(kinds, f"product_{len(self.names) + 1}")
+        name = self._named(kinds)
         moments = [
             covariance[order[i]][order[j]] if j < count else sp.S.Zero
             for i, j in upper_triangle(size)
@@ -127,6 +134,41 @@ class ProductMeans:
             found.append(TemplateFunction(many, given, "factor_of_many", (), words))
         return tuple(found)
 
+    def with_slopes(self) -> ProductMeans:
+        """Return the same means with their derivatives by all arguments, by Price's theorem.
+
+        One rule serves all of them.
+
+        Raises:
+            NotYetError: A function is not smooth.
+        """
+        found = ProductMeans()
+        found.names, found.biased = dict(self.names), self.biased
+        found._factors = dict(self._factors)
+        if any(each.kinks for each in self._factors.values()):
+            raise NotYetError(
+                "a function of a field has kinks beside others without closed means, and slopes "
+                "of such products are not known yet"
+            )
+        for kinds, name in self.names.items():
+            pairs = slopes_of_mean(((False, 0),) * len(kinds), biased=True)
+            found._slopes[name] = [found._slope(front, kinds, raised) for front, raised in pairs]
+        return found
+
+    def _slope(self, front: sp.Expr, kinds: Kinds, raised: Sequence[Kind]) -> Slope:
+        """Return a number and the product that it is a multiple of; no product where it is zero."""
+        factors, numbers = list(self._factors), []
+        for kind, (_, order) in zip(kinds, raised, strict=True):
+            number, rest = _with_its_number(sp.diff(factors[kind], X, order))
+            if number == 0:
+                return number, None
+            front *= number
+            numbers.append(self._number(rest))
+        return front, self._named(tuple(numbers))
+
+    def _named(self, kinds: Kinds) -> str:
+        return self.names.setdefault(kinds, f"product_{len(self.names) + 1}")
+
     @cached_property
     def rule(self) -> tuple[MeanRule, float]:
         """The rule of all products and the largest error found, times a safety factor.
@@ -169,7 +211,19 @@ class ProductMeans:
             doc = "E[" + " ".join(f"({function})" for function in told[name]) + "]."
             arguments += bias_symbols(size)
             found[name] = self.by_number.template(name, arguments, kinds, doc)
-        return found
+        return {name: self._with_its_slopes(function, found) for name, function in found.items()}
+
+    def _with_its_slopes(self, mean: Function, found: Mapping[str, Function]) -> Function:
+        """Return a mean with its derivatives, where it has some."""
+        if mean.name not in self._slopes:
+            return mean
+        assert isinstance(mean, TemplateFunction)
+        slopes = [
+            front * sp.Function(name)(*mean.arguments) if name else sp.S.Zero
+            for front, name in self._slopes[mean.name]
+        ]
+        used = dict.fromkeys(name for _, name in self._slopes[mean.name] if name)
+        return replace(mean, slopes=tuple(slopes), used=tuple(found[name] for name in used))
 
     @property
     def constants(self) -> dict[str, Constant]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,17 +16,22 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.flows.sensitivities import Observed, VariedFlow
+from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
+    from symderiv.system.varied_system import VariedSystem
 
-__all__ = ["Fit", "fitted"]
+__all__ = ["Fit", "fitted", "system_fitted"]
 
 _ERRORS = "_standard_error"
+_ABSOLUTE = 1e-14
+
+#: A name of what is measured → the name of an array, and the place in it.
+Entry = Callable[[str], tuple[str, tuple[int, ...]]]
 
 
 class Fit(Answer):
@@ -85,28 +91,63 @@ def fitted(
     update: Tell,
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.Problem.fit`."""
+
+    def run(numbers: Mapping[str, float]) -> VariedRun[Any]:
+        there = with_numbers(study, numbers)
+        flow = flow_at(there, start_of(there, initial))
+        return VariedFlow(flow, {name: direction(there, initial, name) for name in numbers})
+
+    K, M = study.K, study.M
+    given = _Data(curves, lambda name: entry_of(name, K, M), "generalization_error, Q[1,1]")
+    with _of_parameters():
+        begin = {name: number_of(study, name) for name in parameters}
+    return _least_squares(run, begin, given, update)
+
+
+def system_fitted(
+    varied: VariedSystem,
+    curves: Mapping[str, Any],
+    parameters: Sequence[str],
+    tolerance: float,
+    update: Tell,
+) -> Fit:
+    """Return the fit; see :meth:`symderiv.System.fit`."""
+    from symderiv.system.system_following import FollowedSystem
+
+    with _of_parameters():
+        followed = FollowedSystem.of(varied, (tolerance, _ABSOLUTE), parameters, (), None)
+        begin = {name: followed.number(name) for name in parameters}
+    given = _Data(curves, followed.entry, "the name of an observable")
+    return _least_squares(followed.along, begin, given, update)
+
+
+def _least_squares(
+    run: Callable[[Mapping[str, float]], VariedRun[Any]],
+    numbers: Mapping[str, float],
+    given: _Data,
+    update: Tell,
+) -> Fit:
+    """Return the fit of data by runs with their derivatives by some numbers, which begin there."""
     from scipy.optimize import least_squares
 
-    given = _Data(curves)
-    names = tuple(dict.fromkeys(parameters))
-    if not names:
+    if not numbers:
         raise InputError("is empty; name at least one number of the problem", argument="parameters")
-    begin = np.array([_number(study, name) for name in names])
+    names, begin = tuple(numbers), np.array([*numbers.values()])
     known: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
-    def evaluated(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        key = numbers.tobytes()
+    def evaluated(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        key = values.tobytes()
         if key not in known:
             # how many runs a fit takes is not known before
             update(f"fitting, run {len(known) + 1}", 1.0 - 0.9 ** len(known))
-            there = with_numbers(study, dict(zip(names, map(float, numbers), strict=True)))
-            known[key] = given.compared(there, names, initial)
+            there = run(dict(zip(names, map(float, values), strict=True)))
+            known[key] = given.compared(there, names)
         return known[key]
 
     best = least_squares(
-        lambda numbers: evaluated(numbers)[0],
+        lambda values: evaluated(values)[0],
         begin,
-        jac=lambda numbers: evaluated(numbers)[1],
+        jac=lambda values: evaluated(values)[1],
         # numbers keep their sign
         bounds=(np.where(begin > 0.0, 0.0, -np.inf), np.where(begin < 0.0, 0.0, np.inf)),
         x_scale=np.abs(begin) + (begin == 0.0),
@@ -145,9 +186,11 @@ def _fit(
     )
 
 
-def _number(study: Study, name: str) -> float:
+@contextmanager
+def _of_parameters() -> Iterator[None]:
+    """Name the argument that an error of a number comes from."""
     try:
-        return number_of(study, name)
+        yield
     except InputError as error:
         raise error.renamed("parameters") from None
 
@@ -155,11 +198,16 @@ def _number(study: Study, name: str) -> float:
 class _Data:
     """Measured curves, by the names of what they measure.
 
+    Args:
+        data: The times and the curves, by name.
+        entry: Where a run has what a curve measures.
+        example: Names of curves for a message.
+
     Attributes:
         weighted: Whether there are standard errors.
     """
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], entry: Entry, example: str) -> None:
         try:
             self._alpha = np.asarray(data["alpha"], dtype=np.float64)
         except KeyError:
@@ -170,9 +218,10 @@ class _Data:
         self._names = [name for name in names if not name.endswith(_ERRORS)]
         if not self._names:
             raise InputError(
-                "has no curve; add generalization_error, Q[1,1] or another order parameter",
+                f"has no curve; add {example} or another order parameter",
                 argument="curves",
             )
+        self._entries = [entry(name) for name in self._names]
         self.weighted = any(name.endswith(_ERRORS) for name in names)
         self._values = np.array([self._read(data, name) for name in self._names])
         if self.weighted:
@@ -195,20 +244,18 @@ class _Data:
             )
         return values
 
-    def compared(
-        self, study: Study, names: Sequence[str], initial: Start | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return residuals of a study, and their derivatives by its numbers."""
-        flow = flow_at(study, start_of(study, initial))
-        varied = VariedFlow(flow, {name: direction(study, initial, name) for name in names})
-        rows = varied.run(self._alpha)
-        entries = [entry_of(name, flow.state.K, flow.state.M) for name in self._names]
+    def compared(self, run: VariedRun[Any], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return residuals of a run, and their derivatives by its numbers."""
+        rows = run.run(self._alpha)
 
-        def taken(each: Observed) -> list[float]:
-            return [float(np.asarray(getattr(each, field))[place]) for field, place in entries]
+        def taken(each: Any) -> list[float]:
+            named = run.named(each)
+            return [float(np.asarray(named[field])[place]) for field, place in self._entries]
 
-        observed = np.array([taken(varied.observed(row)) for row in rows]).T
-        changes = [varied.derivatives(row) for row in rows]
+        times = [float(each) for each in self._alpha]
+        pairs = list(zip(rows, times, strict=True))
+        observed = np.array([taken(run.observed(row, time)) for row, time in pairs]).T
+        changes = [run.derivatives(row, time) for row, time in pairs]
         slopes = np.array([[taken(each[name]) for each in changes] for name in names])
         residuals = (observed - self._values) / self._errors
         weighted = np.moveaxis(slopes, 2, 1) / self._errors

@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.varied_system import VariedSystem
 
-__all__ = ["OptimalControl", "bounds_of", "controlled", "optimised", "system_optimised"]
+__all__ = [
+    "OptimalControl",
+    "bounds_of",
+    "controlled",
+    "on_a_line",
+    "optimised",
+    "system_optimised",
+]
 
 # what the objective may change by when steps are halved, relative
 _EXACT = 1e-6
@@ -167,16 +174,19 @@ def system_optimised(
     from symderiv.system.system_control import steered
 
     asked = _Asked.of(control, objective, bounds, pieces, end)
-    key = varied.key_of(control)
+    try:
+        key = varied.key_of(control)
+    except InputError as error:
+        raise InputError(f"{control!r} {error.reason}", argument="control") from None
 
     def flow(value: float) -> Steerable:
         return steered(varied.point({key: value}), observable)
 
-    steered_flow = _on_a_line(flow, asked.bounds)
+    steered_flow = on_a_line(flow, asked.bounds)
     if steered_flow is None:
         raise InputError(
-            f"{control!r} cannot change in time here; take a parameter of which the rates are "
-            "polynomials or other functions, but not an initial value or the law of inputs",
+            f"{control!r} cannot change in time here; take a parameter of the statement, in which the "
+            "constants of its equations are linear; initial values and laws of inputs are not",
             argument="control",
         )
     return OptimalControl(_searched(steered_flow, asked, update))
@@ -187,10 +197,10 @@ class _Asked:
     """The arguments of a search.
 
     Attributes:
-        control, words: The name of the control and of the objective.
-        objective: To be made small.
-        bounds: Of the control.
-        edges: Those of the pieces.
+        control, words: The names of the control and of the objective.
+        objective: The number that is made small.
+        bounds: The bounds of the control.
+        edges: The edges of the pieces.
     """
 
     control: str
@@ -340,7 +350,7 @@ def controlled(
         there = with_numbers(study, numbers)
         return steerable(flow_at(there, start_of(there, initial)))
 
-    steered = _on_a_line(flow, bounds)
+    steered = on_a_line(flow, bounds)
     if steered is None:
         raise InputError(
             f"{control!r} cannot change in time here; take one of learning_rate, weight_decay, "
@@ -357,7 +367,7 @@ def controlled(
     return steered
 
 
-def _on_a_line(
+def on_a_line(
     flow: Callable[[float], Steerable], bounds: tuple[float, float]
 ) -> ControlledFlow | None:
     """Return a flow whose constants are linear in a number; None if they, or its start, are not."""
