@@ -185,8 +185,8 @@ def system_optimised(
     steered_flow = on_a_line(flow, asked.bounds)
     if steered_flow is None:
         raise InputError(
-            f"{control!r} cannot change in time here; take a parameter of the statement, in which the "
-            "constants of its equations are linear; initial values and laws of inputs are not",
+            f"{control!r} cannot change in time here; take a parameter of the statement in which "
+            "the constants of its equations are linear, as initial values and inputs are not",
             argument="control",
         )
     return OptimalControl(_searched(steered_flow, asked, update))
