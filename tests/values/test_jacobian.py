@@ -211,3 +211,27 @@ def test_what_has_no_jacobian_is_refused() -> None:
         sd.Problem("selu", students=1, teachers=1).jacobian()
     with pytest.raises(sd.InputError, match="digits"):
         general().jacobian(digits=0)
+
+
+@pytest.mark.days(5)
+def test_systems_have_slopes_of_products_of_smooth_functions() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", 2, fixed=True)
+    u, eta, g = P.scalars("u"), P.parameter("eta", 0.5), sd.activation("silu")
+    P.descend((u * g(w @ x) - g(B @ x).sum()) ** 2 / 2, {w: eta, u: eta})
+    solver, vectors = P.solver, np.random.default_rng(5).normal(size=(3, 12)) / 3
+    start = {"w": vectors[0], "B": vectors[1:], "u": 0.5}
+    state, constants = solver.layout.packed(start, {})
+    found = P.jacobian(start).matrix
+
+    def rates(values: np.ndarray) -> np.ndarray:
+        slope = np.empty_like(values)
+        solver.right_hand_side(0.0, values, solver.layout.sizes, constants, slope)
+        return slope
+
+    weights = {1: 45, 2: -9, 3: 1}
+    for place, step in enumerate(2e-3 * np.eye(state.size)):
+        changes = (
+            w * (rates(state + n * step) - rates(state - n * step)) for n, w in weights.items()
+        )
+        np.testing.assert_allclose(found[:, place], sum(changes) / 0.12, rtol=1e-6, atol=1e-7)
