@@ -29,7 +29,7 @@ def steered(point: SystemPoint, observable: str) -> Steerable:
         NotYetError: Steps are of order one, or time occurs in the equations.
     """
     solver = point.solver
-    if solver.closed.equations.by_steps or solver.closed.in_time:
+    if not solver.closed.autonomous:
         raise NotYetError(
             "steps over batches, and statements in which time occurs, have no controls yet",
             argument="control",
