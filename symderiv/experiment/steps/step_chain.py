@@ -200,7 +200,7 @@ def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
 def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     """Return rows with these inner products, of as many columns as vectors or coordinates."""
     if not gram.size:
-        return np.zeros((0, n))
+        return gram
     length = np.sqrt(np.diag(gram))
     safe = np.where(length > 0, length, 1.0)
     # unit diagonals keep small vectors as accurate as large ones
