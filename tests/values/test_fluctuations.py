@@ -291,7 +291,6 @@ def test_students_drawn_for_every_run_have_the_derived_spread() -> None:
     [
         ({"momentum": 0.5}, "momentum"),
         ({"batch": 4}, "batch"),
-        ({"normalise": "sphere"}, "normalise"),
         ({"order": "small-learning-rate"}, "order"),
     ],
 )

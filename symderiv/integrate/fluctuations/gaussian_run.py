@@ -124,7 +124,7 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
     coarse = _propagated(linear, noise, edges, begin, _SUBSTEPS // 2)
     size = np.abs(covariance).max() or 1.0
     integration = np.abs(covariance - coarse).max() / size
-    pushed = nodes.pushes(edges, covariance)
+    pushed = nodes.pushes(covariance[np.searchsorted(edges, nodes.alpha)])
     shift = _shifted(linear, pushed, edges)
     asked = np.searchsorted(edges, alpha)
     return GaussianRun(
@@ -223,11 +223,11 @@ class _Nodes:
             worst = max(worst, float(np.abs(fine - rough).max() / (np.abs(fine).max() or 1.0)))
         return worst
 
-    def pushes(self, alpha: Floats, covariance: Floats) -> Callable[[Floats], Floats]:
-        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ at ascending times."""
+    def pushes(self, covariance: Floats) -> Callable[[Floats], Floats]:
+        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ at the nodes."""
         from scipy.interpolate import CubicSpline
 
-        times = self.noise.alpha
+        alpha, times = self.alpha, self.noise.alpha
         further = [self._moments[float(time)].further for time in times]
         steady = CubicSpline(times, np.array(further))(alpha)
         pushes = []

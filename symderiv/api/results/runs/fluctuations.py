@@ -50,6 +50,8 @@ _AWAY = 4.0
 _DISTANCE = 0.06
 """What noise that a law leaves out may change of its distribution function."""
 _POINTS = 512
+_BENT = 65
+"""Times at which the change of the Jacobian within a standard deviation is computed, at most."""
 _GRID = 201
 _SHOWN = 12
 _ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion", "A", "D", "Sigma"}
@@ -422,16 +424,23 @@ class _SeenFluctuations:
         self.expansion = np.maximum(np.where(known, ratio, 0.0).max(axis=1), self._bent())
 
     def _bent(self) -> np.ndarray:
-        """Return the relative change of the Jacobian within one standard deviation."""
-        motion, changes = self.fluctuating.motion, []
-        for state, sigma in zip(self.run.states, self.run.covariance, strict=True):
+        """Return the relative change of the Jacobian within one standard deviation.
+
+        It is known at some of the times; in between its square is interpolated, as variances are.
+        """
+        motion, run, squares = self.fluctuating.motion, self.run, []
+        known = np.unique(np.linspace(0, run.alpha.size - 1, _BENT).astype(int))
+        for state, sigma in zip(run.states[known], run.covariance[known], strict=True):
             values, axes = np.linalg.eigh(sigma / self.dimension)
             step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
             ahead, before = motion.jacobian(state + step), motion.jacobian(state - step)
-            change = np.linalg.norm(ahead - before, 2) / np.linalg.norm(ahead + before, 2)
+            apart, whole = (np.linalg.norm(each, 2) for each in (ahead - before, ahead + before))
+            change = apart / whole if apart else 0.0
             # beyond the overlaps of any vectors there may be no Jacobian
-            changes.append(change if np.isfinite(change) else np.inf)
-        return np.array(changes)
+            squares.append(change**2 if np.isfinite(change) else np.inf)
+        with np.errstate(invalid="ignore"):
+            bent = np.sqrt(np.interp(run.alpha, run.alpha[known], squares))
+        return np.where(np.isnan(bent), np.inf, bent)
 
     def record(self, rows: np.ndarray) -> dict[str, Any]:
         """Return means, covariances and shifts at some times, of averages behind the others."""
