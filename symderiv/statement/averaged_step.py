@@ -249,6 +249,9 @@ class StateFrame:
         size = np.sqrt(self.state.weight * self.state.of_inputs(source))[:, None]
         whole = np.array([(size * self.state.vectors[name]).ravel() for name in names])
         left, values, right = np.linalg.svd(whole, full_matrices=False)
+        # signs that do not jump from state to state, as points of lattices are not even
+        sign = np.sign(np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], 0))
+        left, right = left * sign, right * sign.T
         rank = int((values > _RANK * values[0]).sum())
         self.rows[atom] = left[:, :rank] * values[:rank], names
         shape = self.state.vectors[names[0]].shape

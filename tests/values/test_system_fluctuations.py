@@ -265,8 +265,18 @@ def test_simulated_runs_have_the_derived_spread_and_means(stated: Callable[..., 
         assert np.all(np.abs(apart) < 4 * spread / runs**0.5), name
 
 
-@pytest.mark.parametrize("activation", ["erf", "relu"])
-def test_a_system_of_a_problem_has_the_fluctuations_of_the_problem(activation: str) -> None:
+@pytest.mark.parametrize(
+    ("activation", "others", "tolerance"),
+    [
+        ("erf", {}, 1e-5),
+        ("erf", {"train_second_layer": True, "train_biases": True, "teacher_biases": 0.3}, 1e-5),
+        # the points over which a unit with a kink is averaged are those of a lattice
+        ("relu", {}, 2e-3),
+    ],
+)
+def test_a_system_of_a_problem_has_the_fluctuations_of_the_problem(
+    activation: str, others: dict[str, Any], tolerance: float
+) -> None:
     problem = sd.Problem(
         activation,
         students=2,
@@ -275,21 +285,24 @@ def test_a_system_of_a_problem_has_the_fluctuations_of_the_problem(activation: s
         label_noise=0.2,
         student_std=0.5,
         inputs=sd.Isotropic(500),
+        **others,
     )
     begin = problem.solve(alpha=[0.0])
     start = {"J.J": begin.Q[0], "J.B": begin.R[0], "B.B": begin.T}
+    if others:
+        start |= {"v": begin.v[0], "b": np.zeros(2)}
     times = [0.0, 0.5, 1.0]
     known = problem.fluctuations(alpha=times)
     found = problem.system.fluctuations(alpha=times, dimension=500, initial=start)
     names = [name.replace("Q", "J.J").replace("R", "J.B") for name in known.names[:-1]]
     places = [found.names.index(name) for name in (*names, "error")]
-    # rates of both are compiled apart, which bands of a kinked unit see through their splines
-    tolerance = 1e-6 if activation == "erf" else 5e-3
-    for name in ("mean", "shift", "covariance"):
+    for name, factor in (("mean", 1e-3), ("covariance", 1.0), ("shift", 20.0)):
         own = getattr(found, name)[:, places]
         own = own[:, :, places] if name == "covariance" else own
         value = getattr(known, name)
-        np.testing.assert_allclose(own, value, rtol=0, atol=tolerance * np.abs(value).max())
+        # both choose the nodes of their splines themselves
+        allowed = factor * tolerance * np.abs(value).max()
+        np.testing.assert_allclose(own, value, rtol=0, atol=allowed)
 
 
 def test_times_of_simulated_systems_have_the_derived_law() -> None:

@@ -50,7 +50,7 @@ _AWAY = 4.0
 _DISTANCE = 0.06
 """What noise that a law leaves out may change of its distribution function."""
 _POINTS = 512
-_BENT = 65
+_BENT = 33
 """Times at which the change of the Jacobian within a standard deviation is computed, at most."""
 _GRID = 201
 _SHOWN = 12
