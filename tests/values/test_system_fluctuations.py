@@ -144,13 +144,13 @@ def white(random: Any, N: int, count: int) -> np.ndarray:
 
 
 def of_tokens() -> Drawn:
-    """Return a unit that sums two correlated tokens, of inputs of two classes."""
+    """Return a unit that sees two correlated tokens, of inputs of two classes."""
     P = sd.System()
     model = sd.Spectrum(RHO.tolist(), weights=SHARE)
     x = P.inputs("x", model=model, length=2, correlation=CORRELATION.tolist())
     w, B = P.vectors("w"), P.vectors("B", fixed=True)
     h = sd.activation("erf")
-    answers = [sum(f * h(f) for f in (v @ x)) for v in (w, B)]
+    answers = [sum(h(f) for f in (v @ x)) for v in (w, B)]
     P.descend((answers[0] - answers[1]) ** 2 / 2, {w: 0.6})
 
     def after(rows: np.ndarray, N: int, count: int) -> np.ndarray:
@@ -158,9 +158,8 @@ def of_tokens() -> Drawn:
         drawn = random.normal(size=(count, N, 2)) @ np.linalg.cholesky(CORRELATION).T
         xi = np.swapaxes(drawn, 1, 2) * in_classes(RHO, N)
         fields = xi @ rows.T / N**0.5
-        gap = (fields * g(fields)).sum(axis=1) @ np.array([1.0, -1.0])
-        own = fields[:, :, 0]
-        force = -0.6 * gap[:, None] * (g(own) + own * slope(own))
+        gap = g(fields).sum(axis=1) @ np.array([1.0, -1.0])
+        force = -0.6 * gap[:, None] * slope(fields[:, :, 0])
         return np.asarray(rows[0] + np.einsum("ct,ctn->cn", force, xi) / N**0.5)[:, None]
 
     return Drawn(P, after, (1, 1), SHARE)
@@ -202,6 +201,7 @@ CASES: dict[str, Callable[[], Drawn]] = {
 }
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", CASES)
 def test_steps_of_drawn_examples_have_the_derived_moments(name: str) -> None:
     drawn = CASES[name]()
@@ -265,6 +265,7 @@ def test_simulated_runs_have_the_derived_spread_and_means(stated: Callable[..., 
         assert np.all(np.abs(apart) < 4 * spread / runs**0.5), name
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("activation", "others", "tolerance"),
     [

@@ -437,7 +437,7 @@ class _SeenFluctuations:
             apart, whole = (np.linalg.norm(each, 2) for each in (ahead - before, ahead + before))
             change = apart / whole if apart else 0.0
             # beyond the overlaps of any vectors there may be no Jacobian
-            squares.append(change**2 if np.isfinite(change) else np.inf)
+            squares.append(float(change**2) if np.isfinite(change) else np.inf)
         with np.errstate(invalid="ignore"):
             bent = np.sqrt(np.interp(run.alpha, run.alpha[known], squares))
         return np.where(np.isnan(bent), np.inf, bent)
