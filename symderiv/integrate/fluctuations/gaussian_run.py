@@ -35,6 +35,8 @@ _APART, _NOISE_APART = 2e-3, 1e-2
 one to the next.
 """
 _SUBSTEPS = 4
+_TERMS = 13
+"""Of the series of exponentials of matrices whose norm is 1/2 at most."""
 _DIRECTION = 1e-4
 """Length of differences of the Jacobian, in units of the state."""
 
@@ -301,14 +303,27 @@ def _times(edges: Floats, substeps: int) -> Floats:
 
 def _magnus(matrix: Callable[[Floats], Floats], times: Floats) -> Floats:
     """Return propagators over all steps, of fourth order, shape (steps, m, m)."""
-    from scipy.linalg import expm
-
     step = np.diff(times)[:, None, None]
     middle, away = (times[1:] + times[:-1]) / 2, np.sqrt(3) / 6 * np.diff(times)
     first, last = matrix(middle - away), matrix(middle + away)
     turned = last @ first - first @ last
-    propagators: Floats = expm(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
-    return propagators
+    return _exponentials(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
+
+
+def _exponentials(matrices: Floats) -> Floats:
+    """Return exponentials: a series of matrices that are small enough, squared.
+
+    SciPy's wait for threads of its own, for small matrices longer than they compute.
+    """
+    size = np.abs(matrices).sum(axis=2).max(initial=0.0)
+    halvings = max(0, int(np.ceil(np.log2(max(size, 1e-300)))) + 1)
+    small, one = matrices / 2.0**halvings, np.eye(matrices.shape[1])
+    result = one + small / _TERMS
+    for n in range(_TERMS - 1, 0, -1):
+        result = one + small @ result / n
+    for _ in range(halvings):
+        result = result @ result
+    return np.asarray(result)
 
 
 def _propagated(

@@ -430,12 +430,14 @@ class _SeenFluctuations:
         """
         motion, run, squares = self.fluctuating.motion, self.run, []
         known = np.unique(np.linspace(0, run.alpha.size - 1, _BENT).astype(int))
-        for state, sigma in zip(run.states[known], run.covariance[known], strict=True):
+        rows = zip(run.alpha[known], run.states[known], run.covariance[known], strict=True)
+        for alpha, state, sigma in rows:
             values, axes = np.linalg.eigh(sigma / self.dimension)
             step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
             ahead, before = motion.jacobian(state + step), motion.jacobian(state - step)
             apart, whole = (np.linalg.norm(each, 2) for each in (ahead - before, ahead + before))
-            change = apart / whole if apart else 0.0
+            # what the Jacobian changes acts for the time so far, at most
+            change = apart / max(whole, 2.0 / alpha) if apart and alpha else 0.0
             # beyond the overlaps of any vectors there may be no Jacobian
             squares.append(float(change**2) if np.isfinite(change) else np.inf)
         with np.errstate(invalid="ignore"):
