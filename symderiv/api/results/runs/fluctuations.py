@@ -79,7 +79,7 @@ class Fluctuations(Answer):
         expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
             of an order parameter in units of its standard deviation, or, if that is larger, the
             relative change of the Jacobian within one standard deviation along the direction in
-            which order parameters vary most.
+            which order parameters vary most; relative to 1/α where the Jacobian is smaller.
         error: the error of the covariance, relative to its largest entry: the largest found.
         events: the laws of the times of events, as dictionaries; see :meth:`law`.
         warnings: where the Gaussian picture fails.
