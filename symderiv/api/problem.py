@@ -477,8 +477,8 @@ class Problem(Shown):
         Raises:
             InputError: an argument is not acceptable.
             NotYetError: fluctuations of this rule are not known yet: steps of several examples,
-                momentum that is not of order 1/N, spheres, inputs of several classes, or a mean
-                without a closed form.
+                momentum that is not of order 1/N, inputs of several classes, or a mean without a
+                derivative.
 
         Example:
             >>> import symderiv as sd

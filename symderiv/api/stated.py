@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.results.runs.grids import MapMade, SweepMade
-from symderiv.foundation.errors import InputError, check_one_of
+from symderiv.foundation.errors import InputError, check_one_of, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.system import stated_system
-from symderiv.system.stated_system import asked_times
+from symderiv.system.stated_system import Spacing, asked_times
 
 if TYPE_CHECKING:
     from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
     from symderiv.api.results.flows.system_points import SystemFixedPoints
     from symderiv.api.results.runs.fits import Fit
+    from symderiv.api.results.runs.fluctuations import Fluctuations
     from symderiv.api.results.runs.mapped import Quantity
     from symderiv.api.results.runs.protocols import OptimalControl
+    from symderiv.integrate.events.asked import Event
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
@@ -206,6 +208,51 @@ class System(stated_system.StatedSystem):
         varied, shown = VariedSystem(self.solver, initial, parameters), self._observable(observable)
         with progress_bar(progress, "optimising") as update:
             return system_optimised(varied, control, objective, bounds, pieces, end, shown, update)
+
+    @following("following fluctuations")
+    def fluctuations(
+        self,
+        end: float | None = None,
+        *,
+        points: int | None = None,
+        spacing: Spacing | None = None,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        dimension: int,
+        events: Sequence[str | Event] = (),
+        **parameters: Any,
+    ) -> Fluctuations:
+        """Return how order parameters of runs at finite N differ from the limit of large N.
+
+        √N times their difference is Gaussian with a covariance Σ that obeys Σ' = AΣ + ΣAᵀ + D. Here
+        A is the Jacobian of the equations, and D is the covariance of the change in one example,
+        which is derived from the statement. Finite N also shifts means by amounts of order 1/N.
+
+        Args:
+            end, points, spacing, alpha: As in ``solve``.
+            initial: The state at α = 0, as in ``rates``; all runs begin there.
+            dimension: N, for bands and laws of times.
+            events: Conditions as those of ``solve``. The result has the law of the time at which
+                each of them first holds.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            See :class:`symderiv.api.results.runs.fluctuations.Fluctuations`; entries are named as
+            those of :meth:`jacobian`, ``w.B[1,2]``, and observables as they were observed.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown, or a condition cannot be read.
+            NotYetError: Steps are over batches of cN examples or without their noise, vectors are
+                under several constraints, or coefficients depend on time.
+        """
+        from symderiv.api.results.runs.fluctuations import system_fluctuations
+
+        times = asked_times(end, alpha, points, spacing)
+        found = system_fluctuations(self.solver, times, dimension, (initial, parameters), events)
+        for message in found.warnings:
+            warn_caller(message)
+        return found
 
     @taking(SweepMade)
     def sweep(

@@ -19,11 +19,9 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from symderiv.formula.as_function import as_function
-from symderiv.foundation.errors import NotYetError
 from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.slopes import ROUGH, gaps_of
 from symderiv.statement.stated_problem import Descent, Statement
-from symderiv.statement.vector_expressions import FreshInput
 
 __all__ = ["MeanStep", "Reading", "SlowState", "StateFrame"]
 
@@ -92,9 +90,9 @@ class Reading:
     """A statement as functions of arrays."""
 
     def __init__(self, statement: Statement) -> None:
-        if any(each.correlation is not None or each.episode for each in statement.inputs):
-            raise NotYetError("steps over correlated tokens or episodes cannot be averaged yet")
         self.statement = statement
+        #: Inputs as sums of independent ones of the same names, which tokens are not: factors.
+        self.shares = _shares_of(statement)
         self.means = statement.symbols.of(Mean)
         loss = [each.loss for each in statement.lines if isinstance(each, Descent)]
         self._entries: dict[tuple[str, str, str], sp.Expr] = {
@@ -103,13 +101,24 @@ class Reading:
         step = statement.step()
         for vector, change in step.vectors.items():
             for atom, force in change.inputs.items():
-                self._entries["input", vector.name, atom.name] = force
+                for name, share in self.shares[atom.name].items():
+                    key = "input", vector.name, name
+                    self._entries[key] = self._entries.get(key, sp.S.Zero) + share * force
             for other, rate in change.vectors.items():
                 self._entries["vector", vector.name, other.name] = rate
         for symbol, change in step.scalars.items():
             self._entries["scalar", str(symbol), ""] = change.scalar
         for name, value in {**statement.observables, "loss": sp.Add(*loss)}.items():
             self._entries["observed", name, ""] = value
+
+    @cached_property
+    def forces(self) -> dict[str, list[str]]:
+        """The independent inputs along which vectors move, by vector."""
+        forces: dict[str, list[str]] = {}
+        for kind, name, other in self._entries:
+            if kind == "input":
+                forces.setdefault(name, []).append(other)
+        return forces
 
     @cached_property
     def symbols(self) -> list[sp.Symbol]:
@@ -172,6 +181,21 @@ class Reading:
         return kinks
 
 
+def _shares_of(statement: Statement) -> dict[str, dict[str, float]]:
+    """Return every input as a sum of independent inputs, by name: the roots of correlations."""
+    shares: dict[str, dict[str, float]] = {}
+    for inputs in statement.inputs:
+        names = [atom.name for atom in inputs.atoms]
+        if inputs.correlation is None:
+            shares |= {name: {name: 1.0} for name in names}
+            continue
+        values, turn = np.linalg.eigh(np.array(inputs.correlation, dtype=float))
+        root = (turn * np.sqrt(np.maximum(values, 0.0))) @ turn.T
+        for name, row in zip(names, root, strict=True):
+            shares[name] = {n: float(v) for n, v in zip(names, row, strict=True) if abs(v) > _RANK}
+    return shares
+
+
 def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
     """Return the expression with all values of what jumps or bends in it."""
     inner = next(iter(place.atoms(*ROUGH)), None)
@@ -211,22 +235,28 @@ class StateFrame:
         #: Where z of an input begins, by input.
         self.places: dict[str, int] = {}
         self.dimension = 0
-        for atom in {each.input.name: each.input for each in reading.fields.values()}.values():
-            self._turned(atom)
+        names: dict[tuple[str, str], dict[str, None]] = {}
+        for each in reading.fields.values():
+            for atom in reading.shares[each.input.name]:
+                names.setdefault((atom, each.input.source), {})[each.vector.name] = None
+        for (atom, source), own in names.items():
+            self._turned(atom, source, list(own))
         self.first_latent = self.dimension
         self.dimension += len(reading.gaussian_latents)
 
-    def _turned(self, atom: FreshInput) -> None:
-        """Give the fields of an input their variables."""
-        names = [e.vector.name for e in self.reading.fields.values() if e.input is atom]
-        size = np.sqrt(self.state.weight * self.state.of_inputs(atom.source))[:, None]
+    def _turned(self, atom: str, source: str, names: list[str]) -> None:
+        """Give the fields of an independent input their variables."""
+        size = np.sqrt(self.state.weight * self.state.of_inputs(source))[:, None]
         whole = np.array([(size * self.state.vectors[name]).ravel() for name in names])
         left, values, right = np.linalg.svd(whole, full_matrices=False)
+        # signs that do not jump from state to state, as points of lattices are not even
+        sign = np.sign(np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], 0))
+        left, right = left * sign, right * sign.T
         rank = int((values > _RANK * values[0]).sum())
-        self.rows[atom.name] = left[:, :rank] * values[:rank], names
+        self.rows[atom] = left[:, :rank] * values[:rank], names
         shape = self.state.vectors[names[0]].shape
-        self.axes[atom.name] = right[:rank].reshape(rank, *shape)
-        self.places[atom.name] = self.dimension
+        self.axes[atom] = right[:rank].reshape(rank, *shape)
+        self.places[atom] = self.dimension
         self.dimension += rank
 
     def row(self, symbol: sp.Symbol) -> Floats:
@@ -234,9 +264,10 @@ class StateFrame:
         row = np.zeros(self.dimension)
         if symbol in self.reading.fields:
             of = self.reading.fields[symbol]
-            rows, names = self.rows[of.input.name]
-            place = self.places[of.input.name]
-            row[place : place + rows.shape[1]] = rows[names.index(of.vector.name)]
+            for atom, share in self.reading.shares[of.input.name].items():
+                rows, names = self.rows[atom]
+                place = self.places[atom]
+                row[place : place + rows.shape[1]] = share * rows[names.index(of.vector.name)]
         else:
             row[self.first_latent + self.reading.gaussian_latents.index(symbol)] = 1.0
         return row

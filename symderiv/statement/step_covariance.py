@@ -21,7 +21,7 @@ they leave out at finite N, and Cov[d] the strength of fluctuations.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +33,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.statement.averaged_step import Reading, SlowState, StateFrame
 from symderiv.statement.stated_problem import Statement
 
-__all__ = ["StepMoments", "StepVariation", "check_varies"]
+__all__ = ["StepMoments", "StepVariation", "check_varies", "mixed"]
 
 Floats = NDArray[np.float64]
 
@@ -61,12 +61,25 @@ class StepMoments:
     covariance: Floats
 
 
+def mixed(found: Sequence[tuple[float, StepMoments]]) -> StepMoments:
+    """Return the moments of a step whose example has one of several laws.
+
+    Args:
+        found: The probabilities of the laws, and the moments of each.
+    """
+    mean, further = (
+        sum(share * getattr(each, name) for share, each in found) for name in ("mean", "further")
+    )
+    squares = (p * (each.covariance + np.outer(each.mean, each.mean)) for p, each in found)
+    return StepMoments(mean, further, sum(squares) - np.outer(mean, mean))
+
+
 def check_varies(statement: Statement) -> None:
     """Refuse statements whose steps are not those of one example.
 
     Raises:
-        NotYetError: Steps are of batches of cN examples, are brought back to a constraint, or are
-            taken without the noise of steps.
+        NotYetError: Steps are of batches of cN examples, are brought back to several constraints,
+            or are taken without the noise of steps.
     """
     if statement.batch_ratio is not None:
         raise NotYetError(
@@ -74,10 +87,11 @@ def check_varies(statement: Statement) -> None:
             "one example",
             argument="batch_ratio",
         )
-    if statement.constraints:
+    held = [vector for each in statement.constraints for vector in each.vectors]
+    if len(set(held)) < len(held):
         raise NotYetError(
-            "fluctuations of vectors on a sphere are not known yet; leave out the constraint",
-            argument="normalise",
+            "fluctuations of vectors under several constraints are not known yet; leave one out",
+            argument="constrain",
         )
     if statement.order != "full":
         raise NotYetError(
@@ -98,15 +112,15 @@ class StepVariation:
         self.reading, self.state = reading, state
         self.frame = StateFrame(reading, state)
         step = reading.statement.step()
-        self._forces = {v.name: [a.name for a in c.inputs] for v, c in step.vectors.items()}
+        self._forces = reading.forces
         self._drifts = {v.name: [w.name for w in c.vectors] for v, c in step.vectors.items()}
         names = [v.name for v in reading.statement.vectors]
-        moving = [name for name in names if name in self._forces]
+        moving = {vector.name for vector in step.vectors}
+        for each in reading.statement.constraints:
+            moving |= {vector.name for vector in each.moved(step.vectors)}
         #: Pairs of vectors of which one moves, and the scalars, in the order of the moments.
         self.pairs = [
-            pair
-            for pair in itertools.combinations_with_replacement(names, 2)
-            if set(pair) & set(moving)
+            pair for pair in itertools.combinations_with_replacement(names, 2) if set(pair) & moving
         ]
         self.scalars = [str(symbol) for symbol in step.scalars]
         self._names = names
@@ -123,15 +137,17 @@ class StepVariation:
         """n, the number of overlaps and scalars."""
         return len(self.pairs) * self.classes + len(self.scalars)
 
-    def moments(self, z: Floats, weights: Floats) -> StepMoments:
-        """Return the moments as means over points.
+    def moments(
+        self, z: Floats, weights: Floats, averages: Mapping[sp.Symbol, float]
+    ) -> StepMoments:
+        """Return the moments as means over points, before vectors are brought back to constraints.
 
         Args:
             z: Points, shape (P, dimension).
             weights: The weights of the points, which sum to one.
+            averages: Values of the averages in coefficients.
         """
         chance = self.reading.combinations[1]
-        averages = self._averages(z, chance[:, None] * weights)
         second = np.zeros((len(self.terms), len(self.terms)))
         for begin in range(0, len(z), _POINTS):
             points, share = z[begin : begin + _POINTS], weights[begin : begin + _POINTS]
@@ -143,10 +159,55 @@ class StepVariation:
         covariance += self._rest(mean)
         return StepMoments(change, self._further(second), (covariance + covariance.T) / 2)
 
-    def _averages(self, z: Floats, both: Floats) -> dict[sp.Symbol, float]:
-        means = self.reading.means
+    def averages(self, z: Floats, weights: Floats) -> dict[sp.Symbol, float]:
+        """Return the averages in coefficients as means over points."""
+        means, both = self.reading.means, self.reading.combinations[1][:, None] * weights
         results = self.frame.values(z, True, {}).values() if means else ()
         return {s: float((each * both).sum()) for s, each in zip(means, results, strict=True)}
+
+    def constrained(self, found: StepMoments) -> StepMoments:
+        r"""Return the moments of what is left after vectors are brought back to constraints.
+
+        These turn the rows W of the vectors after a step into S W, S = 1 + s/N + 3/2 s²/N² being
+        the inverse root of what constraints say is 1. With d and s being linear in the change of a
+        step, overlaps change by 1/N times
+
+            d + s O + O sᵀ + (s d + d sᵀ + 3/2 (s² O + O sᵀ²) + s O sᵀ)/N.
+        """
+        if not self.reading.statement.constraints:
+            return found
+        first = self._brought(np.eye(self.size))[0]
+        values, axes = np.linalg.eigh(found.covariance + np.outer(found.mean, found.mean))
+        further = found.further @ first + values @ self._brought(axes.T)[1]
+        return StepMoments(found.mean @ first, further, first.T @ found.covariance @ first)
+
+    def _brought(self, changes: Floats) -> tuple[Floats, Floats]:
+        """Return both orders of what is left of changes, shape (m, n) each."""
+        number = {name: n for n, name in enumerate(self._names)}
+        one, other = np.array([[number[name] for name in pair] for pair in self.pairs]).T
+        weight, L, rows = self.state.weight, self.classes, self._rows
+        first, second = changes.copy(), np.zeros_like(changes)
+        parts = changes[:, : len(self.pairs) * L].reshape(len(changes), -1, L)
+        d = np.zeros((len(changes), L, len(rows), len(rows)))
+        d[:, :, one, other] = d[:, :, other, one] = np.swapaxes(parts, 1, 2)
+        overlap, s = np.einsum("vkn,wkn->kvw", rows, rows), np.zeros_like(d[:, 0])
+        for each in self.reading.statement.constraints:
+            moved = [number[v.name] for v in each.moved(self.reading.statement.step().vectors)]
+            if each.kind == "orthonormal":
+                place = np.ix_(range(len(s)), moved, moved)
+                s[place] = -np.einsum("k,mkab->mab", weight, d)[place] / 2
+                continue
+            measure = weight * self.state.of_inputs(each.inputs)
+            squares, whole = (np.einsum("k,...kaa->...a", measure, e) for e in (d, overlap))
+            s[:, moved, moved] = -squares[:, moved] / whole[moved] / 2
+        s = s[:, None]
+        sd, so = s @ d, s @ overlap
+        ends = d + so, sd + 1.5 * s @ so + so @ np.swapaxes(s, 2, 3) / 2
+        for total, end in ((first, ends[0]), (second, ends[1])):
+            whole = end + np.swapaxes(end, 2, 3) - (d if total is first else 0.0)
+            kept = np.swapaxes(whole[:, :, one, other], 1, 2)
+            total[:, : len(self.pairs) * L] = kept.reshape(len(changes), -1)
+        return first, second
 
     @cached_property
     def terms(self) -> list[Term]:

@@ -167,6 +167,11 @@ class FollowedSystem:
         for name in self.sensitivities:
             self._number(name)
 
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of the events."""
+        return [self._condition(each) for each in self.events]
+
     def _condition(self, event: Event) -> Condition:
         return Condition(event.condition, self._readable)
 
@@ -298,7 +303,7 @@ class FollowedSystem:
             return run
         directions = {name: self._direction(name) for name in self.sensitivities}
         if self.events:
-            conditions = [self._condition(each) for each in self.events]
+            conditions = self.conditions
             needed = frozenset().union(*(each.needs for each in conditions))
             seen = SeenRun.of(self._run(directions, needed), denser(run.alpha))
             pairs = zip(self.events, conditions, strict=True)

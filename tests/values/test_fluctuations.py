@@ -67,7 +67,7 @@ class Drawn:
         names = ("J1", "J2", "B1", "B2", "B3")
         vectors = {name: np.array([each[n] for each in lower]) for n, name in enumerate(names)}
         step = varied(problem, vectors, weight=np.array([0.4, 0.6]), rho=_RHO, v1=0.6, v2=-0.8)
-        return PointRule(step.reading).moments(step)
+        return PointRule(step.reading).moments([(1.0, step)])
 
     def changes(self, count: int) -> np.ndarray:
         """Return N times what steps on drawn examples add, by the arithmetic of the weights."""
@@ -143,7 +143,7 @@ def test_moments_of_a_linear_unit_are_those_by_hand() -> None:
         "B1": np.array([[R / Q**0.5, (T - R**2 / Q) ** 0.5]]),
     }
     step = varied(problem, vectors, weight=np.ones(1), rho=np.ones(1))
-    found, expected = PointRule(step.reading).moments(step), linear_step(Q, R)
+    found, expected = PointRule(step.reading).moments([(1.0, step)]), linear_step(Q, R)
     for name in ("mean", "further", "covariance"):
         assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-14)
 
@@ -291,7 +291,6 @@ def test_students_drawn_for_every_run_have_the_derived_spread() -> None:
     [
         ({"momentum": 0.5}, "momentum"),
         ({"batch": 4}, "batch"),
-        ({"normalise": "sphere"}, "normalise"),
         ({"order": "small-learning-rate"}, "order"),
     ],
 )

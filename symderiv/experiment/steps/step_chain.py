@@ -140,7 +140,7 @@ class Space:
             InputError: No vectors of so many coordinates have such products.
         """
         result = np.zeros((self.vectors, self.bounds[-1]))
-        order, left = np.array(self.order), self.vectors - gram.shape[1]
+        order, left = np.array(self.order, dtype=np.int64), self.vectors - gram.shape[1]
         gram = np.pad(gram, ((0, 0), (0, left), (0, left)))
         for k, (begin, end) in enumerate(pairwise(self.bounds)):
             n = int(self.counts[k])
@@ -175,6 +175,8 @@ class Space:
                 f'{method!r} is unknown; choose "auto", "vectors" or "gram"', argument="method"
             )
         drawn = self.inputs * self.batch
+        if not drawn:
+            return self
         if method == "gram" and drawn > _MOST_INPUTS:
             raise NotYetError(
                 f'"gram" does not know {drawn} vectors in a step; use "vectors"', argument="method"
@@ -197,6 +199,8 @@ def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
 
 def _rows(gram: np.ndarray, n: int) -> np.ndarray:
     """Return rows with these inner products, of as many columns as vectors or coordinates."""
+    if not gram.size:
+        return gram
     length = np.sqrt(np.diag(gram))
     safe = np.where(length > 0, length, 1.0)
     # unit diagonals keep small vectors as accurate as large ones
@@ -286,7 +290,7 @@ class MarkovChain:
         self._sums = np.zeros(program.results if whole else 0)
         self.generators = tuple(stream(*source, *p) for p in _PURPOSES)
         # blocks do not show in the numbers: short runs need not draw a whole one
-        many = max(1, min(BLOCK_NUMBERS // (space.inputs * width), most))
+        many = max(1, min(BLOCK_NUMBERS // max(1, space.inputs * width), most))
         self.block = space.together * -(-many // space.together) if space.span else many
         self.made = 0
         self._inputs = np.empty((self.block * space.inputs, width))

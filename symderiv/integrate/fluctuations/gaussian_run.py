@@ -26,13 +26,17 @@ __all__ = ["GaussianMotion", "GaussianRun", "gaussian_run", "without_later_noise
 
 Floats = NDArray[np.float64]
 
-_FIRST, _MOST, _MOST_NOISES = 17, 400, 90
-"""Nodes along a run: to begin with, at most for the Jacobian and for the noise of steps."""
+_FIRST, _PUSHES, _MOST, _MOST_NOISES = 17, 9, 400, 90
+"""Nodes along a run: to begin with, for what shifts means, and at most for the Jacobian and for the
+noise of steps.
+"""
 _APART, _NOISE_APART = 2e-3, 1e-2
 """Relative distance of splines from what they go through, at new nodes; it falls by sixteen from
 one to the next.
 """
 _SUBSTEPS = 4
+_TERMS = 13
+"""Of the series of exponentials of matrices whose norm is 1/2 at most."""
 _DIRECTION = 1e-4
 """Length of differences of the Jacobian, in units of the state."""
 
@@ -117,6 +121,8 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
         return GaussianRun(
             alpha, motion.begin[None], begin[None], still, first[0], first[1][None], 0.0
         )
+    from scipy.interpolate import CubicSpline
+
     nodes = _Nodes(motion, float(alpha[-1]))
     edges = np.union1d(nodes.alpha, alpha)
     linear, noise = nodes.linear.spline, nodes.noise.spline
@@ -124,7 +130,7 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
     coarse = _propagated(linear, noise, edges, begin, _SUBSTEPS // 2)
     size = np.abs(covariance).max() or 1.0
     integration = np.abs(covariance - coarse).max() / size
-    pushed = nodes.pushes(edges, covariance)
+    pushed = nodes.pushes(CubicSpline(edges, covariance))
     shift = _shifted(linear, pushed, edges)
     asked = np.searchsorted(edges, alpha)
     return GaussianRun(
@@ -223,21 +229,24 @@ class _Nodes:
             worst = max(worst, float(np.abs(fine - rough).max() / (np.abs(fine).max() or 1.0)))
         return worst
 
-    def pushes(self, alpha: Floats, covariance: Floats) -> Callable[[Floats], Floats]:
-        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ at ascending times."""
+    def pushes(self, covariance: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ as one."""
         from scipy.interpolate import CubicSpline
 
-        times = self.noise.alpha
+        times, motion = self.noise.alpha, self.motion
         further = [self._moments[float(time)].further for time in times]
-        steady = CubicSpline(times, np.array(further))(alpha)
-        pushes = []
-        for state, linear, sigma in zip(
-            self.states(alpha), self.linear.spline(alpha), covariance, strict=True
-        ):
-            late = linear @ self.motion.rates(state)[self.motion.places]
-            pushes.append(self.motion.bending(state, sigma) / 2 - late / 2)
-        push: Callable[[Floats], Floats] = CubicSpline(alpha, np.array(pushes) + steady)
-        return push
+        steady = CubicSpline(times, np.array(further))
+
+        def pushed(time: float) -> Floats:
+            now = np.array(time)
+            state = self.states(now)
+            late = self.linear.spline(now) @ motion.rates(state)[motion.places]
+            bend = motion.bending(state, covariance(now))
+            return np.asarray(bend / 2 - late / 2 + steady(now))[None]
+
+        first = np.unique(self._run.ts[np.linspace(0, self._run.ts.size - 1, _PUSHES).astype(int)])
+        pushes = _KnownRates(pushed, first, _NOISE_APART, _MOST_NOISES).spline
+        return lambda asked: pushes(asked)[:, 0]
 
 
 class _KnownRates:
@@ -294,14 +303,27 @@ def _times(edges: Floats, substeps: int) -> Floats:
 
 def _magnus(matrix: Callable[[Floats], Floats], times: Floats) -> Floats:
     """Return propagators over all steps, of fourth order, shape (steps, m, m)."""
-    from scipy.linalg import expm
-
     step = np.diff(times)[:, None, None]
     middle, away = (times[1:] + times[:-1]) / 2, np.sqrt(3) / 6 * np.diff(times)
     first, last = matrix(middle - away), matrix(middle + away)
     turned = last @ first - first @ last
-    propagators: Floats = expm(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
-    return propagators
+    return _exponentials(step / 2 * (first + last) + np.sqrt(3) / 12 * step**2 * turned)
+
+
+def _exponentials(matrices: Floats) -> Floats:
+    """Return exponentials: a series of matrices that are small enough, squared.
+
+    SciPy's wait for threads of its own, for small matrices longer than they compute.
+    """
+    size = np.abs(matrices).sum(axis=2).max(initial=0.0)
+    halvings = max(0, int(np.ceil(np.log2(max(size, 1e-300)))) + 1)
+    small, one = matrices / 2.0**halvings, np.eye(matrices.shape[1])
+    result = one + small / _TERMS
+    for n in range(_TERMS - 1, 0, -1):
+        result = one + small @ result / n
+    for _ in range(halvings):
+        result = result @ result
+    return np.asarray(result)
 
 
 def _propagated(

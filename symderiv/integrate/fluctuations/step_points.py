@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from symderiv.checking.field_points import lattice_points
 from symderiv.numerics.nodes import gauss_hermite, normal_steps
 from symderiv.statement.averaged_step import Reading, StateFrame
-from symderiv.statement.step_covariance import StepMoments, StepVariation
+from symderiv.statement.step_covariance import StepMoments, StepVariation, mixed
 
 __all__ = ["PointRule"]
 
@@ -66,14 +67,28 @@ class PointRule:
             for s in self.reading.gaussian_latents
         ]
 
-    def moments(self, step: StepVariation, coarse: bool = False) -> StepMoments:
+    def moments(
+        self, cases: Sequence[tuple[float, StepVariation]], coarse: bool = False
+    ) -> StepMoments:
         """Return the moments of a step at a state.
 
         Args:
-            step: What varies.
+            cases: What varies under every law that an example may have, with its probability.
             coarse: A rule with fewer points, which tells the error of the others.
         """
-        return step.moments(*(self._grid(step.frame, coarse) or self._lattice(step.frame, coarse)))
+        points = [self._points(step.frame, coarse) for _, step in cases]
+        averages = dict.fromkeys(self.reading.means, 0.0)
+        for (share, step), own in zip(cases, points, strict=True):
+            for symbol, value in step.averages(*own).items():
+                averages[symbol] += share * value
+        found = [
+            (share, step.moments(*own, averages))
+            for (share, step), own in zip(cases, points, strict=True)
+        ]
+        return cases[0][1].constrained(mixed(found))
+
+    def _points(self, frame: StateFrame, coarse: bool) -> tuple[Floats, Floats]:
+        return self._grid(frame, coarse) or self._lattice(frame, coarse)
 
     def _lattice(self, frame: StateFrame, coarse: bool) -> tuple[Floats, Floats]:
         z, weights = _lattice_of(frame.dimension)

@@ -16,7 +16,6 @@ from symderiv.checking.field_points import (
     plane_points,
     sobol_points,
 )
-from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
@@ -130,12 +129,16 @@ def test_kinks_inside_of_kinks_are_all_cut_along(bent: sp.Expr, beyond: float) -
     np.testing.assert_allclose(full.drift["w"], wanted, rtol=1e-10)
 
 
-def test_tokens_that_are_correlated_are_not_averaged() -> None:
+def test_a_step_along_correlated_tokens_is_the_known_one() -> None:
     P = Language()
     x, w = P.inputs("x", length=2, correlation=[[1, 0.4], [0.4, 1]]), P.vectors("w")
     P.update({w: (w @ x[0]) * x[1]})
-    with pytest.raises(NotYetError, match="correlated tokens"):
-        Reading(P.statement)
+    of = vectors(["w"], 2)
+    full, _ = at_plane(P.statement, SlowState(of, WEIGHT, {"x": RHO}, {}))
+    np.testing.assert_allclose(full.drift["w"], 0.4 * RHO[:, None] * of["w"], rtol=1e-11)
+    square = np.einsum("k,kc,kc->", WEIGHT * RHO, of["w"], of["w"])
+    # both tokens have the variance of the eigenspace
+    np.testing.assert_allclose(full.noise["w", "w"], square * RHO, rtol=1e-11)
 
 
 @pytest.mark.turns(6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Jacobian",
     "Linearisation",
+    "entry_names",
     "jacobian_of",
     "linearised",
     "products_of",
@@ -360,7 +361,7 @@ def _point_of_system(
         begin,
         constants,
         rates,
-        _names(layout),
+        entry_names(layout, layout.names),
         (layout.sizes, {"L": layout.classes, "I": 1}),
         packing,
         Packing({name: fixed.shapes[name] for name in moving}),
@@ -369,13 +370,18 @@ def _point_of_system(
     )
 
 
-def _names(layout: Layout) -> list[str]:
-    """Return the names of the entries of a system's state, as states are given."""
+def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:
+    """Return the names of the entries of a system's state, as states are given.
+
+    Args:
+        layout: How they lie in it.
+        shown: The order parameters that are named; entries of others have empty names.
+    """
     packing = layout.packing("state")
     places = layout.unpacked(
         np.arange(1.0, packing.size + 1.0),
         np.zeros(layout.packing("parameters").size),
-        layout.names,
+        shown,
     )
     names = [""] * (packing.size + 1)
     for name, array in places.items():

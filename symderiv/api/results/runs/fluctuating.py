@@ -1,307 +1,163 @@
-"""Flows with the noise of their steps, in the coordinates that fluctuate."""
+"""Flows with the noise of their steps, and what is seen of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.results.flows.jacobian import symmetric_directions
-from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
-from symderiv.integrate.flows.tangents import tangent_function
+from symderiv.integrate.flows.sensitivities import Direction, VariedRun
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
-from symderiv.integrate.fluctuations.step_points import PointRule
-from symderiv.integrate.steppers.walk import DONE
-from symderiv.problem.flat_layout import fields_of
-from symderiv.problem.initial import require_linear_teacher
-from symderiv.statement.averaged_step import Reading, SlowState
-from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
+from symderiv.statement.step_covariance import StepMoments
 
 if TYPE_CHECKING:
     from symderiv.integrate.events.conditions import Condition
-    from symderiv.integrate.flows.study_flow import Flow
-    from symderiv.problem.initial import Initial
-    from symderiv.problem.study import Study
 
-__all__ = ["StudyFluctuations"]
+__all__ = ["Fluctuating", "check_means", "check_size"]
 
 _MOST_OVERLAPS = 200
 _AGREE = 2e-2
-_FAMILIES = {"J", "B", "U", "A"}
-_SINGLE = {"v", "b", "v_velocity", "b_velocity"}
+
+Observed = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class StudyFluctuations:
-    """A study with its statement and its flow.
+class Fluctuating(ABC):
+    """A flow with the noise of its steps, in the coordinates that fluctuate.
 
-    Args:
-        study: Whose steps fluctuate.
-        start: Where its flow begins.
-
-    Raises:
-        NotYetError: Fluctuations of its steps are not known yet.
+    Attributes:
+        averages: The names of the averages that are shown behind the order parameters.
     """
 
-    study: Study
-    start: Initial
-    flow: Flow = field(init=False)
-
-    def __post_init__(self) -> None:
-        training = self.study.training
-        for name, off in (("batch", 1), ("momentum", 0.0), ("normalise", "none")):
-            if (getattr(training, name) or off) != off:
-                raise NotYetError(
-                    f"is {getattr(training, name)!r}: fluctuations are known for steps of one "
-                    f"example; use {name} = {off!r}",
-                    argument=name,
-                )
-        state = self.start.state
-        require_linear_teacher(state)
-        if np.any(state.eigenvalue <= 0.0):
-            raise NotYetError(
-                "have an eigenvalue of 0, along which fluctuations are not known yet; leave it out",
-                argument="inputs",
-            )
-        object.__setattr__(self, "flow", flow_at(self.study, self.start))
-
-    @cached_property
-    def _reading(self) -> Reading:
-        from symderiv.system.stated_system import StatedSystem
-        from symderiv.system.study_system import stated_in
-
-        statement = stated_in(StatedSystem(self.study.training.order), self.study).statement
-        check_varies(statement)
-        if not set(statement.families) <= _FAMILIES:
-            raise NotYetError(
-                "show the teacher through a latent space, for which fluctuations are not known "
-                "yet; use inputs that the teacher sees itself",
-                argument="inputs",
-            )
-        return Reading(statement)
+    averages: tuple[str, ...]
 
     @property
-    def _packing(self) -> Packing:
-        state = self.flow.state
-        return Packing.of(self.flow.layout, "state", K=state.K, M=state.M, L=state.L)
-
-    @cached_property
+    @abstractmethod
     def motion(self) -> GaussianMotion:
         """The flow and the noise of its steps."""
-        flow, rule = self.flow, PointRule(self._reading)
-        evaluated, sizes = tangent_function(flow, ()), flow.sizes
-        size = flow.begin.size
-        given = np.concatenate([flow.begin, flow.parameters])
 
-        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
-            given[:size] = state
-            changes = np.empty_like(direction)
-            evaluated(0.0, np.ascontiguousarray(direction), sizes, given, changes)
-            return changes
+    @property
+    @abstractmethod
+    def varied(self) -> VariedRun[Any]:
+        """The flow itself, without directions."""
 
-        def noise(flat: np.ndarray, coarse: bool) -> StepMoments:
-            step = StepVariation(self._reading, self.slow_state(flat))
-            return self._held(step, rule.moments(step, coarse))
+    @property
+    @abstractmethod
+    def shown(self) -> tuple[str, ...]:
+        """Names of the order parameters that are shown."""
 
-        places = [place for place, _, _ in self._coordinates]
-        spread = np.array([row for _, row, _ in self._coordinates]).T
-        rates = slope_at(flow)
-        self._check(noise(flow.begin, False).mean, rates(flow.begin)[places])
-        return GaussianMotion(flow.begin, rates, product, noise, places, spread)
+    @abstractmethod
+    def order_parameters(self, states: np.ndarray) -> np.ndarray:
+        """Return the order parameters that are shown, at flat states, shape (P, shown)."""
 
-    @staticmethod
-    def _check(mean: np.ndarray, rates: np.ndarray) -> None:
-        """Refuse a rule whose steps, as they are read here, are not those of its equations."""
-        if np.abs(mean - rates).max() > _AGREE * (1e-2 + np.abs(rates).max()):
-            raise NotYetError(
-                "has steps whose means are not the rates of its equations; fluctuations of this "
-                "rule are not known yet",
-                argument="rule",
-            )
+    @abstractmethod
+    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
+        """Return order parameters by name, and the averages that are needed, at flat states."""
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what is shown: order parameters, and averages behind them."""
+        return (*self.shown, *self.averages)
 
     @cached_property
-    def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
-        """Places of what fluctuates, directions in flat states, names of arrays with indices."""
-        moving = {str(each) for each in self._reading.statement.step().scalars}
-        coordinates = []
-        packing = self._packing
-        for place, direction in symmetric_directions(packing):
-            name = next(n for n, part in packing.slices.items() if part.start <= place < part.stop)
-            index = np.unravel_index(place - packing.slices[name].start, packing.shapes[name])
-            entry = name, tuple(int(n) for n in index)
-            if name not in _SINGLE or f"{name}{entry[1][0] + 1}" in moving:
-                coordinates.append((place, direction, entry))
-        if len(coordinates) > _MOST_OVERLAPS:
-            raise NotYetError(
-                f"has {len(coordinates)} order parameters; their covariance is computed up to "
-                f"{_MOST_OVERLAPS}: use fewer eigenvalues or units",
-                argument="inputs",
-            )
-        return coordinates
+    def slopes(self) -> np.ndarray:
+        """Derivatives of the order parameters that are shown by coordinates, shape (shown, n)."""
+        flat = self.motion.spread.T
+        change: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
+        return change.T
 
-    @cached_property
+    @property
     def linear_frame(self) -> tuple[tuple[str, ...], np.ndarray]:
         """Names of the order parameters in which fluctuations are linear, and how these change with
         the coordinates: those that are shown, or with several eigenvalues those of each.
         """
         slopes = self.slopes
         if slopes.shape[0] == slopes.shape[1]:
-            return self.names[:-1], slopes
-        places = (entry for _, _, entry in self._coordinates)
-        names = (f"{name}[{','.join(str(n + 1) for n in place)}]" for name, place in places)
-        return tuple(names), np.eye(slopes.shape[1])
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of what is shown: Q, R, v where it is trained, and the error behind them."""
-        K, M = self.flow.state.K, self.flow.state.M
-        pairs = [(i, j) for i in range(K) for j in range(i, K)]
-        names = [f"Q[{i + 1},{j + 1}]" for i, j in pairs]
-        names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
-        if self.study.network.train_second_layer:
-            names += [f"v[{i + 1}]" for i in range(K)]
-        return (*names, "generalization_error")
-
-    @cached_property
-    def _varied(self) -> VariedFlow:
-        return VariedFlow(self.flow, {})
+            return self.shown, slopes
+        return self.coordinates, np.eye(slopes.shape[1])
 
     def run(self, alpha: np.ndarray, begin: np.ndarray) -> np.ndarray:
         """Return flat states after some times from a state on."""
-        return self._varied.run(alpha, np.ascontiguousarray(begin))
+        return self.varied.run(alpha, np.ascontiguousarray(begin))
 
-    @cached_property
-    def slopes(self) -> np.ndarray:
-        """Derivatives of Q, R and v, as they are shown, by the coordinates, shape (shown, n)."""
-        flat = self.motion.spread.T
-        change: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
-        return change.T
+    def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
+        """Return the rates of order parameters and averages along a direction, by name."""
+        still = np.zeros(self.varied.motion.constants.size)
+        return self.varied.named(self.varied.changes(flat, Direction(direction, still)))
 
-    def order_parameters(self, states: np.ndarray) -> np.ndarray:
-        """Return Q, R and v, as they are shown, at flat states, shape (P, shown)."""
-        state = self.flow.state
-        *_, v, Q, R = fields_of(states, state.weight, state.eigenvalue, state.K, state.M)
-        rows, columns = np.triu_indices(state.K)
-        trained = v if self.study.network.train_second_layer else v[:, :0]
-        return np.concatenate([Q[:, rows, columns], R.reshape(len(R), -1), trained], axis=1)
-
-    def error(
+    def averaged(
         self, flat: np.ndarray, covariance: np.ndarray, shift: np.ndarray
-    ) -> tuple[float, np.ndarray, float]:
-        """Return the error at a state, its derivatives by the coordinates and its shift."""
-        spread, slope = self.motion.spread, self._error_slope
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return averages at a state, their derivatives by the coordinates and their shifts."""
+
+        def slope(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            changes = self.changes(state, direction)
+            return np.array([float(changes[name]) for name in self.averages])
+
+        spread = self.motion.spread
+        if not self.averages:
+            return np.zeros(0), np.zeros((0, spread.shape[1])), np.zeros(0)
         values, axes = np.linalg.eigh(covariance)
-        size, bend = 1e-4 * (1e-2 + np.abs(flat).max()), 0.0
+        size, bend = 1e-4 * (1e-2 + np.abs(flat).max()), np.zeros(len(self.averages))
         for value, axis in zip(values, axes.T, strict=True):
             if value > 1e-12 * values[-1]:
                 direction = spread @ axis
                 ahead, before = (slope(flat + s * size * direction, direction) for s in (1.0, -1.0))
                 bend += value * (ahead - before) / (2 * size)
-        slopes = np.array([slope(flat, direction) for direction in spread.T])
-        value = self._varied.observed(flat).generalization_error
-        return value, slopes, float(slopes @ shift + bend / 2)
-
-    def _error_slope(self, flat: np.ndarray, direction: np.ndarray) -> float:
-        still = np.zeros(self.flow.parameters.size)
-        return self._varied.changes(flat, Direction(direction, still)).generalization_error
+        slopes = np.array([slope(flat, direction) for direction in spread.T]).T
+        here = self.varied.named(self.varied.observed(flat))
+        value = np.array([float(here[name]) for name in self.averages])
+        return value, slopes, slopes @ shift + bend / 2
 
     def gaps(self, condition: Condition, states: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return numbers that are positive where a condition holds, shape (P,)."""
-        state, rows = self.flow.state, np.ascontiguousarray(states)
-        *_, v, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
-        errors = np.zeros(len(rows))
-        if "generalization_error" in condition.needs:
-            whole = FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0)
-            errors = self.flow.errors(whole)
-        each = zip(Q, R, v, errors, alpha, strict=True)
-        return np.array([condition.gap(Observed(*own)._asdict(), time) for *own, time in each])
+        seen = self.seen(np.ascontiguousarray(states), alpha, condition.needs)
+        pairs = zip(seen, alpha, strict=True)
+        return np.array([condition.gap(own, float(time)) for own, time in pairs])
 
     def gap_deviation(
         self, condition: Condition, flat: np.ndarray, covariance: np.ndarray, alpha: float
     ) -> float:
         """Return the standard deviation of such a number."""
-        still, varied = np.zeros(self.flow.parameters.size), self._varied
-        here = varied.named(varied.observed(flat))
-        changes = (varied.changes(flat, Direction(each, still)) for each in self.motion.spread.T)
-        named = (varied.named(each) for each in changes)
-        slopes = np.array([condition.change(here, alpha, each, 0.0) for each in named])
+        here = self.varied.named(self.varied.observed(flat))
+        changes = (self.changes(flat, each) for each in self.motion.spread.T)
+        slopes = np.array([condition.change(here, alpha, each, 0.0) for each in changes])
         return float(np.sqrt(max(slopes @ covariance @ slopes, 0.0)))
 
-    def drawn(self) -> np.ndarray:
-        """Return the covariance of √N times overlaps of students drawn anew for every run.
 
-        Coordinates of students are independent normal numbers of a standard deviation σ, teachers
-        are common: Q^k_ij has the variance σ⁴ (1 + δ_ij)/w_k, and r^k_in has the covariances
-        σ² t^k_nm/w_k.
-        """
-        state, n = self.flow.state, len(self._coordinates)
-        square = self.study.initial.student_std**2
-        covariance = np.zeros((n, n))
-        entries = [entry for *_, entry in self._coordinates]
-        for a, (name, index) in enumerate(entries):
-            for b, (other, place) in enumerate(entries):
-                if name != other or name in _SINGLE or index[2:] != place[2:]:
-                    continue
-                k = index[2]
-                if name == "student_overlap" and index == place:
-                    covariance[a, b] = square**2 * (1 + (index[0] == index[1])) / state.weight[k]
-                if name == "cross_overlap" and index[0] == place[0]:
-                    taught = state.teacher_overlap[k, index[1], place[1]]
-                    covariance[a, b] = square * taught / state.weight[k]
-        return covariance
+def check_means(moments: StepMoments, rates: np.ndarray) -> None:
+    """Refuse a rule whose steps, as they are read here, are not those of its equations.
 
-    def slow_state(self, flat: np.ndarray) -> SlowState:
-        """Return vectors with the overlaps of a flat state, and the numbers beside them."""
-        state, views = self.flow.state, self._packing.views(flat)
-        rho = state.eigenvalue
-        counts = dict.fromkeys(self._reading.statement.families, state.K) | {"B": state.M}
-        names = [f"{f}{n + 1}" for f, count in counts.items() for n in range(count)]
-        first = dict(zip(counts, np.cumsum([0, *counts.values()]), strict=False))
-        gram = np.zeros((len(names), len(names), state.L))
-        held = {name: each for name, each in views.items() if name not in _SINGLE}
-        held["teacher_overlap"] = np.moveaxis(state.teacher_overlap, 0, -1)
-        for name, values in held.items():
-            one, other = families_of(name)
-            part = values / rho ** (one, other).count("B")
-            rows = slice(first[one], first[one] + counts[one])
-            columns = slice(first[other], first[other] + counts[other])
-            gram[rows, columns] = part
-            gram[columns, rows] = np.swapaxes(part, 0, 1)
-        vectors = np.zeros((len(names), state.L, len(names)))
-        for k in range(state.L):
-            values, turn = np.linalg.eigh(gram[:, :, k])
-            vectors[:, k] = turn * np.sqrt(np.maximum(values, 0.0))
-        numbers = {
-            f"{name}{n + 1}": float(each)
-            for name in _SINGLE & set(views)
-            for n, each in enumerate(views[name])
-        }
-        numbers |= {f"c{n + 1}": float(each) for n, each in enumerate(state.teacher_weights)}
-        return SlowState(dict(zip(names, vectors, strict=True)), state.weight, {"x": rho}, numbers)
+    Raises:
+        NotYetError: The means of its steps are not its rates.
+    """
+    if np.abs(moments.mean - rates).max(initial=0.0) > _AGREE * (
+        1e-2 + np.abs(rates).max(initial=0.0)
+    ):
+        raise NotYetError(
+            "has steps whose means are not the rates of its equations; fluctuations of this "
+            "rule are not known yet",
+            argument="rule",
+        )
 
-    def _held(self, step: StepVariation, found: StepMoments) -> StepMoments:
-        """Return the moments of the coordinates: overlaps with teachers are times ρ."""
-        rows, scale = [], []
-        first = len(step.pairs) * step.classes
-        for _, _, (name, index) in self._coordinates:
-            if name in _SINGLE:
-                rows.append(first + step.scalars.index(f"{name}{index[0] + 1}"))
-                scale.append(1.0)
-                continue
-            one, other = families_of(name)
-            pair = f"{one}{index[0] + 1}", f"{other}{index[1] + 1}"
-            place = step.pairs.index(pair if pair in step.pairs else pair[::-1])
-            rows.append(place * step.classes + index[2])
-            scale.append(self.flow.state.eigenvalue[index[2]] ** (one, other).count("B"))
-        size = np.array(scale)
-        return StepMoments(
-            found.mean[rows] * size,
-            found.further[rows] * size,
-            found.covariance[np.ix_(rows, rows)] * np.outer(size, size),
+
+def check_size(count: int) -> None:
+    """Refuse more order parameters than a covariance is computed of.
+
+    Raises:
+        NotYetError: There are too many.
+    """
+    if count > _MOST_OVERLAPS:
+        raise NotYetError(
+            f"has {count} order parameters; their covariance is computed up to "
+            f"{_MOST_OVERLAPS}: use fewer eigenvalues or units",
+            argument="inputs",
         )

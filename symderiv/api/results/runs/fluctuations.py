@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ import numpy as np
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import conditions_of
-from symderiv.api.results.runs.fluctuating import StudyFluctuations
+from symderiv.api.results.runs.fluctuating import Fluctuating
+from symderiv.api.results.runs.study_fluctuating import StudyFluctuations
+from symderiv.api.results.runs.system_fluctuating import SystemFluctuations
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, check_one_of
@@ -28,6 +30,8 @@ from symderiv.integrate.fluctuations.gaussian_run import (
     gaussian_run,
     without_later_noise,
 )
+from symderiv.system.system_following import FollowedSystem
+from symderiv.system.varied_system import VariedSystem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +39,9 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.initial import Initial
     from symderiv.problem.study import Study
+    from symderiv.system.system_runs import Solver
 
-__all__ = ["EventTimes", "Fluctuations", "fluctuations_at"]
+__all__ = ["EventTimes", "Fluctuations", "fluctuations_at", "system_fluctuations"]
 
 _GAUSSIAN = 0.2
 """What the expansion may be for bands, and until where laws begin."""
@@ -45,6 +50,8 @@ _AWAY = 4.0
 _DISTANCE = 0.06
 """What noise that a law leaves out may change of its distribution function."""
 _POINTS = 512
+_BENT = 33
+"""Times at which the change of the Jacobian within a standard deviation is computed, at most."""
 _GRID = 201
 _SHOWN = 12
 _ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion", "A", "D", "Sigma"}
@@ -59,19 +66,20 @@ class Fluctuations(Answer):
     Attributes:
         alpha: times, shape (P,).
         names: the names of the n quantities: ``Q[i,j]``, ``R[i,n]``, ``v[i]`` where it is trained,
-            and ``generalization_error``.
+            and ``generalization_error``; of a system its order parameters, ``w.B[i,n]``, with the
+            number of the eigenvalue first where there are several, and its observables.
         mean: in the limit of large N, shape (P, n).
         covariance: Σ, of √N times the quantities, shape (P, n, n); independent of N.
         shift: N times what finite N adds to the means, shape (P, n).
         A, D, Sigma: the Jacobian of the rates, the covariance of the steps and the covariance of
             √N times m order parameters, shape (P, m, m), with Sigma' = A Sigma + Sigma Aᵀ + D.
-        linear_names: the names of these m: ``names`` without the error, or with several eigenvalues
-            the overlaps of each, with the number of the eigenvalue last.
+        linear_names: the names of these m: ``names`` without averages; of a problem with several
+            eigenvalues the overlaps of each, with the number of the eigenvalue last.
         dimension: N, of the bands and laws.
         expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
             of an order parameter in units of its standard deviation, or, if that is larger, the
             relative change of the Jacobian within one standard deviation along the direction in
-            which order parameters vary most.
+            which order parameters vary most; relative to 1/α where the Jacobian is smaller.
         error: the error of the covariance, relative to its largest entry: the largest found.
         events: the laws of the times of events, as dictionaries; see :meth:`law`.
         warnings: where the Gaussian picture fails.
@@ -130,11 +138,12 @@ class Fluctuations(Answer):
             f"{condition!r} is not one of the events of this result: {asked}", argument="event"
         )
 
-    def plot(self, quantity: str = "Q", ax: Axes | None = None) -> Axes:
+    def plot(self, quantity: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw means with bands of one standard deviation on either side.
 
         Args:
-            quantity: one of ``names``, or the letter of several: Q, R or v.
+            quantity: one of ``names``, or what several have before their places: Q, R, v or
+                ``w.B``; that of the first when left out.
             ax: Matplotlib axes to draw into; None makes new ones.
 
         Returns:
@@ -143,10 +152,9 @@ class Fluctuations(Answer):
         Raises:
             InputError: there is no such quantity.
         """
-        names = [n for n in self._record["names"] if n.partition("[")[0] == quantity]
-        curves = [
-            (name, self.mean_of(name), self.deviation_of(name)) for name in names or [quantity]
-        ]
+        own = self._record["names"][0].partition("[")[0] if quantity is None else quantity
+        names = [n for n in self._record["names"] if n.partition("[")[0] == own]
+        curves = [(name, self.mean_of(name), self.deviation_of(name)) for name in names or [own]]
         return drawn("analysis_plots.fluctuation_plots.band_axes", self.alpha, curves, ax)
 
     def _summary(self) -> Summary:
@@ -294,24 +302,67 @@ def fluctuations_at(
             argument="events",
         )
     conditions = conditions_of({each.condition: each for each in asked}.values(), study)
-    with one_blas_thread():  # for many small matrices
-        start = _start(study, initial, independent)
-        return _followed(study, start, dimension, independent, conditions)
+    start = _start(study, initial, independent)
+    N = _checked(dimension, start.data.dimension if start.data else None)
+    fluctuating = StudyFluctuations(study, start)
+    begin = fluctuating.drawn() if independent else None
+    return _followed(fluctuating, study.alpha, N, conditions, begin)
+
+
+def system_fluctuations(
+    solver: Solver,
+    alpha: np.ndarray,
+    dimension: int,
+    start: tuple[Mapping[str, Any], Mapping[str, Any]],
+    events: Sequence[str | Event],
+) -> Fluctuations:
+    """Return fluctuations along a run of a system; see :meth:`symderiv.System.fluctuations`.
+
+    Args:
+        solver: Its equations.
+        alpha: Times.
+        dimension: N, of bands and laws.
+        start: The state at α = 0, and values of parameters that differ from the defaults.
+        events: Conditions whose times have laws.
+    """
+    varied, N = VariedSystem(solver, *start), _checked(dimension, None)
+    fluctuating = SystemFluctuations(varied.point({}))
+    asked = FollowedSystem.of(varied, (1e-9, 1e-14), (), events, None)
+    distinct = {each.text: each for each in asked.conditions}.values()
+    return _followed(fluctuating, alpha, N, list(distinct), None)
 
 
 def _followed(
-    study: Study,
-    start: Initial,
-    dimension: int | None,
-    independent: bool,
+    fluctuating: Fluctuating,
+    asked: np.ndarray,
+    N: int,
     conditions: Sequence[Condition],
+    begin: np.ndarray | None,
 ) -> Fluctuations:
-    N = _dimension(start, dimension)
-    fluctuating = StudyFluctuations(study, start)
-    begin = fluctuating.drawn() if independent else np.zeros((len(fluctuating.motion.places),) * 2)
-    asked = study.alpha
+    """Return what is seen along a run.
+
+    Args:
+        fluctuating: The flow and its noise.
+        asked: Times.
+        N: The dimension of bands and laws.
+        conditions: Their times have laws.
+        begin: Σ at α = 0, zero when left out.
+    """
+    with one_blas_thread():  # for many small matrices
+        return _seen(fluctuating, asked, N, conditions, begin)
+
+
+def _seen(
+    fluctuating: Fluctuating,
+    asked: np.ndarray,
+    N: int,
+    conditions: Sequence[Condition],
+    begin: np.ndarray | None,
+) -> Fluctuations:
+    motion = fluctuating.motion
+    start = np.zeros((len(motion.places),) * 2) if begin is None else begin
     grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
-    covariances = gaussian_run(fluctuating.motion, np.union1d(asked, grid), begin)
+    covariances = gaussian_run(motion, np.union1d(asked, grid), start)
     seen = _SeenFluctuations(fluctuating, covariances, N)
     rows = np.searchsorted(covariances.alpha, asked)
     laws = [_law(seen, each) for each in conditions]
@@ -329,8 +380,9 @@ def _followed(
     )
 
 
-def _dimension(start: Initial, given: int | None) -> int:
-    dimension = given if given is not None else start.data.dimension if start.data else None
+def _checked(given: int | None, usual: int | None) -> int:
+    """Return the dimension of bands, as given or as usual."""
+    dimension = usual if given is None else given
     if dimension is None:
         raise InputError("is missing; say how many coordinates inputs have", argument="dimension")
     if dimension < 2:
@@ -361,7 +413,7 @@ def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
 class _SeenFluctuations:
     """A Gaussian run in the quantities that are shown."""
 
-    def __init__(self, fluctuating: StudyFluctuations, run: GaussianRun, dimension: int) -> None:
+    def __init__(self, fluctuating: Fluctuating, run: GaussianRun, dimension: int) -> None:
         self.fluctuating, self.run, self.dimension = fluctuating, run, dimension
         slopes = fluctuating.slopes
         variance = np.einsum("ai,pij,aj->pa", slopes, run.covariance, slopes)
@@ -372,19 +424,28 @@ class _SeenFluctuations:
         self.expansion = np.maximum(np.where(known, ratio, 0.0).max(axis=1), self._bent())
 
     def _bent(self) -> np.ndarray:
-        """Return the relative change of the Jacobian within one standard deviation."""
-        motion, changes = self.fluctuating.motion, []
-        for state, sigma in zip(self.run.states, self.run.covariance, strict=True):
+        """Return the relative change of the Jacobian within one standard deviation.
+
+        It is known at some of the times; in between its square is interpolated, as variances are.
+        """
+        motion, run, squares = self.fluctuating.motion, self.run, []
+        known = np.unique(np.linspace(0, run.alpha.size - 1, _BENT).astype(int))
+        rows = zip(run.alpha[known], run.states[known], run.covariance[known], strict=True)
+        for alpha, state, sigma in rows:
             values, axes = np.linalg.eigh(sigma / self.dimension)
             step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
             ahead, before = motion.jacobian(state + step), motion.jacobian(state - step)
-            change = np.linalg.norm(ahead - before, 2) / np.linalg.norm(ahead + before, 2)
+            apart, whole = (np.linalg.norm(each, 2) for each in (ahead - before, ahead + before))
+            # what the Jacobian changes acts for the time so far, at most
+            change = apart / max(whole, 2.0 / alpha) if apart and alpha else 0.0
             # beyond the overlaps of any vectors there may be no Jacobian
-            changes.append(change if np.isfinite(change) else np.inf)
-        return np.array(changes)
+            squares.append(float(change**2) if np.isfinite(change) else np.inf)
+        with np.errstate(invalid="ignore"):
+            bent = np.sqrt(np.interp(run.alpha, run.alpha[known], squares))
+        return np.where(np.isnan(bent), np.inf, bent)
 
     def record(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return means, covariances and shifts at some times, the error's behind the others."""
+        """Return means, covariances and shifts at some times, of averages behind the others."""
         run, slopes = self.run, self.fluctuating.slopes
         mean = self.fluctuating.order_parameters(run.states[rows])
         record: dict[str, list[Any]] = {
@@ -394,11 +455,11 @@ class _SeenFluctuations:
         back = np.linalg.inv(turn)
         for own, row in zip(mean, rows, strict=True):
             sigma, shift = run.covariance[row], run.shift[row]
-            error, slope, moved = self.fluctuating.error(run.states[row], sigma, shift)
+            averages, slope, moved = self.fluctuating.averaged(run.states[row], sigma, shift)
             whole = np.vstack([slopes, slope])
-            record["mean"].append([*own.tolist(), float(error)])
+            record["mean"].append([*own.tolist(), *averages.tolist()])
             record["covariance"].append((whole @ sigma @ whole.T).tolist())
-            record["shift"].append([*(slopes @ shift).tolist(), moved])
+            record["shift"].append([*(slopes @ shift).tolist(), *moved.tolist()])
             record["A"].append((turn @ run.jacobian[row] @ back).tolist())
             record["D"].append((turn @ run.noise[row] @ turn.T).tolist())
             record["Sigma"].append((turn @ sigma @ turn.T).tolist())

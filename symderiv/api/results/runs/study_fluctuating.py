@@ -1,0 +1,245 @@
+"""The flow of a study with the noise of its steps, in the coordinates that fluctuate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symderiv.api.results.flows.jacobian import symmetric_directions
+from symderiv.api.results.rate_function import flow_at, slope_at
+from symderiv.api.results.runs.fluctuating import (
+    Fluctuating,
+    Observed,
+    check_means,
+    check_size,
+)
+from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.packing import Packing, families_of
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.sensitivities import Observed as Seen
+from symderiv.integrate.flows.sensitivities import VariedFlow
+from symderiv.integrate.flows.tangents import tangent_function
+from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
+from symderiv.integrate.fluctuations.step_points import PointRule
+from symderiv.integrate.steppers.walk import DONE
+from symderiv.problem.flat_layout import fields_of
+from symderiv.problem.initial import require_linear_teacher
+from symderiv.statement.averaged_step import Reading, SlowState
+from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
+
+if TYPE_CHECKING:
+    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.problem.initial import Initial
+    from symderiv.problem.study import Study
+
+__all__ = ["StudyFluctuations"]
+
+_FAMILIES = {"J", "B", "U", "A"}
+_SINGLE = {"v", "b", "v_velocity", "b_velocity"}
+
+
+@dataclass(frozen=True)
+class StudyFluctuations(Fluctuating):
+    """A study with its statement and its flow.
+
+    Args:
+        study: Whose steps fluctuate.
+        start: Where its flow begins.
+
+    Raises:
+        NotYetError: Fluctuations of its steps are not known yet.
+    """
+
+    study: Study
+    start: Initial
+    flow: Flow = field(init=False)
+    averages: tuple[str, ...] = ("generalization_error",)
+
+    def __post_init__(self) -> None:
+        training = self.study.training
+        for name, off in (("batch", 1), ("momentum", 0.0)):
+            if (getattr(training, name) or off) != off:
+                raise NotYetError(
+                    f"is {getattr(training, name)!r}: fluctuations are known for steps of one "
+                    f"example; use {name} = {off!r}",
+                    argument=name,
+                )
+        state = self.start.state
+        require_linear_teacher(state)
+        if np.any(state.eigenvalue <= 0.0):
+            raise NotYetError(
+                "have an eigenvalue of 0, along which fluctuations are not known yet; leave it out",
+                argument="inputs",
+            )
+        object.__setattr__(self, "flow", flow_at(self.study, self.start))
+
+    @cached_property
+    def _reading(self) -> Reading:
+        from symderiv.system.stated_system import StatedSystem
+        from symderiv.system.study_system import stated_in
+
+        statement = stated_in(StatedSystem(self.study.training.order), self.study).statement
+        check_varies(statement)
+        if not set(statement.families) <= _FAMILIES:
+            raise NotYetError(
+                "show the teacher through a latent space, for which fluctuations are not known "
+                "yet; use inputs that the teacher sees itself",
+                argument="inputs",
+            )
+        return Reading(statement)
+
+    @property
+    def _packing(self) -> Packing:
+        state = self.flow.state
+        return Packing.of(self.flow.layout, "state", K=state.K, M=state.M, L=state.L)
+
+    @cached_property
+    def motion(self) -> GaussianMotion:
+        flow, rule = self.flow, PointRule(self._reading)
+        evaluated, sizes = tangent_function(flow, ()), flow.sizes
+        size = flow.begin.size
+        given = np.concatenate([flow.begin, flow.parameters])
+
+        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            given[:size] = state
+            changes = np.empty_like(direction)
+            evaluated(0.0, np.ascontiguousarray(direction), sizes, given, changes)
+            return changes
+
+        def noise(flat: np.ndarray, coarse: bool) -> StepMoments:
+            step = StepVariation(self._reading, self.slow_state(flat))
+            return self._held(step, rule.moments([(1.0, step)], coarse))
+
+        places = [place for place, _, _ in self._coordinates]
+        spread = np.array([row for _, row, _ in self._coordinates]).T
+        rates = slope_at(flow)
+        check_means(noise(flow.begin, False), rates(flow.begin)[places])
+        return GaussianMotion(flow.begin, rates, product, noise, places, spread)
+
+    @cached_property
+    def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
+        """Places of what fluctuates, directions in flat states, names of arrays with indices."""
+        moving = {str(each) for each in self._reading.statement.step().scalars}
+        coordinates = []
+        packing = self._packing
+        for place, direction in symmetric_directions(packing):
+            name = next(n for n, part in packing.slices.items() if part.start <= place < part.stop)
+            index = np.unravel_index(place - packing.slices[name].start, packing.shapes[name])
+            entry = name, tuple(int(n) for n in index)
+            if name not in _SINGLE or f"{name}{entry[1][0] + 1}" in moving:
+                coordinates.append((place, direction, entry))
+        check_size(len(coordinates))
+        return coordinates
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        places = (entry for _, _, entry in self._coordinates)
+        return tuple(f"{name}[{','.join(str(n + 1) for n in place)}]" for name, place in places)
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """Names of what is shown: Q, R and v where it is trained."""
+        K, M = self.flow.state.K, self.flow.state.M
+        pairs = [(i, j) for i in range(K) for j in range(i, K)]
+        names = [f"Q[{i + 1},{j + 1}]" for i, j in pairs]
+        names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
+        if self.study.network.train_second_layer:
+            names += [f"v[{i + 1}]" for i in range(K)]
+        return tuple(names)
+
+    @cached_property
+    def varied(self) -> VariedFlow:
+        return VariedFlow(self.flow, {})
+
+    def order_parameters(self, states: np.ndarray) -> np.ndarray:
+        state = self.flow.state
+        *_, v, Q, R = fields_of(states, state.weight, state.eigenvalue, state.K, state.M)
+        rows, columns = np.triu_indices(state.K)
+        trained = v if self.study.network.train_second_layer else v[:, :0]
+        return np.concatenate([Q[:, rows, columns], R.reshape(len(R), -1), trained], axis=1)
+
+    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
+        state = self.flow.state
+        *_, v, Q, R = fields_of(states, state.weight, state.eigenvalue, state.K, state.M)
+        errors = np.zeros(len(states))
+        if "generalization_error" in needs:
+            whole = FlatResult(states, len(states), 0.0, states[-1], DONE, 0, 0, 0, 0.0)
+            errors = self.flow.errors(whole)
+        return (Seen(*own)._asdict() for own in zip(Q, R, v, errors, strict=True))
+
+    def drawn(self) -> np.ndarray:
+        """Return the covariance of √N times overlaps of students drawn anew for every run.
+
+        Coordinates of students are independent normal numbers of a standard deviation σ, teachers
+        are common: Q^k_ij has the variance σ⁴ (1 + δ_ij)/w_k, and r^k_in has the covariances
+        σ² t^k_nm/w_k.
+        """
+        state, n = self.flow.state, len(self._coordinates)
+        square = self.study.initial.student_std**2
+        covariance = np.zeros((n, n))
+        entries = [entry for *_, entry in self._coordinates]
+        for a, (name, index) in enumerate(entries):
+            for b, (other, place) in enumerate(entries):
+                if name != other or name in _SINGLE or index[2:] != place[2:]:
+                    continue
+                k = index[2]
+                if name == "student_overlap" and index == place:
+                    covariance[a, b] = square**2 * (1 + (index[0] == index[1])) / state.weight[k]
+                if name == "cross_overlap" and index[0] == place[0]:
+                    taught = state.teacher_overlap[k, index[1], place[1]]
+                    covariance[a, b] = square * taught / state.weight[k]
+        return covariance
+
+    def slow_state(self, flat: np.ndarray) -> SlowState:
+        """Return vectors with the overlaps of a flat state, and the numbers beside them."""
+        state, views = self.flow.state, self._packing.views(flat)
+        rho = state.eigenvalue
+        counts = dict.fromkeys(self._reading.statement.families, state.K) | {"B": state.M}
+        names = [f"{f}{n + 1}" for f, count in counts.items() for n in range(count)]
+        first = dict(zip(counts, np.cumsum([0, *counts.values()]), strict=False))
+        gram = np.zeros((len(names), len(names), state.L))
+        held = {name: each for name, each in views.items() if name not in _SINGLE}
+        held["teacher_overlap"] = np.moveaxis(state.teacher_overlap, 0, -1)
+        for name, values in held.items():
+            one, other = families_of(name)
+            part = values / rho ** (one, other).count("B")
+            rows = slice(first[one], first[one] + counts[one])
+            columns = slice(first[other], first[other] + counts[other])
+            gram[rows, columns] = part
+            gram[columns, rows] = np.swapaxes(part, 0, 1)
+        vectors = np.zeros((len(names), state.L, len(names)))
+        for k in range(state.L):
+            values, turn = np.linalg.eigh(gram[:, :, k])
+            vectors[:, k] = turn * np.sqrt(np.maximum(values, 0.0))
+        numbers = {
+            f"{name}{n + 1}": float(each)
+            for name in _SINGLE & set(views)
+            for n, each in enumerate(views[name])
+        }
+        numbers |= {f"c{n + 1}": float(each) for n, each in enumerate(state.teacher_weights)}
+        return SlowState(dict(zip(names, vectors, strict=True)), state.weight, {"x": rho}, numbers)
+
+    def _held(self, step: StepVariation, found: StepMoments) -> StepMoments:
+        """Return the moments of the coordinates: overlaps with teachers are times ρ."""
+        rows, scale = [], []
+        first = len(step.pairs) * step.classes
+        for _, _, (name, index) in self._coordinates:
+            if name in _SINGLE:
+                rows.append(first + step.scalars.index(f"{name}{index[0] + 1}"))
+                scale.append(1.0)
+                continue
+            one, other = families_of(name)
+            pair = f"{one}{index[0] + 1}", f"{other}{index[1] + 1}"
+            place = step.pairs.index(pair if pair in step.pairs else pair[::-1])
+            rows.append(place * step.classes + index[2])
+            scale.append(self.flow.state.eigenvalue[index[2]] ** (one, other).count("B"))
+        size = np.array(scale)
+        return StepMoments(
+            found.mean[rows] * size,
+            found.further[rows] * size,
+            found.covariance[np.ix_(rows, rows)] * np.outer(size, size),
+        )

@@ -1,0 +1,203 @@
+"""The flow of a system with the noise of its steps, in the coordinates that fluctuate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from symderiv.api.results.flows.jacobian import entry_names
+from symderiv.api.results.runs.fluctuating import (
+    Fluctuating,
+    Observed,
+    check_means,
+    check_size,
+)
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
+from symderiv.integrate.fluctuations.step_points import PointRule
+from symderiv.statement.averaged_step import Reading, SlowState
+from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
+from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.symmetries import rates_of
+from symderiv.system.system_following import VariedSystemRun
+from symderiv.system.system_sgd import gram_of
+from symderiv.system.varied_system import SystemPoint
+
+__all__ = ["SystemFluctuations"]
+
+_TOLERANCES = 1e-10, 1e-14
+_STEP = 1e-3
+"""Length of differences of rates without a derivative, in units of the state."""
+_NO_VECTORS = -1e-9
+
+
+@dataclass(frozen=True)
+class SystemFluctuations(Fluctuating):
+    """A system from a state, with its statement and its flow.
+
+    Args:
+        point: Where it begins.
+
+    Raises:
+        NotYetError: Fluctuations of its steps are not known yet.
+        InputError: No vectors have the overlaps at the begin.
+    """
+
+    point: SystemPoint
+    averages: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        solver = self.point.solver
+        check_varies(solver.layout.statement)
+        if not solver.closed.autonomous:
+            raise NotYetError(
+                "fluctuations of statements whose coefficients depend on time are not known yet",
+                argument="alpha",
+            )
+        object.__setattr__(self, "averages", tuple(solver.closed.observables))
+        lowest = np.linalg.eigvalsh(gram_of(solver, self.point.state, self.point.constants))
+        if lowest.min(initial=0.0) < _NO_VECTORS * max(1.0, lowest.max(initial=0.0)):
+            raise InputError(
+                "no vectors have these overlaps; give overlaps of all vectors, including those "
+                "that the equations do not need",
+                argument="initial",
+            )
+
+    @cached_property
+    def varied(self) -> VariedSystemRun:
+        return VariedSystemRun(self.point, _TOLERANCES, self.averages, {})
+
+    @cached_property
+    def motion(self) -> GaussianMotion:
+        solver, begin = self.point.solver, self.point.state
+        reading, places = Reading(solver.layout.statement), self._places
+        rule, rows = PointRule(reading), self._rows(reading)
+
+        def rates(state: np.ndarray) -> np.ndarray:
+            return rates_of(solver, self.point.constants, np.ascontiguousarray(state))
+
+        def noise(state: np.ndarray, coarse: bool) -> StepMoments:
+            cases = [(p, StepVariation(reading, own)) for p, own in self._cases(state)]
+            found = rule.moments(cases, coarse)
+            return StepMoments(
+                found.mean[rows], found.further[rows], found.covariance[np.ix_(rows, rows)]
+            )
+
+        check_means(noise(begin, False), rates(begin)[places])
+        spread = np.eye(begin.size)[:, places]
+        return GaussianMotion(begin, rates, self._product(rates), noise, places, spread)
+
+    def _product(
+        self, rates: Callable[[np.ndarray], np.ndarray]
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return the product of the Jacobian with directions, by differences if it must be."""
+        solver, constants = self.point.solver, self.point.constants
+        try:
+            evaluated = solver.tangent(())
+        except NotYetError:
+            return lambda state, direction: _difference(rates, state, direction)
+
+        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            given, changes = np.concatenate([state, constants]), np.empty_like(state)
+            evaluated(0.0, np.ascontiguousarray(direction), solver.layout.sizes, given, changes)
+            return changes
+
+        return product
+
+    def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
+        try:
+            return super().changes(flat, direction)
+        except NotYetError:
+            shown = list(self.varied.observed(flat))
+
+            def seen(state: np.ndarray) -> np.ndarray:
+                values = self.varied.observed(state)
+                return np.concatenate([np.ravel(values[name]) for name in shown])
+
+            change, sizes = _difference(seen, flat, direction), self.varied.observed(flat)
+            ends = np.cumsum([np.size(sizes[name]) for name in shown])[:-1]
+            parts = zip(shown, np.split(change, ends), strict=True)
+            return {name: part.reshape(np.shape(sizes[name])) for name, part in parts}
+
+    @cached_property
+    def _named(self) -> dict[str, int]:
+        """Places of what is shown in states by name, in the order in which it is shown."""
+        layout = self.point.solver.layout
+        order = layout.shown(self.point.given)
+        places = {name: n for n, name in enumerate(entry_names(layout, order)) if name}
+        check_size(len(places))
+        names = sorted(places, key=lambda name: order.index(name.partition("[")[0]))
+        return {name: places[name] for name in names}
+
+    @property
+    def _places(self) -> list[int]:
+        return list(self._named.values())
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return tuple(self._named)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return self.shown
+
+    def order_parameters(self, states: np.ndarray) -> np.ndarray:
+        return np.asarray(states[:, self._places])
+
+    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
+        solver, constants = self.point.solver, self.point.constants
+        needed = [name for name in self.averages if name in needs]
+        values = solver.layout.unpacked(states, constants, solver.layout.shown(self.point.given))
+        values |= solver.observed(states, constants, alpha, needed)
+        return ({k: each[n] for k, each in values.items()} for n in range(len(states)))
+
+    def _cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
+        """Return vectors with the overlaps of a flat state for every law that examples may have."""
+        solver, constants = self.point.solver, self.point.constants
+        layout, law = solver.layout, solver.closed.equations.law
+        values, turn = np.linalg.eigh(gram_of(solver, flat, constants))
+        rows = turn * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        names = [each.name for each in layout.statement.vectors]
+        vectors = {name: rows[:, n] for n, name in enumerate(names)}
+        views = layout.packing("state").views(flat)
+        numbers = layout.parameter_values(self.point.parameters)
+        numbers |= {str(u): float(views[scalar_name(u)][0]) for u in layout.symbols.scalars}
+        weight, spectra = layout.spectrum
+        cases = []
+        for case in law.cases:
+            own: dict[str, Any] = dict(spectra)
+            for atom, part in case.atoms.items():
+                own[atom.source] = spectra.get(part.source, np.ones_like(weight))
+            cases.append((float(case.probability), SlowState(vectors, weight, own, numbers)))
+        return cases
+
+    def _rows(self, reading: Reading) -> list[int]:
+        """Return the places of what is shown in the moments of steps."""
+        layout = self.point.solver.layout
+        step = StepVariation(reading, self._cases(self.point.state)[0][1])
+        order: Mapping[str, Any] = layout.packing("state").slices
+        place = np.full(self.point.state.size, -1)
+        vectors = {each.name: each for each in layout.statement.vectors}
+        for n, pair in enumerate(step.pairs):
+            name = overlap_name((vectors[pair[0]], vectors[pair[1]]))
+            place[order[name]] = np.arange(n * step.classes, (n + 1) * step.classes)
+        first = len(step.pairs) * step.classes
+        for n, name in enumerate(step.scalars):
+            place[order[f"u__{name}"]] = first + n
+        return [int(n) for n in place[self._places]]
+
+
+def _difference(
+    function: Callable[[np.ndarray], np.ndarray], state: np.ndarray, direction: np.ndarray
+) -> np.ndarray:
+    """Return the rate of a function along a direction, by differences of fourth order."""
+    size = _STEP * (1e-2 + np.abs(state).max()) / (np.abs(direction).max() or 1.0)
+    near, far = (
+        function(state + n * size * direction) - function(state - n * size * direction)
+        for n in (1, 2)
+    )
+    return np.asarray((8 * near - far) / (12 * size))
