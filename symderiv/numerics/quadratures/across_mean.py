@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.smooth_mean import _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
-    _inner,
     _placed,
     _powers,
     _smoothed_table,

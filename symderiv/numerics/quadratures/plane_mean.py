@@ -36,10 +36,9 @@ from symderiv.numerics.quadratures.noise_mean import (
     _spread,
 )
 from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
-from symderiv.numerics.quadratures.smooth_mean import _BITS
+from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
-    _inner,
     _placed,
     _powers,
     _smoothed_at,

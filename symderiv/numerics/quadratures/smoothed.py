@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
-from symderiv.numerics.quadratures.smooth_mean import _BITS
+from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
@@ -55,20 +55,6 @@ _SMOOTHING = np.pad(
     ),
     ((0, 0), (0, 0), (0, 4)),
 )
-
-
-def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
-    """Return the sum of products; four at a time, which do not wait for each other."""
-    a = b = c = d = 0.0
-    fours = numbers.size // 4
-    for n in range(fours):
-        a += numbers[4 * n] * others[4 * n]
-        b += numbers[4 * n + 1] * others[4 * n + 1]
-        c += numbers[4 * n + 2] * others[4 * n + 2]
-        d += numbers[4 * n + 3] * others[4 * n + 3]
-    for n in range(4 * fours, numbers.size):
-        a += numbers[n] * others[n]
-    return (a + b) + (c + d)
 
 
 def _smoothed_table(
