@@ -22,6 +22,7 @@ from symderiv.numerics.portable import portable
 from symderiv.numerics.quadratures import (
     across_mean,
     all_forces,
+    bounded,
     force_mean,
     joint_mean,
     kink_terms,
@@ -49,12 +50,15 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
-    *(tensor_mean, smooth_mean, noise_mean, kinked_mean),
+    *(tensor_mean, noise_mean, kinked_mean),
     *(kink_terms, polar_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
-OF_MANY: Final = (nodes, sign_covariances, smoothed, plane_lines, across_mean)
+OF_MANY: Final = (
+    *(nodes, sign_covariances, bounded, smooth_mean),
+    *(smoothed, plane_lines, across_mean),
+)
 """Texts whose functions go over many numbers: products and sums may be made in one step."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)
 """The same for functions of an mpmath context."""
@@ -68,7 +72,12 @@ _SPECIAL: Final = {
     "ShiftedSigns": "_shifted_signs",
 }
 _IN_SUMS: Final = {"MeanSign": "_mean_sign", "SignCovariance": "_sign_covariance"}
-_OF_NUMBERS: Final = {"Decay": "_decay"}
+_OF_NUMBERS: Final = {
+    "Decay": "_decay",
+    "Saturation": "_saturation",
+    "Gate": "_gate",
+    "Ramp": "_ramp",
+}
 
 
 class MeanSign(sp.Function):  # type: ignore[misc]

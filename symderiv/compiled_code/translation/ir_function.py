@@ -327,9 +327,16 @@ def function_text(
         given = ", ".join(["ptr %memory", *_named(words, names)])
         result = result_type(statements.returns)
         text = writer.text().replace("start:\n", f"start:\n{mark}", 1)
-        return f"define internal {result} @{name}({given}) {{\n{text}\n}}", statements.returns
+        # loops over what is not inlined take one number at a time
+        how = " alwaysinline" if kinds == ("f",) and _is_formula(source.node) else ""
+        return f"define internal {result} @{name}({given}){how} {{\n{text}\n}}", statements.returns
 
     return written(module, source, write)
+
+
+def _is_formula(node: ast.FunctionDef) -> bool:
+    """Return whether a function neither branches nor loops."""
+    return not any(isinstance(each, (ast.If, ast.For, ast.While)) for each in ast.walk(node))
 
 
 def _returned(statements: Statements) -> None:

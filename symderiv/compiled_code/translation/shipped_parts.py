@@ -2,9 +2,9 @@
 
 Means by quadrature of analytic activations call the activations by number and know nothing else of
 them. LLVM would compile them anew for every module, twice for a first run. Here they are compiled
-once, with ``quadrature_factor``, the activations by number, left open; what linking adds is the
-module's own. Instructions are those of processors of level 3; others are made of bitcode, as in
-:mod:`symderiv.compiled_code.shipped_code`.
+once, with ``quadrature_factors``, the activations by number at many numbers, left open; what
+linking adds is the module's own. Instructions are those of processors of level 3; others are made
+of bitcode, as in :mod:`symderiv.compiled_code.shipped_code`.
 
 A module takes them only if its functions are these, down to every constant: their names carry the
 digest of the text. ``python -m symderiv.lowering.means.ship_means`` writes the file.
@@ -32,10 +32,12 @@ from symderiv.compiled_code.translation.module_source import FunctionSource
 
 __all__ = ["OPEN", "PartsModule", "ship_parts"]
 
-OPEN = "quadrature_factor"
+OPEN = "quadrature_factors"
 """The function that every module has of its own, for kinds of arguments ``_OPEN_KINDS``."""
 
-_OPEN_KINDS = ("i", "f")
+_ARRAY = ("array", "f", 1, True)
+_OPEN_KINDS = ("i", _ARRAY, _ARRAY)
+_OPEN_TYPES = ["ptr", *(word for kind in _OPEN_KINDS for word in leaves(kind))]
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,9 @@ class PartsModule(IrModule):
             return super().callee(source, kinds)
         part = _parts()[source.node.name, repr(kinds)]
         own = super().callee(source.named_within(OPEN), _OPEN_KINDS)
-        words = "ptr %memory, i64 %kind, double %x"
+        words = ", ".join(f"{word} %{number}" for number, word in enumerate(_OPEN_TYPES))
         self.once(
-            f"define double @{OPEN}({words}) {{\n"
-            f"  %value = call double @{own.name}({words})\n  ret double %value\n}}"
+            f"define void @{OPEN}({words}) {{\n  call void @{own.name}({words})\n  ret void\n}}"
         )
         given = ", ".join(["ptr", *(word for kind in kinds for word in leaves(kind))])
         self.once(f"declare {result_type(part.returns)} @{part.symbol}({given})")
@@ -77,8 +78,8 @@ class _OpenModule(IrModule):
             return super().callee(source, kinds)
         if kinds != _OPEN_KINDS:
             raise UntranslatableError(f"{OPEN} of {kinds}")
-        self.once(f"declare double @{OPEN}(ptr, i64, double)")
-        return Callee(OPEN, "f")
+        self.once(f"declare void @{OPEN}({', '.join(_OPEN_TYPES)})")
+        return Callee(OPEN, None)
 
 
 def ship_parts(

@@ -48,6 +48,24 @@ class Decay(sp.Function):  # type: ignore[misc]
     nargs = 1
 
 
+class Saturation(sp.Function):  # type: ignore[misc]
+    """tanh(x), the same."""
+
+    nargs = 1
+
+
+class Ramp(sp.Function):  # type: ignore[misc]
+    """log(1 + exp(x)), the same."""
+
+    nargs = 1
+
+
+class Gate(sp.Function):  # type: ignore[misc]
+    """tanh(log(1 + exp(x))), the same."""
+
+    nargs = 1
+
+
 @dataclass(frozen=True)
 class NumericActivation:
     """An activation, its derivatives and the places where it is not smooth."""
@@ -201,8 +219,9 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
     return reduced(g, X)
 
 
-def with_decay(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with exponentials that stand only where they are below one as ``Decay``.
+def for_many(expression: sp.Expr) -> sp.Expr:
+    """Return an expression with exponentials that stand only where they are below one as ``Decay``,
+    and hyperbolic tangents and softplus as functions of their own.
 
     Compilers take many numbers at once where no function of the C library is called.
     """
@@ -217,6 +236,8 @@ def with_decay(expression: sp.Expr) -> sp.Expr:
         return product.replace(below_one, lambda e: Decay(sp.Min(e.args[0], 0)))
 
     found = expression.replace(lambda e: e.is_Mul and e.has(sp.Heaviside), decaying)
+    found = found.replace(sp.tanh, lambda y: Gate(*y.args) if y.func is SoftPlus else Saturation(y))
+    found = found.replace(SoftPlus, Ramp)
     # the nearest double as a quotient, whose denominator is a power of two: nothing is divided
     long = [e for e in found.atoms(sp.Rational) if e.q > _LONG]
     return found.xreplace({e: sp.Rational(float(e)) for e in long})

@@ -33,7 +33,7 @@ from symderiv.learning.rule.learning_problem import LearningProblem, learning_pr
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
 from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean, turned
-from symderiv.lowering.means.numeric_activation import NumericActivation, X, with_decay
+from symderiv.lowering.means.numeric_activation import NumericActivation, X, for_many
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
     LARGEST_BIAS,
@@ -348,7 +348,7 @@ class Quadrature:
                     # delta functions of slopes have templates of their own
                     rough = order == 2 or of.jumps
                     value = of.derivative(order, between_kinks=rough) / (1 + order // 2)
-                    value = with_decay(value)
+                    value = for_many(value)
                 doc = {
                     0: f"The {name}'s activation {letter}(x).",
                     1: "Its derivative.",
@@ -399,13 +399,12 @@ class Quadrature:
             )
             for place, (own, template, used) in enumerate(groups)
         ]
-        if self.in_planes:
-            of_many = sp.Symbol("values")
-            doc = "One of them at many numbers."
-            names = tuple((f"factor_{number}", name) for number, name in known.items())
-            functions.append(
-                TemplateFunction("quadrature_factors", (kind, x, of_many), "factors_of", names, doc)
-            )
+        # beyond the usual ones one number after the other
+        template, used = ("factor_of_many", ()) if last else ("factors_of", names)
+        many, doc = "quadrature_factors", "One of them at many numbers."
+        functions.append(
+            TemplateFunction(many, (kind, x, sp.Symbol("values")), template, used, doc)
+        )
         if self.kinked:
             doc = "Where they are not smooth."
             template = "further_kinks_of" if self.slopes else "kinks_of"

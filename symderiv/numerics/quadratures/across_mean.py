@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.smooth_mean import _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
-    _inner,
     _placed,
     _powers,
     _smoothed_table,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # what stands in the module
         _Four,
         _Kinds,
         _Three,
-        quadrature_factor,
+        quadrature_factors,
     )
 
 _DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated with
@@ -171,7 +171,8 @@ def _smoothed_products(
         else:
             kink = _kink_of(kinds[n])
             for q in range(count):
-                values[q] = quadrature_factor(kinds[n], kink + places[q])
+                places[q] += kink
+            quadrature_factors(kinds[n], places, values)
         for q in range(count):
             products[q] *= values[q]
 
@@ -186,13 +187,23 @@ def _sums_of_slopes(
     """Add what points of t give with the square of the first slope, both, and that of the second;
     ``fields`` are place and step of each.
     """
-    for p in range(given.size):
-        slope1 = quadrature_factor(slopes[0], fields[0] + fields[1] * line[0, p])
-        slope2 = quadrature_factor(slopes[1], fields[2] + fields[3] * line[0, p])
+    count = given.size
+    first, second, slope1, slope2 = (
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+        np.empty(count),
+    )
+    for p in range(count):
+        first[p] = fields[0] + fields[1] * line[0, p]
+        second[p] = fields[2] + fields[3] * line[0, p]
+    quadrature_factors(slopes[0], first, slope1)
+    quadrature_factors(slopes[1], second, slope2)
+    for p in range(count):
         value = line[1, p] * given[p]
-        sums[0] += value * slope1 * slope1
-        sums[1] += value * slope1 * slope2
-        sums[2] += value * slope2 * slope2
+        sums[0] += value * slope1[p] * slope1[p]
+        sums[1] += value * slope1[p] * slope2[p]
+        sums[2] += value * slope2[p] * slope2[p]
 
 
 def _seen_from_lines(rows: np.ndarray, kappa: float, of_t: np.ndarray, of_zeta: np.ndarray) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 
 from symderiv.numerics.quadratures.smooth_mean import (
     _coupled,
+    _fields_within,
     _half_of,
+    _inner,
     _orders,
     _rows_of,
     _weighted,
@@ -24,7 +26,7 @@ from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.smooth_mean import _Grid
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factor
+    from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
 
     QUADRATURE_RULE = np.zeros(5)
 
@@ -132,28 +134,30 @@ def _means_of_pair(
             elif not (a != i and a != j):
                 value = _coupled(weights, rows[a], rows[a], 0.0, 1)
             else:
-                value = 0.0
-                for p in range(size):
-                    value += weights[p] * squares[a, 0, p]
+                value = _inner(weights, squares[a, 0])
             means[a, b] = means[b, a] = value
 
 
 def _on_grid(
     rule: np.ndarray, kind: int, field: tuple[float, float, float], grid: _Grid, rows: np.ndarray
 ) -> None:
-    """Write a factor at the points of a grid within the circle; ``field`` are what the two t add to
-    it and its bias.
+    """Write a factor at the points of a grid; ``field`` are what the two t add to it and its
+    bias.
     """
-    (part1, part2, bias), (step1, half1, step2, half2) = field, grid
-    wide = 2 * half2 + 1
-    for i in range(2 * half1 + 1):
-        t1 = (i - half1) * step1
-        value = quadrature_factor(kind, bias + part1 * t1)
-        for j in range(wide):
-            t2 = (j - half2) * step2
-            if part2 != 0.0 and t1 * t1 + t2 * t2 <= rule[2] * rule[2]:
-                value = quadrature_factor(kind, bias + part1 * t1 + part2 * t2)
-            rows[0, i * wide + j] = value
+    (part1, part2, bias), (step1, half1, _, half2) = field, grid
+    long, wide = 2 * half1 + 1, 2 * half2 + 1
+    if part2 == 0.0:
+        fields, values = np.empty(long), np.empty(long)
+        for i in range(long):
+            fields[i] = bias + part1 * (i - half1) * step1
+        quadrature_factors(kind, fields, values)
+        for i in range(long):
+            for j in range(wide):
+                rows[0, i * wide + j] = values[i]
+        return
+    fields = np.empty(long * wide)
+    _fields_within(rule, field, grid, fields)
+    quadrature_factors(kind, fields, rows[0])
 
 
 def _spread(

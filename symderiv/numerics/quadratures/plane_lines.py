@@ -109,19 +109,14 @@ def _piece(
     for k in range(parts):
         middle = half * (2.0 * k + 1.0)
         grown = 0.5 * width * math.exp(middle) if width < _NO_CUT else 0.0
-        for n in range(count // 2):
+        for n in range(count):
             place, weight = half * _LEGENDRES[row, 0, n], half * _LEGENDRES[row, 1, n]
-            near, far = at + n, at + count - 1 - n
-            line[1, near] = line[1, far] = weight
             if width >= _NO_CUT:
-                line[0, near], line[0, far] = middle + place, middle - place
-                continue
-            # nodes are opposite, and exponentials cost most
-            factor = _power_of_e(place)
-            up1, up2 = grown * factor, grown / factor
-            down1, down2 = 0.25 * width * width / up1, 0.25 * width * width / up2
-            line[0, near], line[0, far] = up1 - down1, up2 - down2
-            line[1, near], line[1, far] = weight * (up1 + down1), weight * (up2 + down2)
+                line[0, at + n], line[1, at + n] = middle + place, weight
+            else:
+                up = grown * _power_of_e(place)
+                down = 0.25 * width * width / up
+                line[0, at + n], line[1, at + n] = up - down, weight * (up + down)
         at += count
     for n in range(first, at):
         t = start + sign * line[0, n]

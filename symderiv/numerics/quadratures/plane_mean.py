@@ -36,10 +36,9 @@ from symderiv.numerics.quadratures.noise_mean import (
     _spread,
 )
 from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
-from symderiv.numerics.quadratures.smooth_mean import _BITS
+from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
-    _inner,
     _placed,
     _powers,
     _smoothed_at,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:  # what stands in the module
         _Ten,
         _Three,
         quadrature_factor,
+        quadrature_factors,
     )
 
     QUADRATURE_RULE = np.zeros(5)
@@ -308,11 +308,18 @@ def _values_on_line(
             _powers(tables[a], 12, at, x, values[1, a])
         else:
             kink = _kink_of(kinds[a])
+            # one field of a plane stands still along the line
+            still = count > 0 and places[a, 0] == places[a, count - 1]
             for p in range(count):
-                # one field of a plane stands still along the line
-                if p == 0 or places[a, p] != places[a, p - 1]:
-                    value = quadrature_factor(kinds[a], places[a, p] + kink)
-                values[0, a, p], values[1, a, p] = value, value * value
+                x[p] = places[a, p] + kink
+            if still:
+                value = quadrature_factor(kinds[a], x[0])
+                for p in range(count):
+                    values[0, a, p] = value
+            else:
+                quadrature_factors(kinds[a], x, values[0, a])
+            for p in range(count):
+                values[1, a, p] = values[0, a, p] * values[0, a, p]
 
 
 def _weights_along(
@@ -321,12 +328,15 @@ def _weights_along(
     """Write the weights of a line times the square of the first slope, both slopes, and the square
     of the second one; ``fields`` are that of the first slope, the start of the other and its step.
     """
-    slope1 = quadrature_factor(slopes[0], fields[0])
-    for p in range(weights.shape[1]):
-        slope2 = quadrature_factor(slopes[1], fields[1] + fields[2] * line[0, p])
+    slope1, count = quadrature_factor(slopes[0], fields[0]), weights.shape[1]
+    places, slope2 = np.empty(count), np.empty(count)
+    for p in range(count):
+        places[p] = fields[1] + fields[2] * line[0, p]
+    quadrature_factors(slopes[1], places, slope2)
+    for p in range(count):
         weights[0, p] = line[1, p] * slope1 * slope1
-        weights[1, p] = line[1, p] * slope1 * slope2
-        weights[2, p] = line[1, p] * slope2 * slope2
+        weights[1, p] = line[1, p] * slope1 * slope2[p]
+        weights[2, p] = line[1, p] * slope2[p] * slope2[p]
 
 
 def _add_line(

@@ -19,6 +19,7 @@ import numpy as np
 
 from symderiv.numerics.nodes import _LEGENDRES, _RAYLEIGHS
 from symderiv.numerics.quadratures.kinked_mean import _apart
+from symderiv.numerics.quadratures.smooth_mean import _BITS
 from symderiv.numerics.quadratures.tensor_mean import _share_left
 
 if TYPE_CHECKING:  # what stands in the module
@@ -43,26 +44,29 @@ def _of_sector(
     rule: np.ndarray, kinds: tuple[int, int], width1: float, width2: float, angle: float
 ) -> float:
     """Return the part of a mean that a sector and its opposite have."""
-    size = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
-    row = min(max(math.ceil(0.5 * size) - 2, 0), _LEGENDRES.shape[0] - 1)
-    count = int(rule[9])
-    x, y, first, second = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
-    sums, even = np.zeros(count), rule[8] > 0.0
+    wanted = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
+    row = min(max(math.ceil(0.5 * wanted) - 2, 0), _LEGENDRES.shape[0] - 1)
+    count, turns, sides = int(rule[9]), 4 + 2 * row, 1 if rule[8] > 0.0 else 2
     radii = _RAYLEIGHS[min(count // 16, 2)]
-    for n in range(4 + 2 * row):
+    # all points of a sector at once, because a factor of few numbers is mostly its call
+    size = turns * sides * count
+    x, y, first, second = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    for n in range(turns):
         turn = 0.5 * angle * (1.0 + _LEGENDRES[row, 0, n])
-        weight = 0.5 * angle * _LEGENDRES[row, 1, n]
         along, aside = width1 * math.sin(turn), width2 * math.sin(angle - turn)
-        for mirrored in range(1 if even else 2):
-            sign = 1.0 - 2.0 * mirrored
-            for q in range(count):
-                x[q] = sign * along * radii[0, q]
-                y[q] = sign * aside * radii[0, q]
-            quadrature_factors(kinds[0], x, first)
-            quadrature_factors(kinds[1], y, second)
-            for q in range(count):
-                sums[q] += weight * first[q] * second[q]
+        for mirrored in range(sides):
+            sign, at = 1.0 - 2.0 * mirrored, ((n * sides + mirrored) * count) & _BITS
+            for q in range(count & _BITS):
+                x[at + q] = sign * along * radii[0, q]
+                y[at + q] = sign * aside * radii[0, q]
+    quadrature_factors(kinds[0], x, first)
+    quadrature_factors(kinds[1], y, second)
+    sums = np.zeros(count)
+    for n in range(turns * sides):
+        weight, at = 0.5 * angle * _LEGENDRES[row, 1, n // sides], (n * count) & _BITS
+        for q in range(count & _BITS):
+            sums[q] += weight * first[at + q] * second[at + q]
     total = 0.0
     for q in range(count):
         total += radii[1, q] * sums[q]
-    return total * (2.0 if even else 1.0) / (2.0 * math.pi)
+    return total * (3.0 - sides) / (2.0 * math.pi)

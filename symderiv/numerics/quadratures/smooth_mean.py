@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what stands in the module
         _Ten,
         _Three,
         _Two,
-        quadrature_factor,
+        quadrature_factors,
     )
 
     _Steps = tuple[int, int, int]
@@ -48,10 +48,33 @@ if TYPE_CHECKING:  # what stands in the module
     _Five = tuple[float, float, float, float, float]
 
 _MOST_TERMS = 400
+_WHOLE_NUMBERS = np.arange(64.0)
 _OVER_12 = 1.0 / np.arange(1.0, 13.0)
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
 _NEAR = 0.02  # below which steps of a field are none of a lattice, in the same unit
+
+
+def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
+    """Return the sum of products; four at a time, which do not wait for each other."""
+    a = b = c = d = 0.0
+    fours = numbers.size // 4
+    for n in range(fours):
+        a += numbers[4 * n] * others[4 * n]
+        b += numbers[4 * n + 1] * others[4 * n + 1]
+        c += numbers[4 * n + 2] * others[4 * n + 2]
+        d += numbers[4 * n + 3] * others[4 * n + 3]
+    for n in range(4 * fours, numbers.size):
+        a += numbers[n] * others[n]
+    return (a + b) + (c + d)
+
+
+def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
+    """Write numbers that are equally far apart; whole numbers are slow to become doubles."""
+    for begin in range(0, numbers.size, 64):
+        start, some = first + step * begin, numbers[begin : min(begin + 64, numbers.size)]
+        for n in range(some.size):
+            some[n] = start + step * _WHOLE_NUMBERS[n]
 
 
 def _step_of(moved: float, rule: np.ndarray) -> float:
@@ -104,10 +127,13 @@ def _series(rule: np.ndarray, kind: int, width: float, bias: float, series: np.n
     step = 0.7 * _step_of(width, rule)
     half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
     size = 2 * half + 1
-    t, last, now = np.empty(size), np.zeros(size), np.empty(size)
+    t, last, now, places = np.empty(size), np.zeros(size), np.empty(size), np.empty(size)
+    _equally_apart(-half * step, step, t)
     for n in range(size):
-        t[n] = (n - half) * step
-        now[n] = _normal(t[n], step, half) * quadrature_factor(kind, bias + width * t[n])
+        places[n] = bias + width * t[n]
+    quadrature_factors(kind, places, now)
+    for n in range(size):
+        now[n] *= _normal(t[n], step, half)
     for k in range(series.size):
         total = 0.0
         over, back = 1.0 / math.sqrt(k + 1.0), math.sqrt(float(k))
@@ -192,18 +218,33 @@ def _tabulated(
     stride, split, phases = steps
     count = 2 * size + 1
     columns, split_room = table.shape[1] // phases, values.size // split
-    line = np.empty(count)
+    # eight points at a time, because lines in memory take longer than their sums
+    eights = (kernel.shape[1] + 7) // 8
+    firsts, w, line = np.zeros(8 * eights, np.int64), np.zeros(8 * eights), np.empty(count)
+    for m in range(kernel.shape[1]):
+        place = m * stride
+        firsts[m] = (place % split) * split_room + place // split
     for n in range(kernel.shape[0]):
+        for m in range(kernel.shape[1]):
+            w[m] = kernel[n, m]
         for q in range(count):
             line[q] = 0.0
-        for m in range(kernel.shape[1]):
-            weight, place = kernel[n, m], m * stride
-            first = ((place % split) * split_room + place // split) & _BITS
-            for q in range(count & _BITS):
-                line[q] += weight * values[first + q]
+        for eight in range(eights):
+            _add_eight(w[8 * eight :], firsts[8 * eight :], values, line)
         for p in range(phases):
             for q in range((count - 1 - p) // phases + 1):
                 table[n, p * columns + q] = line[p + phases * q]
+
+
+def _add_eight(w: np.ndarray, firsts: np.ndarray, values: np.ndarray, line: np.ndarray) -> None:
+    """Add weighted values from eight places on to a line."""
+    f0, f1, f2, f3 = firsts[0] & _BITS, firsts[1] & _BITS, firsts[2] & _BITS, firsts[3] & _BITS
+    f4, f5, f6, f7 = firsts[4] & _BITS, firsts[5] & _BITS, firsts[6] & _BITS, firsts[7] & _BITS
+    w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+    for q in range(line.size & _BITS):
+        first = (w0 * values[f0 + q] + w1 * values[f1 + q]) + w2 * values[f2 + q]
+        second = (w3 * values[f3 + q] + w4 * values[f4 + q]) + w5 * values[f5 + q]
+        line[q] += (first + second) + (w6 * values[f6 + q] + w7 * values[f7 + q])
 
 
 def _along_line(
@@ -268,11 +309,14 @@ def _values_on(
     ``middle`` is where the field is zero.
     """
     count = 2 * middle // split + 1
-    values = np.empty(split * count)
+    places, values = np.empty(split * count), np.empty(split * count)
     for p in range(split):
-        for i in range(count):
-            value = quadrature_factor(kind, bias + cell * (split * i + p - middle))
-            values[p * count + i] = value if power == 1 else value * value
+        first = bias + cell * (p - middle)
+        _equally_apart(first, cell * split, places[p * count : (p + 1) * count])
+    quadrature_factors(kind, places, values)
+    if power == 2:
+        for n in range(split * count):
+            values[n] *= values[n]
     return values
 
 
@@ -368,20 +412,37 @@ def _weighted(
     are what the two t add to theirs, and their biases.
     """
     (part, first, second, bias1, bias2), (step1, half1, step2, half2) = fields, grid
-    wide = 2 * half2 + 1
-    normal = np.empty(wide)
+    long, wide = 2 * half1 + 1, 2 * half2 + 1
+    normal, fields1, values = np.empty(wide), np.empty(long), np.empty(long)
     for j in range(wide):
         normal[j] = _normal((j - half2) * step2, step2, half2)
-    for i in range(2 * half1 + 1):
+    for i in range(long):
+        fields1[i] = bias1 + part * (i - half1) * step1
+    quadrature_factors(kinds[0], fields1, values)
+    fields2 = np.empty(long * wide)
+    _fields_within(rule, (first, second, bias2), grid, fields2)
+    quadrature_factors(kinds[1], fields2, weights)
+    for i in range(long):
         t1 = (i - half1) * step1
-        weight = _normal(t1, step1, half1) * quadrature_factor(kinds[0], bias1 + part * t1)
+        weight = _normal(t1, step1, half1) * values[i]
         for j in range(wide):
             t2 = (j - half2) * step2
-            value = 0.0
-            if half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]:
-                value = quadrature_factor(kinds[1], bias2 + first * t1 + second * t2)
-                value *= weight * normal[j]
-            weights[i * wide + j] = value
+            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
+            weights[i * wide + j] *= weight * normal[j] if inside else 0.0
+
+
+def _fields_within(rule: np.ndarray, field: _Three, grid: _Grid, fields: np.ndarray) -> None:
+    """Write a field at the points of a grid, and its bias outside of the circle, where it might be
+    large; ``field`` are what the two t add to it and its bias.
+    """
+    (part1, part2, bias), (step1, half1, step2, half2) = field, grid
+    wide = 2 * half2 + 1
+    for i in range(2 * half1 + 1):
+        t1 = (i - half1) * step1
+        for j in range(wide):
+            t2 = (j - half2) * step2
+            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
+            fields[i * wide + j] = bias + (part1 * t1 + part2 * t2 if inside else 0.0)
 
 
 def _coupled(
@@ -395,10 +456,7 @@ def _coupled(
         for p in range(size):
             inner[p] += power * rows1[n, p] * rows2[n, p]
         power *= correlation
-    total = 0.0
-    for p in range(size):
-        total += weights[p] * inner[p]
-    return total
+    return _inner(weights, inner)
 
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:

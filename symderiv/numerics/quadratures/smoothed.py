@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
-from symderiv.numerics.quadratures.smooth_mean import _BITS
+from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factor, quadrature_factors
+    from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
 _FAR_PANELS = 8  # at most, on each side
@@ -44,25 +44,17 @@ _TWELVE = np.cos(np.pi * (np.arange(12) + 0.5) / 12)
 _TO_POWERS = np.linalg.inv(np.vander(_TWELVE, increasing=True))
 _PANEL_PLACES = _PANEL * (np.arange(12)[:, None] - 5.5 + 0.5 * _TWELVE)
 _WEIGHT = np.exp(-0.5 * (_PLACES - _PANEL_PLACES[:, :, None]) ** 2) / math.sqrt(2.0 * math.pi)
-# which places are within seven units of a panel
-_FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0)
-_LAST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0)
-# values at the places to powers in each panel: [panel, power, place]
-_SMOOTHING = _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS]))
-
-
-def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
-    """Return the sum of products; four at a time, which do not wait for each other."""
-    a = b = c = d = 0.0
-    fours = numbers.size // 4
-    for n in range(fours):
-        a += numbers[4 * n] * others[4 * n]
-        b += numbers[4 * n + 1] * others[4 * n + 1]
-        c += numbers[4 * n + 2] * others[4 * n + 2]
-        d += numbers[4 * n + 3] * others[4 * n + 3]
-    for n in range(4 * fours, numbers.size):
-        a += numbers[n] * others[n]
-    return (a + b) + (c + d)
+# which fours of places are within seven units of a panel
+_FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0) // 4
+_LAST = (np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0) + 3) // 4
+# values at the places to powers in each panel: [panel, place, power], sixteen powers of which four
+# are zero
+_SMOOTHING = np.pad(
+    np.transpose(
+        _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS])), (0, 2, 1)
+    ),
+    ((0, 0), (0, 0), (0, 4)),
+)
 
 
 def _smoothed_table(
@@ -79,20 +71,26 @@ def _smoothed_table(
         table: Shape (_TABLE,). First come coefficients of F and of that of the square, panel by
             panel, then where panels are, and for each of 128 cells away from the kink its panel.
     """
-    places, values, squares = np.empty(120), np.empty(120), np.empty(120)
+    places, values, sums = np.empty(120), np.empty(120), np.empty((2, 16))
     for q in range(120):
         places[q] = kink + width * _PLACES[q]
     quadrature_factors(kind, places, values)
-    for q in range(120):
-        squares[q] = values[q] * values[q]
     reach = min(math.floor(farthest / (_PANEL * width)) + 1, 6)
     for p in range(6 - reach, 6 + reach):
         at = p * _POWERS
         first, last = _FIRST[p], _LAST[p]
+        sums[:] = 0.0
+        # four places at a time: sums wait for memory, and rows of sixteen are whole vectors
+        for four in range(first, last):
+            a, b = values[4 * four], values[4 * four + 1]
+            c, d = values[4 * four + 2], values[4 * four + 3]
+            for n in range(16):
+                w0, w1 = _SMOOTHING[p, 4 * four, n], _SMOOTHING[p, 4 * four + 1, n]
+                w2, w3 = _SMOOTHING[p, 4 * four + 2, n], _SMOOTHING[p, 4 * four + 3, n]
+                sums[0, n] += (a * w0 + b * w1) + (c * w2 + d * w3)
+                sums[1, n] += (a * a * w0 + b * b * w1) + (c * c * w2 + d * d * w3)
         for n in range(12):
-            weights = _SMOOTHING[p, n, first:last]
-            table[at + n] = _inner(values[first:last], weights)
-            table[at + 12 + n] = _inner(squares[first:last], weights)
+            table[at + n], table[at + 12 + n] = sums[0, n], sums[1, n]
     _far_panels(kind, kink, width, farthest, scale, table)
 
 
@@ -135,18 +133,23 @@ def _far_panel(
     """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
     distance on which the factor varies.
     """
-    values, squares = np.zeros(12), np.zeros(12)
     size, left = 0, 1.0
     while left > 1e-13 and size < 10:
         size += 1
         left *= size * share * share
-    for q in range(12):
-        place = start + 0.5 * length * (1.0 + _TWELVE[q])
-        for m in range(size):
-            factor = quadrature_factor(kind, place + width * _HERMITES[size - 1, 0, m])
-            weighted = _HERMITES[size - 1, 1, m] * factor
-            values[q] += weighted
-            squares[q] += weighted * factor
+    places, factors = np.empty(12 * size), np.empty(12 * size)
+    for m in range(size):
+        for q in range(12):
+            place = start + 0.5 * length * (1.0 + _TWELVE[q])
+            places[12 * m + q] = place + width * _HERMITES[size - 1, 0, m]
+    quadrature_factors(kind, places, factors)
+    values, squares = np.zeros(12), np.zeros(12)
+    for m in range(size):
+        weight = _HERMITES[size - 1, 1, m]
+        for q in range(12):
+            factor = factors[12 * m + q]
+            values[q] += weight * factor
+            squares[q] += weight * factor * factor
     for n in range(12):
         table[at + n] = _inner(values, _TO_POWERS[n])
         table[at + 12 + n] = _inner(squares, _TO_POWERS[n])

@@ -126,12 +126,12 @@ class ProductMeans:
             found.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
         names = [function.name for function in found]
         found += _by_number("quadrature_factor", (_KIND, X), "factor", names)
+        given = _KIND, X, sp.Symbol("values")
+        many, words = "quadrature_factors", "One of them at many numbers."
+        found.append(TemplateFunction(many, given, "factor_of_many", (), words))
         if kinked:
             kinks = [f"KINKS_{n}" for n in range(len(names))]
             found += _by_number("quadrature_kinks", (_KIND,), "kinks", kinks)
-            given = _KIND, X, sp.Symbol("values")
-            many, words = "quadrature_factors", "One of them at many numbers."
-            found.append(TemplateFunction(many, given, "factor_of_many", (), words))
         return tuple(found)
 
     def with_slopes(self) -> ProductMeans:

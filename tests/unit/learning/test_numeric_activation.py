@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import pytest
 import sympy as sp
@@ -9,11 +11,15 @@ import sympy as sp
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.lowering.means.numeric_activation import (
     Decay,
+    Gate,
     NumericActivation,
+    Ramp,
+    Saturation,
     SoftPlus,
     X,
-    with_decay,
+    for_many,
 )
+from symderiv.numerics.quadratures import bounded
 
 SAME = {
     "log(1 + exp(x))": sp.log(1 + sp.exp(X)),
@@ -113,7 +119,7 @@ def test_what_jumps_has_no_derivative() -> None:
 def test_exponentials_are_decays_where_a_step_leaves_them_below_one() -> None:
     step, back = sp.Heaviside(X), sp.Heaviside(-X)
     elu = X * step + (sp.exp(X) - 1) * back / 3
-    given = with_decay(elu + sp.exp(-2 * X) * step + sp.exp(X) * step + sp.exp(-X))
+    given = for_many(elu + sp.exp(-2 * X) * step + sp.exp(X) * step + sp.exp(-X))
     assert given.atoms(sp.exp) == {sp.exp(X), sp.exp(-X)}  # which grow on their side
     assert len(given.atoms(Decay)) == 2
     plain = given.replace(Decay, sp.exp)
@@ -123,7 +129,22 @@ def test_exponentials_are_decays_where_a_step_leaves_them_below_one() -> None:
 
 
 def test_long_quotients_are_the_nearest_doubles() -> None:
-    given = with_decay(sp.Rational(1234567891, 987654321) * X + X**2 / 3)
+    given = for_many(sp.Rational(1234567891, 987654321) * X + X**2 / 3)
     assert given.coeff(X, 1).q & (given.coeff(X, 1).q - 1) == 0
     assert float(given.coeff(X, 1)) == 1234567891 / 987654321
     assert given.coeff(X, 2) == sp.Rational(1, 3)
+
+
+def test_tangents_and_softplus_are_functions_of_many_numbers() -> None:
+    mish = X * sp.tanh(SoftPlus(X))
+    given = for_many(mish + sp.tanh(X / 2) ** 2 + SoftPlus(2 * X))
+    assert not given.has(sp.tanh, SoftPlus)
+    assert given == X * Gate(X) + Saturation(X / 2) ** 2 + Ramp(2 * X)
+
+
+@pytest.mark.parametrize("place", [-60.0, -3.0, -0.02, -1e-9, 0.0, 5e-3, 0.7, 4.0, 45.0])
+def test_bounded_functions_of_many_numbers_are_those_of_the_library(place: float) -> None:
+    softplus = max(place, 0.0) + math.log1p(math.exp(-abs(place)))
+    assert bounded._saturation(place) == pytest.approx(math.tanh(place), rel=1e-14, abs=0)
+    assert bounded._ramp(place) == pytest.approx(softplus, rel=1e-15, abs=1e-15)
+    assert bounded._gate(place) == pytest.approx(math.tanh(softplus), rel=1e-15, abs=1e-15)

@@ -181,7 +181,11 @@ def search_of(
     monkeypatch: pytest.MonkeyPatch, factor: Callable[[int, float], float], kinds: list[Kinds]
 ) -> Search:
     """Nothing is compiled."""
-    monkeypatch.setattr(smooth_mean, "quadrature_factor", factor, raising=False)
+
+    def factors(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = [factor(kind, each) for each in x]
+
+    monkeypatch.setattr(smooth_mean, "quadrature_factors", factors, raising=False)
 
     def many(
         rule: np.ndarray, kinds: Kinds, moments: np.ndarray, biases: np.ndarray, means: np.ndarray
@@ -363,7 +367,7 @@ def test_a_module_without_the_functions_of_its_rules_is_not_printed() -> None:
     known = {"kind_1": "0", "kind_2": "1"}
     mean = TemplateFunction("i2", (), "mean_of_2", tuple(known.items()), "A mean.")
     rule = {"QUADRATURE_PAIR_RULE": (1.0,)}
-    with pytest.raises(ProgramError, match="'quadrature_factor' is used in '_series'"):
+    with pytest.raises(ProgramError, match="'quadrature_factors' is used in '_series'"):
         print_numba(Program("p", "", {}, (), (), (mean,), (), constants=rule, extension=GAUSSIAN))
 
 

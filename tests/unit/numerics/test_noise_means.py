@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from unit.numerics.test_quadrature_means import mean_of_waves, wave
+from unit.numerics.test_quadrature_means import at_many, mean_of_waves, wave
 
 import symderiv.numerics.quadratures.noise_mean as noise
 import symderiv.numerics.quadratures.smooth_mean as smooth
@@ -25,7 +25,7 @@ def test_all_means_of_noise_are_those_of_waves(name: str, monkeypatch: pytest.Mo
     # of the student's activation, its slope and the teacher's activation, all of them cosines
     monkeypatch.setattr("unit.numerics.test_quadrature_means.FREQUENCIES", (0.5, 0.8, 0.0, 0.7))
     for module in (noise, smooth):
-        monkeypatch.setattr(module, "quadrature_factor", wave, raising=False)
+        monkeypatch.setattr(module, "quadrature_factors", at_many(wave), raising=False)
     monkeypatch.setattr(noise, "QUADRATURE_RULE", RULE, raising=False)
     K, M = (2, 1) if name != "apart" else (1, 2)
     c = LOADS[name] @ LOADS[name].T

@@ -33,7 +33,7 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
     def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
         values[:] = [FACTORS[kind](each) for each in x]
 
-    for module in (smoothed, polar):
+    for module in (plane, across, smoothed, polar):
         monkeypatch.setattr(module, "quadrature_factors", many, raising=False)
     monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -52,9 +52,20 @@ def mean_of_waves(kinds: tuple[int, ...], c: np.ndarray, biases: Sequence[float]
     return total / 2 ** len(kinds)
 
 
+def at_many(
+    factor: Callable[[int, float], float],
+) -> Callable[[int, np.ndarray, np.ndarray], None]:
+    """Return a factor as modules have it for many numbers."""
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = [factor(kind, each) for each in x]
+
+    return many
+
+
 @pytest.fixture
 def waves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smooth, "quadrature_factor", wave, raising=False)
+    monkeypatch.setattr(smooth, "quadrature_factors", at_many(wave), raising=False)
 
 
 LOADS = np.array(
@@ -446,7 +457,7 @@ BIASES = np.array([0.7, -0.4, 0.0, 1.1])
 
 def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     c = COVARIANCES["generic"]
-    monkeypatch.setattr(smooth, "quadrature_factor", wave, raising=False)
+    monkeypatch.setattr(smooth, "quadrature_factors", at_many(wave), raising=False)
     kinds = (1, 0, 3, 4)
     total = 0.0
     for signs in product((1, -1), repeat=4):
