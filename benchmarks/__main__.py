@@ -1,6 +1,7 @@
 """Print the project's table of numbers: CPU time, single thread, side by side in one run.
 
 python -m benchmarks            the whole table
+python -m benchmarks late gram_simulation    rows of some modules and functions alone
 python -m benchmarks --json     the same as one JSON object
 """
 
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -269,6 +271,8 @@ ELSEWHERE = {
     "plateau": ("rows",),
     "fixed_points": ("rows",),
     "controls": ("rows",),
+    "activations": ("rows",),
+    "step_speed": ("rows",),
 }
 
 
@@ -281,21 +285,18 @@ def measured_elsewhere(module: str) -> list[Row]:
 def main() -> int:
     """Measure, print the table, and return 0 when every bound was met."""
     rows: list[Row] = []
-    for group in (
-        command_start,
-        derivation,
-        certified_number,
-        solver_against_scipy,
-        first_solve,
-        library,
-        vector_simulation,
-        gram_simulation,
-    ):
-        rows += group()
-        print(f"{group.__name__}: done", file=sys.stderr)
-    for module in ELSEWHERE:
-        rows += measured_elsewhere(module)
-        print(f"{module}: done", file=sys.stderr)
+    asked = [word for word in sys.argv[1:] if word != "--json"]
+    groups = (
+        *(command_start, derivation, certified_number, solver_against_scipy, first_solve),
+        *(library, vector_simulation, gram_simulation),
+    )
+    measured = {group.__name__: group for group in groups}
+    measured |= {module: partial(measured_elsewhere, module) for module in ELSEWHERE}
+    if unknown := set(asked) - set(measured):
+        sys.exit(f"no such rows: {', '.join(sorted(unknown))}; known: {', '.join(measured)}")
+    for name in asked or measured:
+        rows += measured[name]()
+        print(f"{name}: done", file=sys.stderr)
     if "--json" in sys.argv[1:]:
         print(json.dumps({"rows": [asdict(row) for row in rows]}))
     else:

@@ -131,3 +131,24 @@ def step_times(N: int = 1024, K: int = 2, M: int = 2) -> dict[str, float]:
             "limit": drawn(lambda out: draw_normals(random, out), multiply_adds, fields),
         }
     )
+
+
+def rows() -> list[tuple[str, str, str, bool]]:
+    """For ``python -m benchmarks``: the statement's step against drawing its normal numbers."""
+    N = 1024
+    random = np.random.Generator(np.random.SFC64(1))
+    numbers = np.empty((64, N))
+
+    def drawn() -> int:
+        draw_normals(random, numbers)
+        return numbers.shape[0]
+
+    drawing, step = seconds({"drawn": drawn})["drawn"], step_times(N)["statement"]
+    return [
+        (
+            f"step of SGD, erf, K = M = 2, N = {N}, against drawing its normal numbers",
+            f"{step / drawing:.2f}x ({1e6 * step:.2f} / {1e6 * drawing:.2f} µs)",
+            "<= 2x",
+            step <= 2 * drawing,
+        )
+    ]

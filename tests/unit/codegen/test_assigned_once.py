@@ -353,7 +353,8 @@ def test_names_put_into_a_template_do_not_meet_its_variables() -> None:
         c = sp.symbols("c11 c12 c22", real=True)
         plain = ScalarFunction(factor, (sp.Symbol("x"),), (), sp.Symbol("x") ** 2, "f.")
         kind, x = sp.symbols("kind x")
-        chosen = ScalarFunction("quadrature_factor", (kind, x), (), kind * x, "f by number.")
+        given = kind, x, sp.Symbol("values")
+        chosen = ScalarFunction("quadrature_factors", given, (), kind * x, "f by number.")
         names = (("kind_1", factor), ("kind_2", factor))
         mean = TemplateFunction("mean", c, "mean_of_2", names, "A mean.")
         functions, rule = (plain, chosen, mean), {"QUADRATURE_PAIR_RULE": (1.0,)}
