@@ -17,26 +17,20 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.flows.ended_runs import EndedRuns
-from symderiv.integrate.flows.flat_run import (
-    REASONS,
-    FlatProblem,
-    FlatResult,
-    StepLimits,
-)
-from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
 from symderiv.integrate.flows.lanes import (
     LARGEST_STATE,
+    EndedRuns,
     LaneResults,
     LaneTask,
     integrate_lanes,
     lane_results,
 )
+from symderiv.integrate.flows.pieces import looser_tolerance
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
-from symderiv.integrate.flows.study_flow import looser_tolerance
 from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
 from symderiv.system.named_states import Layout
-from symderiv.system.system_runs import Begin, Solver
+from symderiv.system.system_runs import Solver
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
@@ -201,20 +195,13 @@ class _Runs:
     ) -> LaneResults:
         """Return one run on each thread; the first one alone, since it compiles what others use."""
         started, alpha = time.perf_counter(), self._wanted.alpha
-        right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
         limits = StepLimits(*tolerances, max_steps=self._wanted.max_steps)
-        ended, plain = [0], self._solver.closed.autonomous
+        ended = [0]
 
         def run(number: int) -> FlatResult:
             begin = replace(self._points[number], state=states[number])
-            if plain:
-                modes = self._solver.modes(begin.constants)
-                problem = FlatProblem(
-                    right_hand_side, begin.state, sizes, begin.constants, alpha, modes
-                )
-                results = integrate("auto", problem, limits)
-            else:
-                results = self._in_pieces(number, begin, limits)
+            results = self._solver.piecewise(alpha, begin, limits)
+            self.held[number] = self._solver.course(begin).held(alpha[: results.reached])
             ended[0] += 1
             told(ended[0])
             return results
@@ -224,23 +211,6 @@ class _Runs:
             results = [first, *pool.map(run, range(1, len(states)))]
         errors = np.full((len(results), alpha.size), np.nan)
         return lane_results(results, errors, time.perf_counter() - started)
-
-    def _in_pieces(self, number: int, begin: Begin, limits: StepLimits) -> FlatResult:
-        """Return a run in whose equations time occurs, or that makes steps of order one."""
-        alpha = self._wanted.alpha
-        rows = self._solver.piecewise(alpha, begin, limits)
-        reached, self.held[number] = len(rows.states), rows.constants
-        return FlatResult(
-            results=rows.states,
-            reached=reached,
-            last_alpha=float(alpha[reached - 1]) if reached else 0.0,
-            last_state=rows.states[-1] if reached else begin.state,
-            code=next(code for code, reason in REASONS.items() if reason == rows.cause),
-            steps=rows.steps,
-            rejected=0,
-            rhs_evaluations=rows.evaluations,
-            error_sum=np.nan,
-        )
 
 
 def _take(
@@ -281,7 +251,7 @@ def _observed(
         else:
             with kept_code():
                 observables = module.specialised_observables(1)
-            from symderiv.integrate.flows.lane_observables import observe_lanes  # compiles
+            from symderiv.integrate.ensemble.lane_observables import observe_lanes  # compiles
 
             observe_lanes(
                 observables, found.states, constants, solver.layout.sizes, found.reached, errors

@@ -230,18 +230,17 @@ def long_results(flow: Flow, tolerance: float) -> np.ndarray:
 def _in_phases(flow: PhasedFlow, found: ctypes.CDLL, tolerance: float) -> np.ndarray:
     """Phase by phase, as the flow cuts and packs them, each piece in long doubles."""
 
-    def segment(
-        begin: np.ndarray, parameters: np.ndarray, asked: np.ndarray, *_: object, **__: object
-    ) -> FlatResult:
-        rates = Compiled.of(found, flow.sizes, parameters)
-        rows = extrapolated(rates, begin.astype(LONG), asked, tolerance)
-        return FlatResult(rows, len(rows), float(asked[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
-
-    vars(flow)["segment"] = segment
-    try:
-        return flow.run(tolerance, _MOST_STEPS, None).results
-    finally:
-        del vars(flow)["segment"]
+    walk = flow.course.walk(flow.goal.alpha, flow.right_hand_side)
+    piece, _ = next(walk)
+    while True:
+        rates = Compiled.of(found, flow.sizes, piece.parameters)
+        rows = extrapolated(rates, piece.state.astype(LONG), piece.asked, tolerance)
+        result = FlatResult(rows, len(rows), float(piece.asked[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
+        try:
+            piece, _ = walk.send(result)
+        except StopIteration as end:
+            whole: np.ndarray = end.value.results
+            return whole
 
 
 def extrapolated(

@@ -10,7 +10,6 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.study_flow import Flow
@@ -51,11 +50,6 @@ class RateFunction(Shown):
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
         return self._slope(np.ascontiguousarray(y, dtype=np.float64))
-
-    @property
-    def _packing(self) -> Packing:
-        state = self._flow.state
-        return Packing.of(self._flow.layout, "state", K=state.K, M=state.M, L=state.L)
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
@@ -99,7 +93,7 @@ class RateFunction(Shown):
         state = self._flow.state
         *_, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
         unpacked = {"Q": Q, "R": R}
-        for name, values in self._packing.views(rows).items():
+        for name, values in self._flow.packing("state").views(rows).items():
             # in vectors the index of the eigenvalue is the last one
             unpacked[name] = (
                 np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
@@ -110,7 +104,7 @@ class RateFunction(Shown):
         return bool(self._flow.layout["state"][name][-1:] == ("L",))
 
     def _entries(self) -> Iterator[str]:
-        for name, shape in self._packing.shapes.items():
+        for name, shape in self._flow.packing("state").shapes.items():
             for place in np.ndindex(shape):
                 index = (place[-1], *place[:-1]) if self._by_mode(name) else place
                 yield f"{name}[{','.join(str(n + 1) for n in index)}]"
@@ -120,7 +114,9 @@ class RateFunction(Shown):
         return {"names": list(self.names), "initial": self.initial.tolist()}
 
     def _summary(self) -> Summary:
-        fields = ", ".join(f"{n} {shape}" for n, shape in self._packing.shapes.items())
+        fields = ", ".join(
+            f"{n} {shape}" for n, shape in self._flow.packing("state").shapes.items()
+        )
         rows: list[tuple[str, object]] = [("entries", self.initial.size), ("fields", fields)]
         return Summary("Right-hand side f(alpha, y)", rows)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from symderiv.integrate.ensemble.lane_pieces import LaneStart
-from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.flows.lanes import LaneResults, flat_result, lane_results
-from symderiv.integrate.rules.phases import PhasedFlow, PhasePiece
-
-_Pieces = Generator[PhasePiece, FlatResult, FlatResult]
+from symderiv.integrate.flows.pieces import Walk
+from symderiv.integrate.rules.phases import PhasedFlow
 
 
 def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
@@ -21,24 +20,24 @@ def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
     Args:
         flows, given: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
     """
-    walks: dict[int, tuple[_Pieces, PhasePiece]] = {}
+    walks: dict[int, tuple[Walk, FlatProblem]] = {}
     for number, flow in enumerate(flows):
-        pieces = flow.pieces()
-        walks[number] = pieces, next(pieces)
+        walk = flow.course.walk(flow.goal.alpha, given.right_hand_side)
+        walks[number] = walk, next(walk)[0]
     whole: dict[int, FlatResult] = {}
     seconds, ended = 0.0, given.progress
     while walks:
         groups: dict[tuple[int, bytes], list[int]] = {}
         for number, (_, piece) in walks.items():
-            groups.setdefault((piece.begin.size, piece.asked.tobytes()), []).append(number)
+            groups.setdefault((piece.state.size, piece.asked.tobytes()), []).append(number)
         for numbers in groups.values():
             results = _integrated(flows, walks, numbers, replace(given, progress=None))
             seconds += results.seconds
             for place, number in enumerate(numbers):
-                pieces = walks.pop(number)[0]
+                walk = walks.pop(number)[0]
                 try:
-                    piece = pieces.send(flat_result(results, place, int(results.reached[place])))
-                    walks[number] = pieces, piece
+                    sent = flat_result(results, place, int(results.reached[place]))
+                    walks[number] = walk, walk.send(sent)[0]
                 except StopIteration as end:
                     whole[number] = end.value
             if ended is not None:
@@ -53,7 +52,7 @@ def run_phases(flows: Sequence[PhasedFlow], given: LaneStart) -> LaneResults:
 
 def _integrated(
     flows: Sequence[PhasedFlow],
-    walks: dict[int, tuple[_Pieces, PhasePiece]],
+    walks: dict[int, tuple[Walk, FlatProblem]],
     numbers: Sequence[int],
     given: LaneStart,
 ) -> LaneResults:
@@ -61,7 +60,7 @@ def _integrated(
     pieces = [walks[number][1] for number in numbers]
     return given.integrate(
         [flows[number] for number in numbers],
-        np.array([piece.begin for piece in pieces]),
+        np.array([piece.state for piece in pieces]),
         np.array([piece.parameters for piece in pieces]),
         np.ascontiguousarray(pieces[0].asked),
     )

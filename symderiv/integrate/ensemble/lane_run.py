@@ -115,7 +115,7 @@ def observed_by(flow: Flow, width: int) -> Observed | None:
     """
     if width == 1:
         return None
-    from symderiv.integrate.flows.lane_observables import observe_lanes
+    from symderiv.integrate.ensemble.lane_observables import observe_lanes
 
     observables = _specialised(flow, "specialised_observables")
 

@@ -223,8 +223,8 @@ class ComponentsFlow(Flow):
             error_sum=steps * relative,
         )
 
-    def errors(self, result: FlatResult) -> np.ndarray:
-        """Return the generalisation error at every row of a result."""
+    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
+        del alpha
         return np.array([self.error(row) for row in result.results])
 
     def error(self, flat: np.ndarray) -> float:

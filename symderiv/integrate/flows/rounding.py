@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing, orbits
+from symderiv.foundation.packing import orbits
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.problem.flat_layout import fields_of, split_flat, state_size
 
@@ -78,18 +78,15 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     r[...] = inner + b @ t
     begin[largest == 0.0] = 0.0
 
-    weights = _packing(flow, "parameters").views(constants)["v_teacher"]
+    weights = flow.packing("parameters").views(constants)["v_teacher"]
     kinds = orbits(M, [exchange[1] for exchange in exchanges])
     weights *= 1.0 + size * rng.standard_normal(M)[kinds]
 
     twin = copy.copy(flow)
+    for made in ("pieces", "course"):
+        vars(twin).pop(made, None)
     vars(twin).update(begin=begin, parameters=constants)
     return twin
-
-
-def _packing(flow: Flow, vector: str) -> Packing:
-    state = flow.state
-    return Packing.of(flow.layout, vector, K=state.K, M=state.M, L=state.L)
 
 
 def _exchanges(flow: Flow, result: FlatResult) -> Iterator[_Exchange]:
@@ -132,7 +129,7 @@ def _indices(
     """Return where each entry of a flat vector comes from when students and teachers are
     exchanged.
     """
-    packing, sources = _packing(flow, vector), np.arange(size)
+    packing, sources = flow.packing(vector), np.arange(size)
     views: dict[str, Any] = packing.views(sources[: packing.size])
     for name, axes in flow.layout[vector].items():
         view = views[name].copy()

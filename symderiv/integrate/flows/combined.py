@@ -10,7 +10,6 @@ behind those of the module.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numba
@@ -59,68 +58,32 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
     return factored
 
 
-@dataclass(frozen=True)
-class Mixing:
-    """Layout of the states and parameters of mixed tasks in one vector.
-
-    The state is that of one task with the other heads' output weights behind it, those of head 0
-    in the usual place; the parameters are those of one task and behind them, for each task, its
-    probability, its head and the teacher's output weights.
-
-    Attributes:
-        others: heads besides head 0.
-        tasks: C.
-        weights: where the student's output weights lie in the state: begin, end.
-        teacher_weights: where the teacher's lie in the parameters: begin, end.
-        parameters: length of those of one task.
-    """
-
-    others: int
-    tasks: int
-    weights: tuple[int, int]
-    teacher_weights: tuple[int, int]
-    parameters: int
-
-    def packed(
-        self, parameters: np.ndarray, shares: np.ndarray, heads: np.ndarray, teachers: np.ndarray
-    ) -> np.ndarray:
-        """Return the parameters, from probabilities (C,), heads (C,) and output weights (C, M)."""
-        rows = np.column_stack([shares, heads, teachers])
-        return np.concatenate([parameters, rows.ravel()])
-
-
 @lru_cache(maxsize=64)
-def mixed(rhs: RightHandSide, mixing: Mixing) -> RightHandSide:
-    """Return a right-hand side of tasks mixed at random, each with its own head and teachers.
+def mixed(rhs: RightHandSide, tasks: int, constants: int) -> RightHandSide:
+    """Return a right-hand side of tasks that are mixed at random, each with its own constants.
+
+    Its parameters begin with those of the first task; behind them are the count of the numbers of
+    the state that a task sees, and for each task its probability, their places and its constants.
 
     Args:
         rhs: the right-hand side of one task.
-        mixing: how its vectors are packed.
+        tasks: how many there are.
+        constants: how many numbers the parameters of a task are.
     """
-    others, tasks = mixing.others, mixing.tasks
-    first, K = mixing.weights[0], mixing.weights[1] - mixing.weights[0]
-    begin_teacher, end_teacher = mixing.teacher_weights
-    count = mixing.parameters
     rhs = for_numba(rhs)
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
-        length = state.size - others * K
-        own, change, told = np.empty(length), np.empty(length), parameters[:count].copy()
-        rows = parameters[count:].reshape((tasks, 2 + end_teacher - begin_teacher))
+        seen = int(parameters[constants])
+        rows = parameters[constants + 1 :].reshape((tasks, 1 + seen + constants))
+        own, change = np.empty(seen), np.empty(seen)
         derivative[:] = 0.0
         for c in range(tasks):
-            share, head = rows[c, 0], int(rows[c, 1])
-            begin = first if head == 0 else length + (head - 1) * K
-            own[:] = state[:length]
-            own[first : first + K] = state[begin : begin + K]
-            told[begin_teacher:end_teacher] = rows[c, 2:]
-            rhs(alpha, own, sizes, told, change)
-            for a in range(length):
-                if a < first or a >= first + K:
-                    derivative[a] += share * change[a]
-            for i in range(K):
-                derivative[begin + i] += share * change[first + i]
+            for a in range(seen):
+                own[a] = state[int(rows[c, 1 + a])]
+            rhs(alpha, own, sizes, rows[c, 1 + seen :], change)
+            for a in range(seen):
+                derivative[int(rows[c, 1 + a])] += rows[c, 0] * change[a]
 
     summed: RightHandSide = right_hand_side
     return summed
