@@ -17,6 +17,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.courses import looser_tolerance
 from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
 from symderiv.integrate.flows.lanes import (
     LARGEST_STATE,
@@ -26,7 +27,6 @@ from symderiv.integrate.flows.lanes import (
     integrate_lanes,
     lane_results,
 )
-from symderiv.integrate.flows.pieces import looser_tolerance
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
 from symderiv.system.named_states import Layout

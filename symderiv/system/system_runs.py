@@ -26,16 +26,15 @@ from symderiv_codegen import (
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.courses import Course, Law, Piece, driven
 from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
-from symderiv.integrate.flows.pieces import Course, Law, Piece, driven
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import BEGIN, Closed, overlap_name
 from symderiv.system.named_states import Layout
-from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["SAFER", "Begin", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
+__all__ = ["Begin", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
 
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
 Sums = tuple[Mapping[str, int], ...]
@@ -82,9 +81,6 @@ def modes_of_system(
         for name, pair in moving.items()
     )
     return CoupledModes(state.size, layout.classes, tuple(rows))
-
-
-SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,45 +280,6 @@ class Solver:
                 values.append(function(*(fields[array.name] for array in procedure.inputs)))
             by_name[name] = np.array(values)
         return by_name
-
-    def solve(
-        self,
-        alpha: np.ndarray,
-        given: Mapping[str, Any],
-        parameters: Mapping[str, Any],
-        relative_tolerance: float,
-        absolute_tolerance: float,
-        progress: Callable[[float, int], None] | None = None,
-    ) -> SystemRun:
-        """Return the trajectory from α = 0, or the steps that are nearest to the times."""
-        state, constants = self.layout.packed(given, parameters)
-        alpha, begin = self.times(alpha), Begin(state, constants, parameters)
-        tight = StepLimits(SAFER * relative_tolerance, absolute_tolerance)
-        rows = self.piecewise(alpha, begin, tight, progress)
-        if self.closed.equations.by_steps:
-            error = float(
-                np.finfo(float).eps * rows.steps * np.max(np.abs(rows.results), initial=0)
-            )
-        else:
-            loose = StepLimits(relative_tolerance, absolute_tolerance)
-            rough = self.piecewise(alpha, begin, loose, progress)
-            common = min(len(rows.results), len(rough.results))
-            apart = np.abs(rows.results[:common] - rough.results[:common])
-            error = float(np.max(apart, initial=0.0))
-        times = alpha[: len(rows.results)]
-        values = self.layout.unpacked(rows.results, constants, self.layout.shown(given))
-        values |= self.observed(rows.results, self.course(begin).held(times), times)
-        names = self.layout.shown(given)
-        return SystemRun(
-            times,
-            values,
-            rows.cause,
-            rows.steps,
-            rows.rhs_evaluations,
-            error,
-            self.layout.parameter_values(parameters),
-            {name: self.layout.dimensions(name) for name in names},
-        )
 
     def modes(self, constants: np.ndarray) -> CoupledModes:
         """Return how states are coupled, of runs with these constants."""

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from symderiv.integrate.ensemble.lane_pieces import LaneStart
+from symderiv.integrate.flows.courses import Walk
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.flows.lanes import LaneResults, flat_result, lane_results
-from symderiv.integrate.flows.pieces import Walk
 from symderiv.integrate.rules.phases import PhasedFlow
 
 

@@ -13,13 +13,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from symderiv.integrate.flows.compression import relative_changes
+from symderiv.integrate.flows.courses import Goal, PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of
@@ -51,6 +51,11 @@ _BY_ROUNDING = 200.0
 _MUCH = 3.0
 # How often a run is made again.
 _REPEATS = 3
+# Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
+# the largest of them is above the mean that is controlled.
+_TIGHTER = 20.0
+
+Check = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ TIMES = 10.0
 WORSE_START = _ALONE * _ROUNDING
 
 
-def _counted(problem: Flow, result: FlatResult) -> float:
+def _counted(problem: PiecewiseRun, result: FlatResult) -> float:
     """Return how often the difference to a run of larger tolerance counts."""
     return EXPLICIT if problem.follows_tolerance else _MIXTURES
 
@@ -98,17 +103,17 @@ class Worse:
         own: What is added for tolerance; zero where that plays no part.
     """
 
-    flow: Flow
+    flow: Any
     tolerance: float
     part: float
     own: float
 
     @classmethod
-    def of(cls, problem: Flow, result: FlatResult, tolerance: float) -> Worse:
+    def of(cls, problem: PiecewiseRun, result: FlatResult, tolerance: float) -> Worse:
         """Worse than a run of a tolerance."""
         larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
-        flow = shaken(problem, result, size, 0)
+        flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
         return cls(flow, larger, _counted(problem, result), own)
 
@@ -116,7 +121,8 @@ class Worse:
         """Return how far the worse run is from a run; not a number where that says nothing."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
-        return difference(coarse, result, self.flow.state)
+        found: float = self.flow.apart(coarse, result)
+        return found
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the error of the run, from the worse one; not a number where that says nothing."""
@@ -127,8 +133,42 @@ class Worse:
 Compared = tuple[Worse, FlatResult]
 
 
+def first_tolerance(problem: PiecewiseRun, check: Check) -> float:
+    """Return the tolerance of the steps of the run that is made first."""
+    asked = problem.goal.relative_tolerance
+    return max(asked / _TIGHTER, problem.least_tolerance()) if check == "auto" else asked
+
+
+def measured(
+    problem: PiecewiseRun,
+    result: FlatResult,
+    errors: np.ndarray,
+    check: Check,
+    runs: list[FlatResult],
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+) -> MeasuredRun:
+    """Return the best run that is found, and its error.
+
+    Args:
+        problem: What is integrated.
+        result: The run of :func:`first_tolerance`.
+        errors: The generalisation error along it.
+        check, max_steps, progress: See :func:`~symderiv.integrate.rules.solving.solve`.
+        runs: All that were made; more are added.
+    """
+    best, compared = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM), None
+    tolerance = first_tolerance(problem, check)
+    if check == "auto":
+        best, compared = estimated(problem, best, tolerance, progress, runs)
+    missed = best.method == LOCAL_SUM or best.reached > problem.goal.relative_tolerance
+    if check != "never" and missed:
+        best = repeated(problem, best, compared, tolerance, max_steps, progress, runs)
+    return best
+
+
 def estimated(
-    problem: Flow,
+    problem: PiecewiseRun,
     best: MeasuredRun,
     tolerance: float,
     progress: Progress | None,
@@ -155,7 +195,7 @@ def estimated(
 
 
 def repeated(
-    problem: Flow,
+    problem: PiecewiseRun,
     best: MeasuredRun,
     compared: Compared | None,
     tolerance: float,
@@ -208,7 +248,7 @@ def repeated(
     return best
 
 
-def _smaller(problem: Flow, result: FlatResult, tolerance: float) -> float | None:
+def _smaller(problem: PiecewiseRun, result: FlatResult, tolerance: float) -> float | None:
     """Return the tolerance to make a run again with; None where it would be much the same."""
     smaller = max(tolerance / TIMES, problem.least_tolerance(result))
     return smaller if smaller <= tolerance / _MUCH else None
@@ -225,7 +265,7 @@ class _Pair:
         tolerance: The tolerance of the steps of the better run.
     """
 
-    problem: Flow
+    problem: PiecewiseRun
     former: MeasuredRun
     better: FlatResult
     errors: np.ndarray
@@ -240,7 +280,7 @@ class _Pair:
     @cached_property
     def steps(self) -> float:
         """The difference of the two, which is what the former one owes to its steps."""
-        return difference(self.former.result, self.better, self.problem.state)
+        return self.problem.apart(self.former.result, self.better)
 
     @property
     def of_steps(self) -> float:
@@ -258,7 +298,7 @@ class _Pair:
 
     def too_bad(self, worse: Worse, coarse: FlatResult) -> bool:
         """Return whether steps of a worse run hide that rounding is small enough."""
-        away, asked = worse.apart(self.better, coarse), self.problem.study.time.relative_tolerance
+        away, asked = worse.apart(self.better, coarse), self.problem.goal.relative_tolerance
         if math.isnan(away):
             return True
         within = self.of_steps + _ROUNDED * away <= asked
@@ -266,7 +306,7 @@ class _Pair:
 
     def judged(self, worse: Worse, coarse: FlatResult) -> tuple[MeasuredRun, bool]:
         """Return the better run with its error, and whether no smaller tolerance would help."""
-        asked = self.problem.study.time.relative_tolerance
+        asked = self.problem.goal.relative_tolerance
         rounding = _ROUNDED * worse.apart(self.better, coarse)
         by_steps = _counted(self.problem, self.better) * relative_changes(
             self.former.errors, self.errors
@@ -284,13 +324,13 @@ class _Pair:
         return best, stays or reached <= asked
 
 
-def _comparable(problem: Flow, result: FlatResult, other: FlatResult) -> bool:
+def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:
     """Return whether two runs have more than the start in common, which says nothing of the
     error.
     """
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
-    return not (cut_short or common == 0 or problem.study.alpha[common - 1] == 0.0)
+    return not (cut_short or common == 0 or problem.goal.alpha[common - 1] == 0.0)
 
 
 def difference(first: FlatResult, second: FlatResult, state: State) -> float:
@@ -318,15 +358,18 @@ def difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def why_missed(study: Study, best: MeasuredRun) -> str:
+def why_missed(goal: Goal, best: MeasuredRun, study: Study | None = None) -> str:
     """Why a run has not the tolerance asked for, and what to do, in one line."""
-    asked = study.time.relative_tolerance
-    said = f"time.relative_tolerance: {asked:g} was asked for, {best.reached:.1e} was reached"
+    asked = goal.relative_tolerance
+    key = "relative_tolerance" if study is None else "time.relative_tolerance"
+    said = f"{key}: {asked:g} was asked for, {best.reached:.1e} was reached"
     if best.rounding > 0.5 * best.reached:
-        grown = max(best.rounding / _ROUNDING, 1.0)
+        grown, units = max(best.rounding / _ROUNDING, 1.0), "students" if study else "vectors"
         wanted = math.ceil(-math.log10(asked))
-        data = study.data_model
-        plain = not study.rule_keys and (data is None or len(data.components) == 1)
+        digits = wanted + math.ceil(math.log10(grown)) + 2
+        data = None if study is None else study.data_model
+        one = data is None or len(data.components) == 1
+        plain = study is not None and not study.rule_keys and one
         how = (
             f": symderiv.integrate.flows.moment_check.solve_moments(study, digits={wanted}) does"
             if plain
@@ -334,13 +377,14 @@ def why_missed(study: Study, best: MeasuredRun) -> str:
         )
         return (
             f"{said}: what differs by rounding grows {grown:.0e}-fold on the way, as on a plateau, "
-            "and smaller steps do not help; start with larger differences between the students, "
-            f"end earlier, or compute with {wanted + math.ceil(math.log10(grown)) + 2} digits{how}"
+            "and smaller steps do not help; start with larger differences between the "
+            f"{units}, end earlier, or compute with {digits} digits{how}"
         )
     wider = 10.0 ** math.ceil(math.log10(best.reached)) if best.reached > 0.0 else asked
     return (
         f"{said}: errors of the steps grow on the way, and smaller tolerances did not make up "
-        f"for it; end earlier, try another time.method, or ask for {wider:g}"
+        f"for it; end earlier, {'' if study is None else 'try another time.method, '}or ask for "
+        f"{wider:g}"
     )
 
 
@@ -348,7 +392,7 @@ def accuracy_warnings(problem: Flow, best: MeasuredRun, kept: bool) -> Iterator[
     """Yield what to say of the accuracy of a run."""
     study = problem.study
     if not kept and best.result.cause == "done":
-        yield why_missed(study, best)
+        yield why_missed(problem.goal, best, study)
     if np.any(best.changes > COARSE):
         first = study.alpha[int(np.argmax(best.changes > COARSE))]
         yield (

@@ -13,10 +13,11 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows import rounding, run_errors
 from symderiv.integrate.flows.compression import Mode
+from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import modes_of_layout
-from symderiv.integrate.flows.pieces import Course, Goal, Law, Piece, PiecewiseRun
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
@@ -140,12 +141,6 @@ class Flow(PiecewiseRun):
         )
 
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        """Return the generalisation error at every row of a result.
-
-        Args:
-            result: The states.
-            alpha: Their times; those of the run when left out.
-        """
         del alpha
         state, error = self.state, self.code.generalization_error
         _, _, v, Q, R = fields_of(result.results, state.weight, state.eigenvalue, state.K, state.M)
@@ -153,6 +148,12 @@ class Flow(PiecewiseRun):
         T, v_teacher = state.T.copy(), state.teacher_weights.copy()
         rows = zip(Q, np.ascontiguousarray(R), np.ascontiguousarray(v), strict=True)
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
+
+    def shaken(self, result: FlatResult, size: float, seed: int) -> Flow:
+        return rounding.shaken(self, result, size, seed)
+
+    def apart(self, first: FlatResult, second: FlatResult) -> float:
+        return run_errors.difference(first, second, self.state)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what else is known at every row of a result, by its name in ``RUN.nc``."""

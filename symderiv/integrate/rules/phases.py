@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from symderiv.integrate.flows.courses import Law, Piece
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.pieces import Law, Piece
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.task_inputs import TaskInputs, inputs_of_tasks
 from symderiv.keys.study_tables import LEARNING_RATES

@@ -87,8 +87,8 @@ class Piece(NamedTuple):
     factored: tuple[int, ...] = ()
 
 
-def _nothing(law: Law) -> np.ndarray:
-    del law
+def _nothing(number: int) -> np.ndarray:
+    del number
     return np.empty(0)
 
 
@@ -134,18 +134,26 @@ class Course:
 
     def same(self, other: Course) -> bool:
         """Return whether another course is cut and made in the same way."""
-        pairs = zip(self.pieces, other.pieces, strict=False)
+        laws, others = (
+            [law for piece in each.pieces for law in piece.laws] for each in (self, other)
+        )
         return (
-            (self.step, self.cuts, self.begin.size) == (other.step, other.cuts, other.begin.size)
-            and self.flat.size == other.flat.size
+            self.step == other.step
+            and len(self.cuts) == len(other.cuts)
+            and np.allclose(self.cuts, other.cuts, rtol=1e-12, atol=0.0)
+            and len(laws) == len(others)
             and all(
-                _equal(one.scale, two.scale)
-                for first, second in pairs
-                for one, two in zip(first.laws, second.laws, strict=True)
+                _equal(one.scale, two.scale) and one.share == two.share
+                for one, two in zip(laws, others, strict=True)
             )
         )
 
-    def times(self, alpha: np.ndarray) -> np.ndarray:
+    def laws_of(self, number: int) -> range:
+        """Return the numbers of the laws of a piece, counted from the first piece on."""
+        first = sum(len(piece.laws) for piece in self.pieces[:number])
+        return range(first, first + len(self.pieces[number].laws))
+
+    def seen(self, alpha: np.ndarray) -> np.ndarray:
         """Return the times at which there are results: those of steps are the nearest ones."""
         return np.rint(alpha / self.step) * self.step if self.step else alpha
 
@@ -175,7 +183,7 @@ class Course:
         right_hand_side: RightHandSide,
         state: np.ndarray | None = None,
         since: float = 0.0,
-        behind: Callable[[Law], np.ndarray] = _nothing,
+        behind: Callable[[int], np.ndarray] = _nothing,
         further: tuple[int, ...] = (),
     ) -> Walk:
         """Yield the problems of the pieces, each for its result; returns the whole run.
@@ -185,7 +193,7 @@ class Course:
             right_hand_side: Of the state, with derivatives behind it if there are any.
             state: Where the run begins.
             since: When it begins.
-            behind: Numbers behind the constants of a law.
+            behind: Numbers behind the constants of each law, counted from the first piece on.
             further: What a formula multiplies among all these.
         """
         unit = self.step or 1.0
@@ -201,7 +209,7 @@ class Course:
             if not parts:
                 wanted = np.concatenate([times[times == now], wanted])
             stops = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
-            problem = self._problem(piece, right_hand_side, state, now * unit, behind, further)
+            problem = self._problem(number, right_hand_side, state, now * unit, behind, further)
             result = yield replace(problem, asked=stops - now), now * unit
             rows, final = (
                 self._back(piece, each, state) for each in (result.results, result.last_state)
@@ -222,16 +230,20 @@ class Course:
 
     def _problem(
         self,
-        piece: Piece,
+        number: int,
         right_hand_side: RightHandSide,
         state: np.ndarray,
         begin: float,
-        behind: Callable[[Law], np.ndarray],
+        behind: Callable[[int], np.ndarray],
         further: tuple[int, ...],
     ) -> FlatProblem:
         """Return a piece as what is integrated, from a state at a time."""
+        piece, laws = self.pieces[number], self.laws_of(number)
         copies, rhs = state.size // self.begin.size, right_hand_side
-        packed = [np.concatenate([law.constants, behind(law)]) for law in piece.laws]
+        packed = [
+            np.concatenate([law.constants, behind(n)])
+            for n, law in zip(laws, piece.laws, strict=True)
+        ]
         if self.clock is not None:
             packed[0][self.clock] = begin
         first, constants, inside = piece.laws[0], packed[0], state
@@ -269,8 +281,9 @@ class Course:
 
     def slope(self, alpha: float, state: np.ndarray, right_hand_side: RightHandSide) -> np.ndarray:
         """Return the rates of a state at a time."""
-        piece = self.pieces[self.number_at(alpha)]
-        problem = self._problem(piece, right_hand_side, state, alpha, _nothing, ())
+        number = self.number_at(alpha)
+        piece = self.pieces[number]
+        problem = self._problem(number, right_hand_side, state, alpha, _nothing, ())
         rates = np.empty_like(problem.state)
         problem.rhs(0.0, problem.state, self.sizes, problem.parameters, rates)
         return self._back(piece, rates, np.zeros_like(state))
@@ -318,6 +331,29 @@ class PiecewiseRun(ABC):
     @abstractmethod
     def check_memory(self) -> None:
         """Refuse a run whose results do not fit into memory."""
+
+    @abstractmethod
+    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
+        """Return the generalisation error at every row of a result, or zeros if there is none.
+
+        Args:
+            result: The states.
+            alpha: Their times; those of the run when left out.
+        """
+
+    @abstractmethod
+    def shaken(self, result: FlatResult, size: float, seed: int) -> PiecewiseRun:
+        """Return the run from a start that differs at random from that of a result.
+
+        Args:
+            result: It; what it kept to the last bit is kept.
+            size: The size of the changes, relative to what is largest along it.
+            seed: The seed of the random numbers.
+        """
+
+    @abstractmethod
+    def apart(self, first: FlatResult, second: FlatResult) -> float:
+        """Return the largest difference of two runs, relative to the scales of the second."""
 
     @property
     def follows_tolerance(self) -> bool:
