@@ -307,6 +307,7 @@ class Solver:
             layout.packing("state"),
             constants,
             lambda _, held: self.modes(held),
+            begin.constants,
             1.0 if self.closed.equations.by_steps else 0.0,
             None if clock is None else clock.start,
         )

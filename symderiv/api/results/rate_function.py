@@ -11,7 +11,6 @@ import numpy as np
 from symderiv.api.arguments.starts import start_of
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.keys.study_tables import keys_acting
@@ -142,15 +141,6 @@ def flow_at(study: Study, start: Initial) -> Flow:
 
 def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:
     """Return the rates of a flow at a flat state."""
-    if isinstance(flow, ComponentsFlow):
-        averaged = flow
-        return lambda flat: averaged.rates(0.0, flat)
-    rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
-    sizes, parameters = flow.sizes, flow.parameters
-
-    def slope(flat: np.ndarray) -> np.ndarray:
-        rates = np.empty_like(flat)
-        rhs(0.0, flat, sizes, parameters, rates)
-        return rates
-
-    return slope
+    K, M = flow.state.K, flow.state.M
+    course, right_hand_side = flow.course, flow.kernel.right_hand_side_for(K, M)
+    return lambda flat: course.slope(0.0, flat, right_hand_side)

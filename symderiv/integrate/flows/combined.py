@@ -59,31 +59,33 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
 
 
 @lru_cache(maxsize=64)
-def mixed(rhs: RightHandSide, tasks: int, constants: int) -> RightHandSide:
-    """Return a right-hand side of tasks that are mixed at random, each with its own constants.
+def mixed(rhs: RightHandSide, laws: int, shown: int) -> RightHandSide:
+    """Return a right-hand side of examples of several kinds, each with its own constants.
 
-    Its parameters begin with those of the first task; behind them are the count of the numbers of
-    the state that a task sees, and for each task its probability, their places and its constants.
+    Its parameters begin with numbers that are not used here; behind them are the count of the
+    numbers of the state that a kind sees, and for each kind its probability, their places, their
+    factors and its constants.
 
     Args:
-        rhs: the right-hand side of one task.
-        tasks: how many there are.
-        constants: how many numbers the parameters of a task are.
+        rhs: the right-hand side of one kind.
+        laws: how many there are.
+        shown: how many numbers the parameters begin with.
     """
     rhs = for_numba(rhs)
 
     @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
-        seen = int(parameters[constants])
-        rows = parameters[constants + 1 :].reshape((tasks, 1 + seen + constants))
+        seen = int(parameters[shown])
+        rows = parameters[shown + 1 :].reshape((laws, (parameters.size - shown - 1) // laws))
         own, change = np.empty(seen), np.empty(seen)
         derivative[:] = 0.0
-        for c in range(tasks):
+        for c in range(laws):
             for a in range(seen):
-                own[a] = state[int(rows[c, 1 + a])]
-            rhs(alpha, own, sizes, rows[c, 1 + seen :], change)
+                own[a] = rows[c, 1 + seen + a] * state[int(rows[c, 1 + a])]
+            rhs(alpha, own, sizes, rows[c, 1 + 2 * seen :], change)
             for a in range(seen):
-                derivative[int(rows[c, 1 + a])] += rows[c, 0] * change[a]
+                part = change[a] / rows[c, 1 + seen + a]
+                derivative[int(rows[c, 1 + a])] += rows[c, 0] * part
 
     summed: RightHandSide = right_hand_side
     return summed

@@ -23,7 +23,16 @@ from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.storage.checkpoint import Checkpoint
 
-__all__ = ["Course", "Goal", "Law", "Piece", "PiecewiseRun", "Walk", "driven", "looser_tolerance"]
+__all__ = [
+    "Course",
+    "Goal",
+    "Law",
+    "Piece",
+    "PiecewiseRun",
+    "RightHandSide",
+    "Walk",
+    "driven",
+]
 
 RightHandSide = Callable[..., None]
 
@@ -102,6 +111,7 @@ class Course:
         pieces: At least one.
         state, constants: Where fields lie in states and constants.
         modes: How states of some length are coupled, by it and by the constants.
+        shown: The constants by which states are read where laws are mixed.
         step: The time of a step of order one; 0 for a flow.
         clock: The place of a constant that says when an integration begins, if there is one.
     """
@@ -111,7 +121,8 @@ class Course:
     pieces: tuple[Piece, ...]
     state: Packing
     constants: Packing
-    modes: Callable[[np.ndarray, np.ndarray], CoupledModes]
+    modes: Callable[[np.ndarray, np.ndarray], CoupledModes | None]
+    shown: np.ndarray
     step: float = 0.0
     clock: int | None = None
 
@@ -257,17 +268,17 @@ class Course:
         if len(piece.laws) > 1:
             from symderiv.integrate.flows.combined import mixed
 
-            rhs = mixed(rhs, len(packed), constants.size)
-            places = [_repeated(law, copies, self.begin.size) for law in piece.laws]
+            rhs = mixed(rhs, len(packed), self.shown.size)
             told = [
-                np.concatenate([[law.share], place, own])
-                for law, place, own in zip(piece.laws, places, packed, strict=True)
+                np.concatenate([_seen(law, copies, self.begin.size), own])
+                for law, own in zip(piece.laws, packed, strict=True)
             ]
-            constants = np.concatenate([constants, [places[0].size], *told])
+            seen = copies * (self.begin.size if first.places is None else first.places.size)
+            constants = np.concatenate([self.shown, [seen], *told])
         else:
             inside = first.into(state.reshape(copies, -1)).ravel()
         modes = self.modes(inside[: inside.size // copies], first.constants)
-        modes = modes if copies == 1 else modes.repeated(copies)
+        modes = modes.repeated(copies) if modes and copies > 1 else modes
         return FlatProblem(rhs, inside, self.sizes, constants, np.empty(0), modes, self.step)
 
     def _back(self, piece: Piece, inside: np.ndarray, state: np.ndarray) -> np.ndarray:
@@ -281,12 +292,20 @@ class Course:
 
     def slope(self, alpha: float, state: np.ndarray, right_hand_side: RightHandSide) -> np.ndarray:
         """Return the rates of a state at a time."""
-        number = self.number_at(alpha)
-        piece = self.pieces[number]
-        problem = self._problem(number, right_hand_side, state, alpha, _nothing, ())
-        rates = np.empty_like(problem.state)
-        problem.rhs(0.0, problem.state, self.sizes, problem.parameters, rates)
-        return self._back(piece, rates, np.zeros_like(state))
+        piece, rates = self.pieces[self.number_at(alpha)], np.zeros_like(state)
+        for law in piece.laws:
+            inside, constants, rhs = law.into(state), law.constants.copy(), right_hand_side
+            if self.clock is not None:
+                constants[self.clock] = alpha
+            if piece.formula is not None:
+                from symderiv.integrate.flows.combined import scheduled
+
+                rhs = scheduled(rhs, piece.formula, piece.factored)
+                constants = np.append(constants, alpha)
+            change = np.empty_like(inside)
+            rhs(0.0, inside, self.sizes, constants, change)
+            rates += law.share * law.back(change, np.zeros_like(state))
+        return rates
 
 
 class Goal(NamedTuple):
@@ -354,11 +373,6 @@ class PiecewiseRun(ABC):
     @abstractmethod
     def apart(self, first: FlatResult, second: FlatResult) -> float:
         """Return the largest difference of two runs, relative to the scales of the second."""
-
-    @property
-    def follows_tolerance(self) -> bool:
-        """True if errors of explicit steps go with tolerances."""
-        return True
 
     def looser(self, tolerance: float, times: float) -> float:
         """Return a tolerance so many times larger, of a run that is worse; steps of order one have
@@ -442,10 +456,14 @@ def _joined(parts: list[FlatResult]) -> FlatResult:
     )
 
 
-def _repeated(law: Law, copies: int, size: int) -> np.ndarray:
-    """Return the places of a law in a state and in what lies behind it."""
+def _seen(law: Law, copies: int, size: int) -> np.ndarray:
+    """Return the probability of a law, and the places and factors of what it sees in a state and in
+    what lies behind it.
+    """
     own = np.arange(size) if law.places is None else law.places
-    return np.concatenate([own + copy * size for copy in range(copies)]).astype(np.float64)
+    scale = np.ones(own.size) if law.scale is None else law.scale
+    places = [own + copy * size for copy in range(copies)]
+    return np.concatenate([[law.share], *places, np.tile(scale, copies)])
 
 
 def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:

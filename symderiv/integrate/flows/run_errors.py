@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # How often the difference to a worse run counts. Where errors go with tolerances it is many times
 # the error, and that is left for where they do not: a run of few steps may happen to be better than
-# its tolerance. Rates of mixtures are sums with more rounding.
-EXPLICIT, _MIXTURES = 1.5, 3.0
+# its tolerance.
+EXPLICIT = 1.5
 # Solving for implicit steps leaves more of rounding than explicit ones do.
 _IMPLICIT_ROUNDING = 1.5
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
@@ -84,11 +84,6 @@ TIMES = 10.0
 WORSE_START = _ALONE * _ROUNDING
 
 
-def _counted(problem: PiecewiseRun, result: FlatResult) -> float:
-    """Return how often the difference to a run of larger tolerance counts."""
-    return EXPLICIT if problem.follows_tolerance else _MIXTURES
-
-
 @dataclass(frozen=True)
 class Worse:
     """A second integration that is worse in all that limits the first: steps and rounding.
@@ -115,7 +110,7 @@ class Worse:
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, _counted(problem, result), own)
+        return cls(flow, larger, EXPLICIT, own)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return how far the worse run is from a run; not a number where that says nothing."""
@@ -285,7 +280,7 @@ class _Pair:
     @property
     def of_steps(self) -> float:
         """The error that the better run owes to its steps, at most."""
-        return _counted(self.problem, self.better) * self.steps + self.tolerance
+        return EXPLICIT * self.steps + self.tolerance
 
     def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
         """Return whether a worse run is further away than its steps explain."""
@@ -308,9 +303,7 @@ class _Pair:
         """Return the better run with its error, and whether no smaller tolerance would help."""
         asked = self.problem.goal.relative_tolerance
         rounding = _ROUNDED * worse.apart(self.better, coarse)
-        by_steps = _counted(self.problem, self.better) * relative_changes(
-            self.former.errors, self.errors
-        )
+        by_steps = EXPLICIT * relative_changes(self.former.errors, self.errors)
         by_start = _ROUNDED * relative_changes(worse.flow.errors(coarse), self.errors)
         count, reached = min(by_steps.size, by_start.size), self.of_steps + rounding
         stays = self.of_steps <= asked < reached or self.by_rounding(worse, coarse)

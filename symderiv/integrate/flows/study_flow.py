@@ -85,8 +85,8 @@ class Flow(PiecewiseRun):
     @cached_property
     def course(self) -> Course:
         packings = self.packing("state"), self.packing("parameters")
-        begin = self.begin
-        return Course(begin, self.sizes, self.pieces, *packings, self.modes, self.step)
+        known = self.begin, self.sizes, self.pieces
+        return Course(*known, *packings, self.modes, self.parameters, self.step)
 
     def packing(self, vector: str) -> Packing:
         """Return how the module packs ``"state"`` or ``"parameters"``."""
@@ -121,7 +121,7 @@ class Flow(PiecewiseRun):
     def right_hand_side(self) -> Callable[..., None]:
         return self.code.right_hand_side
 
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes | None:
         """Return how a flat state is coupled, of a run with these constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
 

@@ -7,10 +7,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from symderiv.integrate.flows.components import OtherInputs
 from symderiv.integrate.flows.courses import Law, Piece
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.rules.task_inputs import TaskInputs, inputs_of_tasks
+from symderiv.integrate.rules.task_inputs import inputs_of_tasks
 from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 
@@ -42,7 +43,7 @@ class PhasedFlow(RuleFlow):
         return {task: numbers[head] for task, head in given.items()}
 
     @cached_property
-    def inputs(self) -> dict[int, TaskInputs]:
+    def inputs(self) -> dict[int, OtherInputs]:
         """The inputs of tasks that have their own."""
         return inputs_of_tasks(self.study, self.state)
 
@@ -116,12 +117,12 @@ class PhasedFlow(RuleFlow):
         if head > 0:
             first = state.size + (head - 1) * K
             places[state.slices["v"]] = np.arange(first, first + K)
-        if alone and number in self.inputs:
-            own = self.inputs[number]
-            scale = own.states(np.ones(state.size), state)
-            constants = own.parameters(constants, self.packing("parameters"))
         weights = task_weights(self.study, number, self.state.teacher_weights)
         constants[self.packing("parameters").slices["v_teacher"]] = weights
+        if alone and number in self.inputs:
+            packings = state, self.packing("parameters")
+            own = self.inputs[number].law(constants, share, packings)
+            constants, scale = own.constants, own.scale
         return Law(constants, share, places, scale)
 
     def _error_of(self, law: Law, rows: np.ndarray) -> np.ndarray:

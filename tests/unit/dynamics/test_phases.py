@@ -145,13 +145,15 @@ def test_mixed_tasks_add_their_changes() -> None:
     found = mixed(numba.njit(rhs), 2, 3)
     first, second = [9.0, 2.0, 9.0], [9.0, 5.0, 9.0]
     places = [0, 1, 2, 3], [0, 1, 4, 5]
-    parameters = np.array([*first, 4, 0.25, *places[0], *first, 0.75, *places[1], *second])
+    # the second kind sees twice the numbers, and its rates are halved again
+    kinds = [0.25, *places[0], 1, 1, 1, 1, *first], [0.75, *places[1], 2, 2, 2, 2, *second]
+    parameters = np.array([9.0, 9.0, 9.0, 4, *kinds[0], *kinds[1]])
     state, change = np.array([1.0, 10.0, 3.0, 4.0, 6.0, 7.0]), np.empty(6)
     found(0.0, state, np.zeros(3, dtype=np.int64), parameters, change)
     share = 0.25 * 2.0 + 0.75 * 5.0
     assert np.allclose(change[:2], [share, 10.0 * share])
     assert np.allclose(change[2:4], 0.25 * (np.array([3.0, 4.0]) + 2.0))
-    assert np.allclose(change[4:], 0.75 * (np.array([6.0, 7.0]) + 5.0))
+    assert np.allclose(change[4:], 0.75 * (np.array([6.0, 7.0]) + 5.0 / 2))
 
 
 @pytest.mark.parametrize(
