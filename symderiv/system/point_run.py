@@ -140,7 +140,8 @@ class PointRun(PiecewiseRun):
         times = self.goal.alpha[: rows.reached]
         values = layout.unpacked(rows.results, self.point.constants, names)
         values |= solver.observed(rows.results, self.course.held(times), times)
-        missed = best.reached > self.goal.relative_tolerance and rows.cause == "done"
+        tolerance = self.goal.relative_tolerance
+        missed = best.reached > tolerance and rows.cause == "done"
         return SystemRun(
             times,
             values,
@@ -150,5 +151,5 @@ class PointRun(PiecewiseRun):
             best.reached,
             layout.parameter_values(self.point.parameters),
             {name: layout.dimensions(name) for name in names},
-            missed=why_missed(self.goal, best) if missed else "",
+            missed=why_missed(tolerance, best) if missed else "",
         )

@@ -100,7 +100,7 @@ def _warned(
         *start.warnings,
         *(() if start.data is None else start.data.warnings()),
         *activation_warnings(kernel, problem.study.time.relative_tolerance, beyond),
-        *accuracy_warnings(problem, best, kept),
+        *accuracy_warnings(problem.study, best, kept),
         *_compression_warnings(compression),
         *range_warnings(kernel, trajectory, beyond),
         *problem.mean_warnings(trajectory),

@@ -18,7 +18,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,20 +26,15 @@ from symderiv.foundation.packing import orbits
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.problem.flat_layout import fields_of, split_flat, state_size
 
-if TYPE_CHECKING:
-    from symderiv.integrate.flows.study_flow import Flow
-
-    AnyFlow = TypeVar("AnyFlow", bound=Flow)
-
 #: A permutation of students and one of teachers.
 _Exchange = tuple[np.ndarray, np.ndarray]
 
 
-def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow:
+def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
     """Return the flow from a start, and with output weights of the teacher, that differ at random.
 
     Args:
-        flow: as it was integrated.
+        flow: the flow of a study, as it was integrated.
         result: the run; what it kept to the last bit is kept.
         size: the size of the changes, relative to the largest vectors and weights along the run.
         seed: the seed of the random numbers.
@@ -89,7 +84,7 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     return twin
 
 
-def _exchanges(flow: Flow, result: FlatResult) -> Iterator[_Exchange]:
+def _exchanges(flow: Any, result: FlatResult) -> Iterator[_Exchange]:
     """Exchanges of two students, of two teachers, or of both, that leave the whole run as it is."""
     state = flow.state
     K, M = state.K, state.M
@@ -124,7 +119,7 @@ def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
 
 
 def _indices(
-    flow: Flow, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
+    flow: Any, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
 ) -> np.ndarray:
     """Return where each entry of a flat vector comes from when students and teachers are
     exchanged.

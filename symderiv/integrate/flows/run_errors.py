@@ -13,21 +13,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from symderiv.integrate.flows.compression import relative_changes
-from symderiv.integrate.flows.courses import Goal, PiecewiseRun
+from symderiv.integrate.flows.courses import PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
-
-if TYPE_CHECKING:
-    from symderiv.integrate.flows.study_flow import Flow
 
 # How often the difference to a worse run counts. Where errors go with tolerances it is many times
 # the error, and that is left for where they do not: a run of few steps may happen to be better than
@@ -351,9 +348,8 @@ def difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def why_missed(goal: Goal, best: MeasuredRun, study: Study | None = None) -> str:
+def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> str:
     """Why a run has not the tolerance asked for, and what to do, in one line."""
-    asked = goal.relative_tolerance
     key = "relative_tolerance" if study is None else "time.relative_tolerance"
     said = f"{key}: {asked:g} was asked for, {best.reached:.1e} was reached"
     if best.rounding > 0.5 * best.reached:
@@ -381,11 +377,10 @@ def why_missed(goal: Goal, best: MeasuredRun, study: Study | None = None) -> str
     )
 
 
-def accuracy_warnings(problem: Flow, best: MeasuredRun, kept: bool) -> Iterator[str]:
+def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[str]:
     """Yield what to say of the accuracy of a run."""
-    study = problem.study
     if not kept and best.result.cause == "done":
-        yield why_missed(problem.goal, best, study)
+        yield why_missed(study.time.relative_tolerance, best, study)
     if np.any(best.changes > COARSE):
         first = study.alpha[int(np.argmax(best.changes > COARSE))]
         yield (

@@ -150,7 +150,8 @@ class Flow(PiecewiseRun):
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 
     def shaken(self, result: FlatResult, size: float, seed: int) -> Flow:
-        return rounding.shaken(self, result, size, seed)
+        twin: Flow = rounding.shaken(self, result, size, seed)
+        return twin
 
     def apart(self, first: FlatResult, second: FlatResult) -> float:
         return run_errors.difference(first, second, self.state)
