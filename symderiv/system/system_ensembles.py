@@ -152,12 +152,7 @@ def _integrated(
         with kept_code():
             right_hand_side = module.specialised(1)
         threads = min(wanted.workers, -(-len(runs) // 8))
-        return LaneStart(8, right_hand_side, threads, most, told, looser).integrate(
-            runs,
-            np.array([run.point.state for run in runs]),
-            np.array([run.point.constants for run in runs]),
-            np.ascontiguousarray(wanted.alpha, dtype=float),
-        )
+        return LaneStart(8, right_hand_side, threads, most, told, looser).walked(runs)
     started, ended = time.perf_counter(), [0]
 
     def one(run: PointRun) -> FlatResult:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from symderiv.integrate.flows.courses import PiecewiseRun
+from symderiv.integrate.flows.courses import PiecewiseRun, Walk
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.flows.lanes import (
     LaneResults,
     LaneTask,
     Told,
     flat_result,
     integrate_lanes,
+    lane_results,
 )
 from symderiv.integrate.flows.run_errors import Worse
 
@@ -33,25 +35,56 @@ class LaneStart:
     looser: float = 1.0
 
     def integrate(
-        self,
-        flows: Sequence[PiecewiseRun],
-        begins: np.ndarray,
-        constants: np.ndarray,
-        asked: np.ndarray,
+        self, runs: Sequence[PiecewiseRun], problems: Sequence[FlatProblem]
     ) -> LaneResults:
-        """Integrate flows from states, shape (n, S), with constants, shape (n, P), over times."""
+        """Integrate pieces of runs, with states of one size over the same times."""
         task = LaneTask(
             self.right_hand_side,
-            begins,
-            constants,
-            np.array([_tolerances(flow, self.looser) for flow in flows]),
-            flows[0].course.sizes,
-            asked,
+            np.array([each.state for each in problems]),
+            np.array([each.parameters for each in problems]),
+            np.array([_tolerances(run, self.looser) for run in runs]),
+            problems[0].sizes,
+            np.ascontiguousarray(problems[0].asked, dtype=float),
             self.width,
         )
         return integrate_lanes(
             task, threads=self.threads, max_steps=self.max_steps, progress=self.progress
         )
+
+    def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
+        """Integrate runs whose pieces are of one law each, those together whose pieces agree."""
+        walks: dict[int, tuple[Walk, FlatProblem]] = {}
+        for number, run in enumerate(runs):
+            course = replace(run.course, modes=lambda *_: None)  # steps are explicit
+            walk = course.walk(run.goal.alpha, self.right_hand_side)
+            walks[number] = walk, next(walk)[0]
+        whole: dict[int, FlatResult] = {}
+        seconds, ended = 0.0, self.progress
+        while walks:
+            groups: dict[tuple[int, bytes], list[int]] = {}
+            for number, (_, piece) in walks.items():
+                groups.setdefault((piece.state.size, piece.asked.tobytes()), []).append(number)
+            alone = len(groups) == 1 and len(runs[0].course.pieces) == 1
+            for numbers in groups.values():
+                start = self if alone else replace(self, progress=None)
+                found = start.integrate(
+                    [runs[number] for number in numbers], [walks[number][1] for number in numbers]
+                )
+                if alone:
+                    return found
+                seconds += found.seconds
+                for place, number in enumerate(numbers):
+                    walk = walks.pop(number)[0]
+                    try:
+                        sent = flat_result(found, place, int(found.reached[place]))
+                        walks[number] = walk, walk.send(sent)[0]
+                    except StopIteration as end:
+                        whole[number] = end.value
+                if ended is not None:
+                    ended(len(whole))
+        results = [whole[number] for number in range(len(runs))]
+        missing = np.full((len(runs), runs[0].goal.alpha.size), np.nan)
+        return lane_results(results, missing, seconds)
 
 
 def step_tolerance(flow: PiecewiseRun) -> float:

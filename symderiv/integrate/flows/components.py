@@ -20,9 +20,7 @@ from symderiv.foundation.packing import Packing, families_of
 from symderiv.inputs import DataModel
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Law, Piece, RightHandSide
-from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
@@ -138,18 +136,3 @@ class ComponentsFlow(Flow):
             own = OtherInputs(usual, self.state.weight, eigenvalue)
             laws.append(own.law(self.parameters, each.probability, packings))
         return (Piece(0.0, math.inf, tuple(laws)),)
-
-    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        """Return the generalisation error at every row of a result: the mean over components."""
-        del alpha
-        state, errors = self.state, np.zeros(len(result.results))
-        for law in self.pieces[0].laws:
-            known = self.packing("parameters").views(law.constants)
-            rows = law.into(result.results)
-            *_, v, Q, R = fields_of(rows, state.weight, known["eigenvalue"], state.K, state.M)
-            T, c = known["T"].copy(), known["v_teacher"].copy()
-            for n, each in enumerate(zip(Q, R, v, strict=True)):
-                own_Q, own_R, own_v = map(np.ascontiguousarray, each)
-                error = self.kernel.generalization_error(own_Q, own_R, T, own_v, c)
-                errors[n] += law.share * error
-        return errors

@@ -141,11 +141,28 @@ class Flow(PiecewiseRun):
         )
 
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        del alpha
-        state, error = self.state, self.code.generalization_error
-        _, _, v, Q, R = fields_of(result.results, state.weight, state.eigenvalue, state.K, state.M)
+        """Return the generalisation error at every row of a result, on what is taught at the time:
+        before a jump at a jump, the mean over what is mixed.
+        """
+        rows, numbers = result.results, np.zeros(len(result.results), dtype=int)
+        if len(self.pieces) > 1:
+            times = self.goal.alpha[: len(rows)] if alpha is None else alpha
+            numbers = np.array([self.course.number_at(float(time)) for time in times])
+        errors = np.zeros(len(rows))
+        for number, piece in enumerate(self.pieces):
+            here = numbers == number
+            for law in piece.laws if here.any() else ():
+                inside = np.ascontiguousarray(law.into(rows[here]))
+                errors[here] += law.share * self.errors_at(inside, law.constants)
+        return errors
+
+    def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Return the generalisation errors of flat states, shape (P, S), with constants."""
+        known, error = self.packing("parameters").views(parameters), self.code.generalization_error
+        K, M = self.state.K, self.state.M
+        *_, v, Q, R = fields_of(states, known["weight"], known["eigenvalue"], K, M)
         # compiled functions take writable arrays in C order
-        T, v_teacher = state.T.copy(), state.teacher_weights.copy()
+        T, v_teacher = known["T"].copy(), known["v_teacher"].copy()
         rows = zip(Q, np.ascontiguousarray(R), np.ascontiguousarray(v), strict=True)
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 

@@ -125,28 +125,11 @@ class PhasedFlow(RuleFlow):
             constants, scale = own.constants, own.scale
         return Law(constants, share, places, scale)
 
-    def _error_of(self, law: Law, rows: np.ndarray) -> np.ndarray:
-        return self.errors_at(np.ascontiguousarray(law.into(rows)), law.constants)
-
     def task_errors(self, result: FlatResult) -> np.ndarray:
         """Return the generalisation errors on all tasks at every row, shape (P, tasks)."""
         laws = (self._law(self.parameters, n, 1.0, True) for n in numbered_tasks(self.study))
-        return np.array([self._error_of(law, result.results) for law in laws]).T
-
-    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        """Return the generalisation error on what is taught at the time, before a switch at a
-        switch.
-        """
-        if not self.study.task:
-            return super().errors(result)
-        times = self.study.alpha[: len(result.results)] if alpha is None else alpha
-        numbers = np.array([self.course.number_at(float(time)) for time in times])
-        errors = np.zeros(len(result.results))
-        for number, piece in enumerate(self.pieces):
-            rows = numbers == number
-            for law in piece.laws if rows.any() else ():
-                errors[rows] += law.share * self._error_of(law, result.results[rows])
-        return errors
+        seen = ((np.ascontiguousarray(law.into(result.results)), law.constants) for law in laws)
+        return np.array([self.errors_at(*each) for each in seen]).T
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what the rule adds, errors on all tasks and output weights of all heads."""

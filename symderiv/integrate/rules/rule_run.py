@@ -133,10 +133,6 @@ class RuleFlow(Flow):
     def right_hand_side(self) -> Callable[..., None]:
         return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
-    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        del alpha
-        return self.errors_at(result.results, self.parameters)
-
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""
         if self.observed is not None and len(states):
