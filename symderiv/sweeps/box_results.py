@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.integrate.flows.ended_runs import INTERRUPTED
 from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
@@ -15,7 +14,7 @@ from symderiv.sweeps.run_grid import PointsTold, RunGrid
 __all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
 
 #: Statuses beside the causes for which an integration ends.
-NOT_YET, FAILED = "", "failed"
+NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
 
 #: One number or text per point: type, and what stands where nothing was computed.
 SCALARS: dict[str, tuple[str, object]] = {

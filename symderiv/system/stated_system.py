@@ -154,6 +154,7 @@ class StatedSystem(Language):
         sensitivities: Sequence[str] = (),
         events: Sequence[str | Event] = (),
         until: str | Event | None = None,
+        max_steps: int = 100_000_000,
         progress: Any = None,
         **parameters: Any,
     ) -> SystemRun:
@@ -173,9 +174,11 @@ class StatedSystem(Language):
                 :meth:`SystemRun.sensitivity`.
             events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
                 made by :func:`symderiv.event`: the first time at which each of them holds is
-                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`.
+                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
+                steps over batches it is the first step after which it holds, without derivatives.
             until: An event at which the run ends. Its time is the last of the run; a run on which
                 it does not happen goes on to its end, with a warning.
+            max_steps: Steps after which a run is given up.
             progress: Called about ten times a second with the time and the number of steps.
             parameters: Values that differ from the defaults.
 
@@ -185,20 +188,25 @@ class StatedSystem(Language):
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean has no derivative; or derivatives or events are asked for of steps
-                over batches, or of a statement that jumps in time.
+            NotYetError: A mean has no derivative; or a number by which the run is differentiated
+                changes when something jumps.
         """
+        from symderiv.integrate.flows.courses import Goal
+        from symderiv.system.point_run import PointRun
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        tolerances, solver = (relative_tolerance, absolute_tolerance), self.solver
-        varied = VariedSystem(solver, initial, parameters)
-        asked = FollowedSystem.of(varied, tolerances, sensitivities, events, until)
+        varied = VariedSystem(self.solver, initial, parameters)
+        times = self.solver.times(asked_times(end, alpha, points, spacing))
+        goal = Goal(times, relative_tolerance, absolute_tolerance)
+        asked = FollowedSystem.of(varied, goal, sensitivities, events, until)
 
         def solved(times: np.ndarray) -> SystemRun:
-            return solver.solve(times, initial, parameters, *tolerances, progress)
+            return PointRun(varied.point({}), goal._replace(alpha=times)).solved(
+                max_steps, progress
+            )
 
-        run = asked.of_run(solved(asked_times(end, alpha, points, spacing)), solved)
+        run = asked.of_run(solved(times), solved)
         warn_caller(run.failure())
         return replace(run, system=self)
 

@@ -9,8 +9,10 @@ from symderiv_codegen import Assignment, ProgramError, print_reverse
 
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.control.controlled_flow import Steerable
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.sensitivities import Direction
 from symderiv.storage.kernels import kept_module
+from symderiv.system.point_run import PointRun
 from symderiv.system.system_following import VariedSystemRun
 from symderiv.system.system_runs import Solver
 from symderiv.system.varied_system import SystemPoint
@@ -34,7 +36,7 @@ def steered(point: SystemPoint, observable: str) -> Steerable:
             "steps over batches, and statements in which time occurs, have no controls yet",
             argument="control",
         )
-    run = VariedSystemRun(point, (1e-9, 1e-14), (observable,), {})
+    run = VariedSystemRun(PointRun(point, Goal(np.zeros(1))), {}, (observable,))
     still = np.zeros_like(point.constants)
 
     def errors(states: np.ndarray) -> np.ndarray:
@@ -45,7 +47,7 @@ def steered(point: SystemPoint, observable: str) -> Steerable:
         return lambda row: np.array([run.changes(row, each)[observable] for each in along])
 
     def reverse(moving: tuple[str, ...]) -> Callable[..., None]:
-        for name in _read(solver, observable) & run.motion.parameters.shapes.keys() & set(moving):
+        for name in _read(solver, observable) & run.course.constants.shapes.keys() & set(moving):
             raise InputError(
                 f"changes {observable} itself, through {name}: values at different times could "
                 "not be compared; take another parameter or another average",
@@ -53,7 +55,7 @@ def steered(point: SystemPoint, observable: str) -> Steerable:
             )
         return reversed_rates(solver, moving)
 
-    return Steerable(run.motion, run.functions(None)[0], reverse, errors, error_slopes)
+    return Steerable(run.course, run.functions(None)[0], reverse, errors, error_slopes)
 
 
 def _read(solver: Solver, observable: str) -> set[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,35 +19,19 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.flows.ended_runs import EndedRuns
-from symderiv.integrate.flows.flat_run import (
-    REASONS,
-    FlatProblem,
-    FlatResult,
-    StepLimits,
-)
-from symderiv.integrate.flows.implicit_run import integrate
-from symderiv.integrate.flows.lanes import (
-    LARGEST_STATE,
-    LaneResults,
-    LaneTask,
-    integrate_lanes,
-    lane_results,
-)
-from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
-from symderiv.integrate.flows.study_flow import looser_tolerance
+from symderiv.integrate.ensemble.lane_pieces import LaneStart, lane_accuracy, step_tolerance
+from symderiv.integrate.flows.courses import Goal
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.lanes import LARGEST_STATE, EndedRuns, LaneResults, lane_results
 from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
 from symderiv.system.named_states import Layout
-from symderiv.system.system_runs import Begin, Solver
+from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points", "point_or_error"]
-
-# Errors of steps add up, and the largest is above the mean that is controlled.
-_TIGHTER = 10.0
 
 #: Called with the number of runs that have ended.
 Told = Callable[[int], None]
@@ -80,12 +66,6 @@ class Wanted:
         """Number of threads."""
         return self.threads or len(os.sched_getaffinity(0))
 
-    @property
-    def steps(self) -> tuple[float, float]:
-        """The tolerances of steps, relative and absolute."""
-        relative = max(self.relative_tolerance / _TIGHTER, 1e-14)
-        return relative, self.absolute_tolerance * relative / self.relative_tolerance
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SystemChunk(EndedRuns):
@@ -106,15 +86,6 @@ class SystemChunk(EndedRuns):
             self.values[name][number, : len(curve)] = curve
 
 
-@dataclass
-class _Batch:
-    """Points of one solver, by their numbers."""
-
-    solver: Solver
-    numbers: list[int] = field(default_factory=list)
-    points: list[SystemPoint] = field(default_factory=list)
-
-
 def integrate_points(
     points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: Told | None = None
 ) -> SystemChunk:
@@ -131,20 +102,19 @@ def integrate_points(
         InputError: The results do not fit into memory.
     """
     chunk = SystemChunk(**SystemChunk.not_begun(len(points)))
-    batches: dict[int, _Batch] = {}
+    asked = Goal(wanted.alpha, wanted.relative_tolerance, wanted.absolute_tolerance)
+    batches: dict[int, dict[int, PointRun]] = {}
     for number, point in enumerate(points):
         if isinstance(point, SystemPoint):
-            batch = batches.setdefault(id(point.solver), _Batch(point.solver))
-            batch.numbers.append(number)
-            batch.points.append(point)
+            batches.setdefault(id(point.solver), {})[number] = PointRun(point, asked)
         else:
             chunk.fail(number, point)
     done = sum(not isinstance(point, SystemPoint) for point in points)
     for batch in batches.values():
-        size, times = batch.points[0].state.size, wanted.alpha.size
+        numbers, runs = list(batch), list(batch.values())
         check_memory(
-            24.0 * len(batch.points) * size * times,
-            f"{len(batch.points)} runs with {times} points",
+            24.0 * len(runs) * runs[0].point.state.size * wanted.alpha.size,
+            f"{len(runs)} runs with {wanted.alpha.size} points",
             argument="alpha",
         )
 
@@ -152,170 +122,82 @@ def integrate_points(
             if progress is not None:
                 progress(before + ended)
 
-        runs = _Runs(batch, wanted)
-        curves = runs.integrated(wanted.steps, [p.state for p in batch.points], told)
-        _take(chunk, batch, wanted, curves, runs.held)
-        if wanted.check and not curves.interrupted:
-            chunk.tolerance_reached[batch.numbers] = _errors(runs, batch, wanted, curves)
-        done += len(batch.points)
-        if curves.interrupted:
+        found = _integrated(runs, wanted, told)
+        chunk.end_lanes(np.array(numbers), found)
+        for number, run, values in zip(numbers, runs, _curves(runs, wanted, found), strict=True):
+            chunk.put(number, values, run.goal.alpha.size)
+        if wanted.check and not found.interrupted:
+            again = partial(_integrated, wanted=wanted, told=lambda ended: None)
+            chunk.tolerance_reached[numbers] = lane_accuracy(runs, found, again)
+        done += len(runs)
+        if found.interrupted:
             break
     return chunk
 
 
-class _Runs:
-    """Integrations of the points of one solver."""
+def _module(runs: Sequence[PointRun], wanted: Wanted, observable: str = "") -> ModuleType | None:
+    """Return the module for eight runs at a time; None where there are few, or that has no use."""
+    solver = runs[0].point.solver
+    many = len(runs) >= wanted.fewest and solver.closed.autonomous
+    return solver.lanes(observable) if many else None
 
-    def __init__(self, batch: _Batch, wanted: Wanted) -> None:
-        self._solver, self._points, self._wanted = batch.solver, batch.points, wanted
-        small = batch.points[0].state.size <= LARGEST_STATE
-        many = len(batch.points) >= wanted.fewest
-        plain = batch.solver.closed.autonomous
-        # where something jumps in time, the constants that the states of a run were computed with
-        self.held: dict[int, np.ndarray] = {}
-        self._lanes = batch.solver.lanes() if small and many and plain else None
 
-    def integrated(
-        self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
-    ) -> LaneResults:
-        """Return the runs from states, with tolerances of steps."""
-        if self._lanes is None:
-            return self._singly(tolerances, states, told)
-        count = len(states)
+def _integrated(
+    runs: Sequence[PointRun], wanted: Wanted, told: Told, looser: float = 1.0
+) -> LaneResults:
+    """Return runs of one solver; those that are not in lanes one on each thread."""
+    small = runs[0].point.state.size <= LARGEST_STATE
+    module, most = _module(runs, wanted) if small else None, wanted.max_steps
+    if module is not None:
         with kept_code():
-            right_hand_side = self._lanes.specialised(1)
-        task = LaneTask(
-            right_hand_side,
-            np.array(states),
-            np.array([point.constants for point in self._points]),
-            np.tile((*tolerances, 0.0), (count, 1)),
-            self._solver.layout.sizes,
-            np.ascontiguousarray(self._wanted.alpha, dtype=float),
-        )
-        threads = min(self._wanted.workers, -(-count // 8))
-        most = self._wanted.max_steps
-        return integrate_lanes(task, threads=threads, max_steps=most, progress=told)
+            right_hand_side = module.specialised(1)
+        threads = min(wanted.workers, -(-len(runs) // 8))
+        return LaneStart(8, right_hand_side, threads, most, told, looser).walked(runs)
+    started, ended = time.perf_counter(), [0]
 
-    def _singly(
-        self, tolerances: tuple[float, float], states: Sequence[np.ndarray], told: Told
-    ) -> LaneResults:
-        """Return one run on each thread; the first one alone, since it compiles what others use."""
-        started, alpha = time.perf_counter(), self._wanted.alpha
-        right_hand_side, sizes = self._solver.right_hand_side, self._solver.layout.sizes
-        limits = StepLimits(*tolerances, max_steps=self._wanted.max_steps)
-        ended, plain = [0], self._solver.closed.autonomous
+    def one(run: PointRun) -> FlatResult:
+        result = run.run(looser * step_tolerance(run), most, None)
+        ended[0] += 1
+        told(ended[0])
+        return result
 
-        def run(number: int) -> FlatResult:
-            begin = replace(self._points[number], state=states[number])
-            if plain:
-                modes = self._solver.modes(begin.constants)
-                problem = FlatProblem(
-                    right_hand_side, begin.state, sizes, begin.constants, alpha, modes
-                )
-                results = integrate("auto", problem, limits)
-            else:
-                results = self._in_pieces(number, begin, limits)
-            ended[0] += 1
-            told(ended[0])
-            return results
-
-        first = run(0)
-        with ThreadPoolExecutor(self._wanted.workers) as pool:
-            results = [first, *pool.map(run, range(1, len(states)))]
-        errors = np.full((len(results), alpha.size), np.nan)
-        return lane_results(results, errors, time.perf_counter() - started)
-
-    def _in_pieces(self, number: int, begin: Begin, limits: StepLimits) -> FlatResult:
-        """Return a run in whose equations time occurs, or that makes steps of order one."""
-        alpha = self._wanted.alpha
-        rows = self._solver.piecewise(alpha, begin, limits)
-        reached, self.held[number] = len(rows.states), rows.constants
-        return FlatResult(
-            results=rows.states,
-            reached=reached,
-            last_alpha=float(alpha[reached - 1]) if reached else 0.0,
-            last_state=rows.states[-1] if reached else begin.state,
-            code=next(code for code, reason in REASONS.items() if reason == rows.cause),
-            steps=rows.steps,
-            rejected=0,
-            rhs_evaluations=rows.evaluations,
-            error_sum=np.nan,
-        )
+    first = one(runs[0])  # alone, since it compiles what others use
+    with ThreadPoolExecutor(wanted.workers) as pool:
+        results = [first, *pool.map(one, runs[1:])]
+    errors = np.full((len(results), wanted.alpha.size), np.nan)
+    return lane_results(results, errors, time.perf_counter() - started)
 
 
-def _take(
-    chunk: SystemChunk,
-    batch: _Batch,
-    wanted: Wanted,
-    found: LaneResults,
-    held: Mapping[int, np.ndarray],
-) -> None:
-    """Take over runs with their observables."""
-    layout = batch.solver.layout
-    chunk.end_lanes(np.array(batch.numbers), found)
-    observed = _observed(batch, found, wanted, held)
-    for place, (number, point) in enumerate(zip(batch.numbers, batch.points, strict=True)):
-        reached = int(found.reached[place])
-        names = layout.shown(point.given)
-        values = layout.unpacked(found.states[place, :reached], point.constants, names)
-        values |= {name: each[place, :reached] for name, each in observed.items()}
-        chunk.put(number, values, wanted.alpha.size)
-
-
-def _observed(
-    batch: _Batch, found: LaneResults, wanted: Wanted, held: Mapping[int, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return the observables of all runs, shapes (n, A)."""
-    solver = batch.solver
-    many = len(batch.points) >= wanted.fewest and solver.closed.autonomous
-    constants = np.array([point.constants for point in batch.points])
-    result = {}
+def _curves(
+    runs: Sequence[PointRun], wanted: Wanted, found: LaneResults
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the order parameters and observables of each run, by name."""
+    solver = runs[0].point.solver
+    constants = np.array([run.point.constants for run in runs])
+    together: dict[str, np.ndarray] = {}
     for name in solver.closed.observables:
-        errors = np.full(found.states.shape[:2], np.nan)
-        module = solver.lanes(name) if many else None
-        if module is None:
-            for place, reached in enumerate(found.reached):
-                states = found.states[place, :reached]
-                rows, times = held.get(place, constants[place]), wanted.alpha[:reached]
-                errors[place, :reached] = solver.observed(states, rows, times, (name,))[name]
-        else:
+        module = _module(runs, wanted, name)
+        if module is not None:
             with kept_code():
                 observables = module.specialised_observables(1)
-            from symderiv.integrate.flows.lane_observables import observe_lanes  # compiles
+            from symderiv.integrate.ensemble.lane_observables import observe_lanes  # compiles
 
+            together[name] = np.full(found.states.shape[:2], np.nan)
+            sizes = solver.layout.sizes
             observe_lanes(
-                observables, found.states, constants, solver.layout.sizes, found.reached, errors
+                observables, found.states, constants, sizes, found.reached, together[name]
             )
-        result[name] = errors
-    return result
-
-
-def _errors(runs: _Runs, batch: _Batch, wanted: Wanted, found: LaneResults) -> np.ndarray:
-    """Return the largest error of each run, relative to the largest order parameter at its time.
-
-    Estimated as for problems, by the difference to runs that are worse in tolerance and rounding.
-    """
-    relative, absolute = wanted.steps
-    looser = looser_tolerance(relative, TIMES)
-    states = [_moved(point.state, WORSE_START) for point in batch.points]
-    worse = runs.integrated((looser, absolute * looser / relative), states, lambda ended: None)
-    errors = np.full(len(batch.points), np.nan)
-    for place in range(len(batch.points)):
-        common = min(int(found.reached[place]), int(worse.reached[place]))
-        if common == 0 or wanted.alpha[common - 1] == 0.0:
-            continue
-        ours, theirs = found.states[place, :common], worse.states[place, :common]
-        scale = np.max(np.abs(ours), axis=1, keepdims=True)
-        apart = float(np.max(np.abs(ours - theirs) / np.where(scale > 0, scale, 1.0)))
-        errors[place] = EXPLICIT * apart + OWN * relative
-    return errors
-
-
-def _moved(state: np.ndarray, size: float) -> np.ndarray:
-    """Return a state that differs at random; numbers that are equal are moved alike."""
-    _, same = np.unique(state, return_inverse=True)
-    noise = np.random.default_rng(0).standard_normal(state.size)[same]
-    return np.asarray(state * (1.0 + size * noise))
+    alone = [name for name in solver.closed.observables if name not in together]
+    for place, run in enumerate(runs):
+        reached = int(found.reached[place])
+        states, alpha = found.states[place, :reached], wanted.alpha[:reached]
+        names = solver.layout.shown(run.point.given)
+        held = run.course.held(alpha) if alone else constants[place]
+        yield {
+            **solver.layout.unpacked(states, run.point.constants, names),
+            **{name: each[place, :reached] for name, each in together.items()},
+            **solver.observed(states, held, alpha, alone),
+        }
 
 
 def ensemble_of(

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, NotYetError, warn_caller
+from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.integrate.events.asked import Event, asked_events
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
+from symderiv.integrate.flows.courses import Course, Goal
 from symderiv.integrate.flows.event_times import SeenRun, denser, located
-from symderiv.integrate.flows.flat_run import StepLimits
-from symderiv.integrate.flows.sensitivities import Direction, FlatMotion, VariedRun, direction_by
+from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
 from symderiv.storage.run_files import BY
-from symderiv.system.closed_motion import parameter_name
-from symderiv.system.system_runs import SAFER
+from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
@@ -34,43 +33,24 @@ class VariedSystemRun(VariedRun[dict[str, Any]]):
     """A run of a system, and what its state changes by along some directions.
 
     Attributes:
-        point: Where it begins.
-        tolerances: The relative and the absolute tolerance of its steps.
-        observables: The names of the averages that are evaluated.
+        flow: The run.
         directions: The directions by their names.
+        observables: The names of the averages that are evaluated.
     """
 
-    point: SystemPoint
-    tolerances: tuple[float, float]
-    observables: tuple[str, ...]
+    flow: PointRun
     directions: Mapping[str, Direction]
+    observables: tuple[str, ...]
 
-    @cached_property
-    def motion(self) -> FlatMotion:
-        point, layout = self.point, self.point.solver.layout
-        return FlatMotion(
-            point.state,
-            point.constants,
-            layout.sizes,
-            layout.packing("state"),
-            layout.packing("parameters"),
-            point.solver.modes(point.constants),
-            self._limits,
-        )
-
-    def _limits(self, looser: float) -> StepLimits:
-        relative, absolute = self.tolerances
-        return StepLimits(looser * relative, looser * absolute)
+    @property
+    def point(self) -> SystemPoint:
+        """Its equations, and where it begins."""
+        return self.flow.point
 
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
         solver = self.point.solver
         rhs = solver.right_hand_side
         return (rhs,) if moving is None else (rhs, solver.tangent(moving))
-
-    def since(self, alpha: float) -> np.ndarray:
-        size = self.motion.constants.size
-        begun = self.point.solver.layout.begun(self._parameters[:size], alpha)
-        return np.concatenate([begun, self._parameters[size:]])
 
     def named(self, observed: dict[str, Any]) -> Mapping[str, Any]:
         return observed
@@ -80,21 +60,24 @@ class VariedSystemRun(VariedRun[dict[str, Any]]):
 
     def observed(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Any]:
         """Return order parameters and averages at a state, by name."""
-        solver, state, constants = self.point.solver, row[: self._size], self.motion.constants
-        averages = solver.observed(state[None], constants, np.array([alpha]), self.observables)
-        values = solver.layout.unpacked(state, constants, solver.layout.shown(self.point.given))
+        solver, state, time = self.point.solver, row[: self._size], np.array([alpha])
+        held = self.course.held(time)[0]
+        averages = solver.observed(state[None], held, time, self.observables)
+        values = solver.layout.unpacked(state, held, solver.layout.shown(self.point.given))
         return values | {name: float(each[0]) for name, each in averages.items()}
 
     def changes(
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> dict[str, Any]:
         """Return the rates of order parameters and averages along a direction, by name."""
-        solver, own = self.point.solver, self.motion.constants
+        solver, course = self.point.solver, self.course
+        own = course.held(np.array([alpha]))[0]
+        turned = self._by_law(along)[course.number_at(alpha)]
         shown = solver.layout.shown(self.point.given)
-        changed: dict[str, Any] = solver.layout.unpacked(*along, shown)
+        changed: dict[str, Any] = solver.layout.unpacked(along.state, turned, shown)
         here, rates = (
-            {**self.motion.state.views(s), **self.motion.parameters.views(p), "alpha": a}
-            for s, p, a in ((row[: self._size], own, alpha), (*along, time))
+            {**course.state.views(s), **course.constants.views(p), "alpha": a}
+            for s, p, a in ((row[: self._size], own, alpha), (along.state, turned, time))
         )
         for name in self.observables:
             function, inputs = solver.observable_tangent(name)
@@ -113,14 +96,14 @@ class FollowedSystem:
 
     Attributes:
         varied: Its equations and its start.
-        tolerances: The relative and the absolute tolerance of the run.
+        goal: What is asked of the run.
         sensitivities: Names of numbers by which it is differentiated.
         events: All events, the one at which it ends among them.
         until: The event at which it ends.
     """
 
     varied: VariedSystem
-    tolerances: tuple[float, float]
+    goal: Goal
     sensitivities: tuple[str, ...]
     events: tuple[Event, ...]
     until: Event | None
@@ -129,7 +112,7 @@ class FollowedSystem:
     def of(
         cls,
         varied: VariedSystem,
-        tolerances: tuple[float, float],
+        goal: Goal,
         sensitivities: Sequence[str],
         events: Sequence[str | Event] | str | Event,
         until: str | Event | None,
@@ -138,24 +121,16 @@ class FollowedSystem:
 
         Raises:
             InputError: A name is no number of the system, or a condition cannot be read.
-            NotYetError: Steps are of order one, or something jumps in time.
+            NotYetError: A number changes when something jumps.
         """
         every, last = asked_events(events, until)
-        asked = cls(varied, tolerances, tuple(sensitivities), every, last)
+        asked = cls(varied, goal, tuple(sensitivities), every, last)
         if asked.sensitivities or asked.events:
             asked._check()
         return asked
 
     def _check(self) -> None:
         """Refuse what cannot be followed, before anything is integrated."""
-        solver = self.varied.solver
-        asked = "sensitivities" if self.sensitivities else "events"
-        if solver.closed.equations.by_steps:
-            raise NotYetError("steps over batches have none yet; leave it out", argument=asked)
-        if solver.layout.jumps(self.varied.parameters):
-            raise NotYetError(
-                "statements that jump in time have none yet; leave it out", argument=asked
-            )
         if any(not each.condition for each in self.events):
             raise InputError(
                 "ends of plateaus are not known of systems; give a condition such as "
@@ -165,7 +140,7 @@ class FollowedSystem:
         for each in self.events:
             self._condition(each)
         for name in self.sensitivities:
-            self._number(name)
+            self._direction(name)
 
     @property
     def conditions(self) -> list[Condition]:
@@ -230,11 +205,8 @@ class FollowedSystem:
     def _run_at(
         self, values: Mapping[str, float], directions: Mapping[str, Direction], needed: Any
     ) -> VariedSystemRun:
-        relative, absolute = self.tolerances
         names = tuple(name for name in self._averages if name in needed)
-        return VariedSystemRun(
-            self.varied.point(values), (SAFER * relative, absolute), names, directions
-        )
+        return VariedSystemRun(PointRun(self.varied.point(values), self.goal), directions, names)
 
     def number(self, name: str) -> float:
         """Return the value of a number by which runs are differentiated.
@@ -248,7 +220,7 @@ class FollowedSystem:
         """Return the run with other numbers, and its derivatives by them."""
         keys = {self._number(name)[0]: value for name, value in numbers.items()}
         directions = {
-            name: self._direction_at(keys, key, value)
+            name: self._direction_at(keys, name, key, value)
             for (name, value), key in zip(numbers.items(), keys, strict=True)
         }
         return self._run_at(keys, directions, self._averages)
@@ -275,22 +247,18 @@ class FollowedSystem:
         return key, float(value)
 
     def _direction(self, name: str) -> Direction:
-        return self._direction_at({}, *self._number(name))
+        return self._direction_at({}, name, *self._number(name))
 
-    def _direction_at(self, values: Mapping[str, float], key: str, value: float) -> Direction:
+    def _direction_at(
+        self, values: Mapping[str, float], name: str, key: str, value: float
+    ) -> Direction:
         """Return how start and constants change with a number, where others have these values."""
-        point = self.varied.point(values)
-        table, _, rest = key.partition(".")
-        if table == "parameters":  # the constants contain it as it is
-            change = np.zeros_like(point.constants)
-            point.solver.layout.packing("parameters").views(change)[parameter_name(rest)][...] = 1
-            return Direction(np.zeros_like(point.state), change)
 
-        def packed(number: float) -> tuple[np.ndarray, np.ndarray]:
-            there = self.varied.point({**values, key: number})
-            return there.state, there.constants
+        def course_of(number: float) -> Course:
+            point = self.varied.point({**values, key: number})
+            return point.solver.course(point)
 
-        return direction_by(packed, value)
+        return direction_by(course_of, value, name)
 
     def of_run(self, run: SystemRun, shorter: Callable[[np.ndarray], SystemRun]) -> SystemRun:
         """Return a run with what was asked for.
@@ -305,7 +273,8 @@ class FollowedSystem:
         if self.events:
             conditions = self.conditions
             needed = frozenset().union(*(each.needs for each in conditions))
-            seen = SeenRun.of(self._run(directions, needed), denser(run.alpha))
+            varied = self._run(directions, needed)
+            seen = SeenRun.of(varied, denser(run.alpha, varied.course))
             pairs = zip(self.events, conditions, strict=True)
             events = LocatedEvents(located(event, each, seen) for event, each in pairs)
             run = self._ended(run, events, shorter)

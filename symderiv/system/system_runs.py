@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,16 +26,15 @@ from symderiv_codegen import (
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
-from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.integrate.flows.courses import Course, Law, Piece, driven
+from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
-from symderiv.system.closed_motion import Closed, overlap_name
+from symderiv.system.closed_motion import BEGIN, Closed, overlap_name
 from symderiv.system.named_states import Layout
-from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["SAFER", "Begin", "Rows", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
+__all__ = ["Begin", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
 
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
 Sums = tuple[Mapping[str, int], ...]
@@ -83,9 +83,6 @@ def modes_of_system(
     return CoupledModes(state.size, layout.classes, tuple(rows))
 
 
-SAFER = 0.05  # of the tolerance that is stated, as for trajectories of problems
-
-
 @dataclass(frozen=True, repr=False)
 class SystemRates(Shown):
     """Derivatives of the order parameters of a system by α, by name.
@@ -122,27 +119,6 @@ class Begin:
     state: np.ndarray
     constants: np.ndarray
     parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """States of a run, each with the constants that it was computed with."""
-
-    states: np.ndarray
-    constants: np.ndarray
-    cause: str
-    steps: int
-    evaluations: int
-
-    def joined(self, states: np.ndarray, constants: np.ndarray, result: FlatResult) -> Rows:
-        """Return the rows with those of the next piece."""
-        return Rows(
-            np.concatenate([self.states, states]),
-            np.concatenate([self.constants, np.tile(constants, (len(states), 1))]),
-            result.cause,
-            self.steps + result.steps,
-            self.evaluations + result.rhs_evaluations,
-        )
 
 
 class Solver:
@@ -305,43 +281,6 @@ class Solver:
             by_name[name] = np.array(values)
         return by_name
 
-    def solve(
-        self,
-        alpha: np.ndarray,
-        given: Mapping[str, Any],
-        parameters: Mapping[str, Any],
-        relative_tolerance: float,
-        absolute_tolerance: float,
-        progress: Callable[[float, int], None] | None = None,
-    ) -> SystemRun:
-        """Return the trajectory from α = 0, or the steps that are nearest to the times."""
-        state, constants = self.layout.packed(given, parameters)
-        alpha, begin = self.times(alpha), Begin(state, constants, parameters)
-        tight = StepLimits(SAFER * relative_tolerance, absolute_tolerance)
-        rows = self.piecewise(alpha, begin, tight, progress)
-        if self.closed.equations.by_steps:
-            error = float(np.finfo(float).eps * rows.steps * np.max(np.abs(rows.states), initial=0))
-        else:
-            loose = StepLimits(relative_tolerance, absolute_tolerance)
-            rough = self.piecewise(alpha, begin, loose, progress)
-            common = min(len(rows.states), len(rough.states))
-            apart = np.abs(rows.states[:common] - rough.states[:common])
-            error = float(np.max(apart, initial=0.0))
-        times = alpha[: len(rows.states)]
-        values = self.layout.unpacked(rows.states, constants, self.layout.shown(given))
-        values |= self.observed(rows.states, rows.constants, times)
-        names = self.layout.shown(given)
-        return SystemRun(
-            times,
-            values,
-            rows.cause,
-            rows.steps,
-            rows.evaluations,
-            error,
-            self.layout.parameter_values(parameters),
-            {name: self.layout.dimensions(name) for name in names},
-        )
-
     def modes(self, constants: np.ndarray) -> CoupledModes:
         """Return how states are coupled, of runs with these constants."""
         return modes_of_system(self.closed, self._sums, self.layout, constants)
@@ -350,78 +289,36 @@ class Solver:
         """Return the times of results nearest to those asked for: of steps, whole numbers."""
         return np.unique(np.rint(alpha)) if self.closed.equations.by_steps else alpha
 
+    def course(self, begin: Begin) -> Course:
+        """Return the pieces of a run, which end where something jumps in time."""
+        layout = self.layout
+        cuts = [0.0, *layout.jumps(begin.parameters)]
+        pieces = []
+        for start, end in pairwise([*cuts, math.inf]):
+            inside = (start + end) / 2 if end < math.inf else start + 1.0
+            held = layout.at_time(begin.constants, inside, begin.parameters)
+            pieces.append(Piece(start, end, (Law(held),)))
+        constants = layout.packing("parameters")
+        clock = constants.slices.get(BEGIN)
+        return Course(
+            begin.state,
+            layout.sizes,
+            tuple(pieces),
+            layout.packing("state"),
+            constants,
+            lambda _, held: self.modes(held),
+            begin.constants,
+            1.0 if self.closed.equations.by_steps else 0.0,
+            None if clock is None else clock.start,
+        )
+
     def piecewise(
         self,
         alpha: np.ndarray,
         begin: Begin,
         limits: StepLimits,
         progress: Callable[[float, int], None] | None = None,
-    ) -> Rows:
+    ) -> FlatResult:
         """Return one run whose steps keep to limits; what makes steps of order one has none."""
-        if self.closed.equations.by_steps:
-            return self._stepped(alpha, begin)
-        return self._flow(alpha, begin, limits, progress)
-
-    def _flow(
-        self,
-        alpha: np.ndarray,
-        begin: Begin,
-        limits: StepLimits,
-        progress: Callable[[float, int], None] | None,
-    ) -> Rows:
-        """Integrate piece by piece: steps end where something jumps in time."""
-        layout, state = self.layout, begin.state
-        rows = Rows(np.empty((0, state.size)), np.empty((0, begin.constants.size)), "done", 0, 0)
-        jumps = [time for time in layout.jumps(begin.parameters) if time < alpha[-1]]
-        for start, end in pairwise([0.0, *jumps, alpha[-1]]):
-            inside = (alpha > start) & (alpha <= end)
-            wanted = alpha[inside | (alpha == 0.0)] if start == 0.0 else alpha[inside]
-            asked = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
-            held = layout.at_time(begin.constants, (start + end) / 2, begin.parameters)
-            result = integrate(
-                "auto",
-                FlatProblem(
-                    self.right_hand_side,
-                    state,
-                    layout.sizes,
-                    layout.begun(held, start),
-                    asked - start,
-                    self.modes(held),
-                ),
-                limits,
-                progress=_since(start, progress),
-            )
-            values = result.results[: wanted.size]
-            rows = rows.joined(values, held, result)
-            state = result.last_state
-            if result.cause != "done":
-                break
-        return rows
-
-    def _stepped(self, alpha: np.ndarray, begin: Begin) -> Rows:
-        """Make steps, of order one each, up to the whole numbers that are asked for."""
-        state, constants, parameters = begin.state, begin.constants, begin.parameters
-        change, made = np.empty_like(state), 0
-        states, held = np.empty((alpha.size, state.size)), np.empty((alpha.size, constants.size))
-        cause, count = "done", 0
-        for wanted in alpha:
-            while made < wanted and cause == "done":
-                now = self.layout.at_time(constants, made, parameters)
-                self.right_hand_side(float(made), state, self.layout.sizes, now, change)
-                state, made = state + change, made + 1
-                cause = "done" if np.all(np.isfinite(state)) else "not-a-number"
-            if cause != "done":
-                break
-            states[count] = state
-            held[count] = self.layout.at_time(constants, made, parameters)
-            count += 1
-        return Rows(states[:count], held[:count], cause, made, made)
-
-
-def _since(
-    begin: float, progress: Callable[[float, int], None] | None
-) -> Callable[[float, int], None] | None:
-    """Return a progress of the time since the begin of a piece."""
-    if progress is None or begin == 0.0:
-        return progress
-    return lambda alpha, steps: progress(begin + alpha, steps)
+        walk = self.course(begin).walk(alpha, self.right_hand_side)
+        return driven(walk, "auto", limits, progress)

@@ -39,14 +39,16 @@ class SystemRun(FollowedResult, CurveResult):
         values: Order parameters and observables by name, α first.
         cause: ``"done"`` if the last asked time was reached, else why the run ended.
         steps, rhs_evaluations: Numbers of steps and of right-hand sides of the run.
-        error: Largest difference from a run at a looser tolerance over all order parameters; an
-            estimate of the error of that one, which is no bound.
+        error: Largest error of overlaps and slow scalars, relative to the lengths of the largest
+            vectors of their families and to the largest scalar at that time. It is estimated as
+            that of a :class:`~symderiv.Trajectory` is, and no bound.
         parameters: Their values.
         dimensions: Names of the axes behind α, by order parameter.
         system: The statement.
         output: The file it was written to, if any.
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
         attributes: What files say of the run besides.
+        missed: Why the tolerance that was asked for was not reached; empty if it was.
     """
 
     alpha: np.ndarray
@@ -61,6 +63,7 @@ class SystemRun(FollowedResult, CurveResult):
     output: str | None = None
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
+    missed: str = ""
 
     def __getitem__(self, name: str) -> np.ndarray:
         arrays = self.arrays()
@@ -78,9 +81,9 @@ class SystemRun(FollowedResult, CurveResult):
         return tuple(name for name in self.values if name not in self.dimensions)
 
     def failure(self) -> str | None:
-        """Return one line on a run that ended early; None if it reached its end."""
+        """Return one line on a run that ended early or missed its tolerance; None if neither."""
         if self.cause == "done":
-            return None
+            return self.missed or None
         last = f" at alpha = {self.alpha[-1]:g}" if self.alpha.size else ""
         return f"the run ended early{last} ({self.cause}); what was computed before is kept"
 
@@ -89,7 +92,7 @@ class SystemRun(FollowedResult, CurveResult):
         if self.alpha.size:
             rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
         failure = self.failure()
-        notes = [] if failure is None else [f"T{failure[1:]}."]
+        notes = [] if failure is None else [self.missed or f"T{failure[1:]}."]
         return Summary("trajectory of a system", rows, notes)
 
     def to_dict(self) -> dict[str, Any]:

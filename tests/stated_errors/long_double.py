@@ -193,14 +193,18 @@ def _averaged(flow: ComponentsFlow) -> Compiled:
         [training.learning_rate, flow.study.second_layer_learning_rate],
         [training.weight_decay, flow.study.second_layer_weight_decay],
         [training.label_noise, float(training.order == "full")],
-        flow.probabilities,
+        [each.probability for each in flow.data.components],
         state.weight,
     )
-    mean = flow.mean.astype(LONG)[:, 0, 0]
+    mean = flow.data.average().eigenvalue.astype(LONG)
     beta = state.teacher_overlap.astype(LONG) / np.where(mean > 0, mean, 1)[:, None, None] ** 2
-    packed = (mean, flow.eigenvalues.ravel(), np.moveaxis(beta, 0, -1).ravel())
-    parts = (*numbers, *packed, flow.teacher_weights)
-    sizes = np.array([state.K, state.M, state.L, len(flow.probabilities)], np.intc)
+    packed = (
+        mean,
+        np.concatenate([each.eigenvalue for each in flow.data.components]),
+        np.moveaxis(beta, 0, -1).ravel(),
+    )
+    parts = (*numbers, *packed, flow.packing("parameters").views(flow.parameters)["v_teacher"])
+    sizes = np.array([state.K, state.M, state.L, len(flow.data.components)], np.intc)
     found = library(flow.kernel.student_activation, flow.kernel.teacher_activation)
     together = np.concatenate([np.asarray(each, LONG) for each in parts])
     return Compiled(found, sizes, together, "averaged")
@@ -230,18 +234,17 @@ def long_results(flow: Flow, tolerance: float) -> np.ndarray:
 def _in_phases(flow: PhasedFlow, found: ctypes.CDLL, tolerance: float) -> np.ndarray:
     """Phase by phase, as the flow cuts and packs them, each piece in long doubles."""
 
-    def segment(
-        begin: np.ndarray, parameters: np.ndarray, asked: np.ndarray, *_: object, **__: object
-    ) -> FlatResult:
-        rates = Compiled.of(found, flow.sizes, parameters)
-        rows = extrapolated(rates, begin.astype(LONG), asked, tolerance)
-        return FlatResult(rows, len(rows), float(asked[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
-
-    vars(flow)["segment"] = segment
-    try:
-        return flow.run(tolerance, _MOST_STEPS, None).results
-    finally:
-        del vars(flow)["segment"]
+    walk = flow.course.walk(flow.goal.alpha, flow.right_hand_side)
+    piece, _ = next(walk)
+    while True:
+        rates = Compiled.of(found, flow.sizes, piece.parameters)
+        rows = extrapolated(rates, piece.state.astype(LONG), piece.asked, tolerance)
+        result = FlatResult(rows, len(rows), float(piece.asked[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
+        try:
+            piece, _ = walk.send(result)
+        except StopIteration as end:
+            whole: np.ndarray = end.value.results
+            return whole
 
 
 def extrapolated(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import symderiv as sd
 
@@ -105,7 +106,69 @@ def test_what_cannot_be_followed_is_refused() -> None:
         with pytest.raises(sd.InputError, match=said):
             P.solve(1.0, initial=BEGIN, **asked)
     jumping = sd.System()
-    x, w = jumping.inputs("x"), jumping.vectors("w")
-    jumping.descend((w @ x - 1) ** 2 / 2, {w: sd.activation("Heaviside(x)")(jumping.alpha - 1) / 9})
-    with pytest.raises(sd.SymderivError, match="jump in time"):
-        jumping.solve(2.0, initial={"w.w": 1.0}, events=["w.w < 0.5"])
+    x, w, late = jumping.inputs("x"), jumping.vectors("w"), jumping.parameter("late", 1)
+    jump = sd.activation("Heaviside(x)")(jumping.alpha - late)
+    jumping.descend((w @ x - 1) ** 2 / 2, {w: jump / 9})
+    with pytest.raises(sd.SymderivError, match="'late' changes the time of a jump"):
+        jumping.solve(2.0, initial={"w.w": 1.0}, sensitivities=["late"])
+
+
+def in_time(batches: bool, exponent: float = 0.7) -> Any:
+    """Return a system whose rate falls and jumps, in time or by steps of batches."""
+    P = sd.System()
+    model = sd.PowerLaw(dimension=2, distinct_eigenvalues=2, exponent=exponent)
+    x = P.inputs("x", model, batch_ratio=2 if batches else None)
+    w, B, u = P.vectors("w", 2), P.vectors("B", 3, fixed=True), P.scalars("u")
+    eta, g = P.parameter("eta", 0.4), sd.activation("erf")
+    rate = eta * (1 - sp.Heaviside(P.alpha - 3) / 2) / (1 + P.alpha / 10)
+    gap = u * g(w @ x).sum() - g(B @ x).sum()
+    loss = gap**2 / 2
+    P.descend(x.mean(loss) if batches else loss, {w: rate, u: eta / 5})
+    P.observe(error=loss, weighted=rate * gap**2)
+    return P
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_steps_and_jumps_have_the_derivatives_of_differences(batches: bool) -> None:
+    random = np.random.default_rng(1)
+    vectors = random.normal(size=(2, 5, 30))
+    gram = np.einsum("kan,kbn->kab", vectors, vectors) / 30
+    start = {"w.w": gram[:, :2, :2], "w.B": gram[:, :2, 2:], "B.B": gram[:, 2:, 2:], "u": 0.7}
+    numbers = {"eta": 0.4, "initial.u": 0.7, "inputs.x.exponent": 0.7}
+    events = ["error < 0.3", "weighted < 0.15"]
+
+    def solved(name: str, value: float, **asked: Any) -> Any:
+        exponent = value if name == "inputs.x.exponent" else 0.7
+        begin = {**start, "u": value if name == "initial.u" else 0.7}
+        return in_time(batches, exponent).solve(
+            alpha=[0, 2, 3, 4, 7],
+            initial=begin,
+            relative_tolerance=1e-12,
+            events=events,
+            eta=value if name == "eta" else 0.4,
+            **asked,
+        )
+
+    run = solved("", 0.0, sensitivities=list(numbers))
+    error, weighted = run.events
+    for name, value in numbers.items():
+        step = 2e-3 * value
+        runs = {n: solved(name, value + n * step) for n in WEIGHTS}
+        for field in ("w.w", "w.B", "u", "error", "weighted"):
+            expected = sum(WEIGHTS[n] * runs[n][field] for n in runs) / step
+            found = run.sensitivity(field, name)
+            np.testing.assert_allclose(found, expected, atol=1e-8 * (1 + np.abs(expected).max()))
+        assert np.abs(run.sensitivity("w.w", name)).max() > 1e-3
+        if not batches:
+            slope = sum(WEIGHTS[n] * runs[n].events[0].time for n in runs) / step
+            assert error.derivatives[name] == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    if batches:  # the first step after which it holds
+        every = in_time(True).solve(alpha=range(8), initial=start)
+        assert error.time == np.flatnonzero(every["error"] < 0.3)[0]
+        assert error.derivatives == {}
+    else:
+        # the jump alone makes it hold, at a time that no number changes
+        assert weighted.time == 3.0
+        assert weighted.derivatives == dict.fromkeys(numbers, 0.0)
+    end = in_time(batches).solve(alpha=[7], initial=start, until=events[0])
+    assert end.alpha[-1] == pytest.approx(error.time, rel=1e-12)

@@ -255,5 +255,66 @@ def test_what_cannot_be_followed_is_refused() -> None:
     for text in ("Q[1,1]", "Q[3,1] > 0", "__import__('os') > 1", "Q[1] > 1", "1 < alpha < 2"):
         with pytest.raises(sd.InputError):
             problem.solve(alpha=TIMES, events=[text])
-    with pytest.raises(sd.InputError, match="more than the state"):
-        general(schedule="1/(1 + alpha)").solve(alpha=TIMES, sensitivities=["learning_rate"])
+    tasks = [{"until": 1.0, "teachers": [0]}, {"teachers": [0, 1]}]
+    for more, name, said in (
+        ({"schedule": "1/(1 + alpha)"}, "learning_rate_twice", "second derivatives"),
+        ({"tasks": tasks}, "learning_rate_twice", "second derivatives"),
+        ({"batch_ratio": 0.5, "weight_decay": 0.0}, "batch_ratio", "time of a jump or of a step"),
+    ):
+        with pytest.raises(sd.SymderivError, match=said):
+            general(**more).solve(alpha=TIMES, sensitivities=[name])
+
+
+IN_TIME: dict[str, dict[str, Any]] = {
+    "a table": {"schedule": {"times": [0.0, 0.7], "rates": [1.0, 0.25]}},
+    "a power": {"schedule": {"power": 0.5, "after": 0.7}},
+    "mixed tasks": {
+        "schedule": "1/(1 + alpha)",
+        "tasks": [
+            {"until": 0.5, "teachers": [0]},
+            {"until": 1.2, "teachers": [1]},
+            {"mixture": {"0": 0.3, "1": 0.7}},
+        ],
+    },
+    "inputs of a task": {
+        "tasks": [
+            {"until": 0.6, "teachers": [0], "data": {"model": "spectrum", "eigenvalues": [0.3, 2]}},
+            {"teachers": [1]},
+        ],
+    },
+    "steps": {"batch_ratio": 0.4, "schedule": {"times": [0.0, 1.2], "rates": [1.0, 0.25]}},
+}
+
+
+@pytest.mark.parametrize("kind", IN_TIME)
+def test_what_changes_in_time_has_the_derivatives_of_differences(kind: str) -> None:
+    """Two eigenvalues, K ≠ M; rates that jump or are formulas, tasks, and steps of order one."""
+    numbers = {"learning_rate": 0.6, "label_noise": 0.1, "student_std": 0.5}
+    event = "generalization_error < 0.2"
+
+    def solved(change: dict[str, float], **asked: Any) -> Any:
+        given = {"inputs": sd.Spectrum([1.5, 0.5], dimension=200), "seed": 3}
+        given |= {"teacher_weights": [1.0, 0.7, -0.5]}
+        given |= {"student_weights": [0.8, -0.6], "train_second_layer": True, **numbers}
+        problem = sd.Problem("erf", students=2, teachers=3, **{**given, **IN_TIME[kind], **change})
+        times = [0.0, 0.5, 1.2, 3.0]
+        return problem.solve(alpha=times, relative_tolerance=1e-12, events=[event], **asked)
+
+    run = solved({}, sensitivities=list(numbers))
+    located = run.events[event]
+    assert 0.0 < located.time < 3.0
+    for name, value in numbers.items():
+        step = 2e-3 * value
+        runs = {n: solved({name: value + n * step}) for n in (-2, -1, 1, 2)}
+        weights = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
+        for field in ("Q", "R", "v", "generalization_error"):
+            expected = sum(weights[n] * getattr(runs[n], field) for n in runs) / step
+            found = run.sensitivity(field, name)
+            np.testing.assert_allclose(found, expected, atol=1e-7 * (1 + np.abs(expected).max()))
+        assert np.abs(run.sensitivity("Q", name)).max() > 1e-3
+        if kind != "steps":
+            slope = sum(weights[n] * runs[n].events[event].time for n in runs) / step
+            assert located.derivatives[name] == pytest.approx(slope, rel=1e-6)
+    if kind == "steps":
+        assert located.time / 0.4 == pytest.approx(round(located.time / 0.4))
+        assert located.derivatives == {}

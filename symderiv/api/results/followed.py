@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.events.asked import PLATEAU, Event
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
@@ -25,11 +24,16 @@ from symderiv.integrate.flows.sensitivities import (
     VariedFlow,
     difference_of,
     direction_by,
+    packed_by,
 )
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.problem.initial import check_equations
 from symderiv.problem.key_names import STATED, by_key
 
 if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
+    from symderiv.integrate.flows.courses import Course
+    from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
@@ -67,16 +71,22 @@ def followed(
     """Return a run with its derivatives and the times of events; see
     :meth:`symderiv.Problem.solve`.
     """
-    flow = flow_at(study, start_of(study, initial))
+    flow = _flow_of(study, initial)
     numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
     directions = {name: direction(study, initial, name) for name in numbers}
+    if numbers.keys() != set(sensitivities) and not flow.course.plain:
+        raise NotYetError(
+            "second derivatives are not known of what changes in time; leave them out",
+            argument="sensitivities",
+        )
     bends = {name: _bend(study, initial, name) for name in numbers if name + TWICE in sensitivities}
     varied = VariedFlow(flow, directions)
     further, attributes = dict(run.further), dict(run.attributes)
     if directions:
         twice = TwiceVariedFlow(flow, directions, bends) if bends else None
         rows = (twice or varied).run(run.alpha)
-        derivatives = [(twice or varied).derivatives(row) for row in rows]
+        pairs = zip(rows, flow.course.seen(run.alpha), strict=True)
+        derivatives = [(twice or varied).derivatives(row, float(time)) for row, time in pairs]
         seconds = [twice.second_derivatives(row) for row in rows] if twice else []
         asked = dict.fromkeys(sensitivities)
         for name in asked:
@@ -85,9 +95,9 @@ def followed(
                 values = [getattr(each[name.removesuffix(TWICE)], field) for each in of]
                 further[f"{field}_by_{name}"] = np.array(values)
     if events:
-        seen = SeenRun.of(varied, denser(run.alpha))
-        times = (located(each, _condition(each, seen, study), seen) for each in events)
-        attributes["events"] = LocatedEvents(times).to_text()
+        seen = SeenRun.of(varied, denser(run.alpha, flow.course))
+        located_events = (located(each, _condition(each, seen, study), seen) for each in events)
+        attributes["events"] = LocatedEvents(located_events).to_text()
     return replace(run, further=further, attributes=attributes)
 
 
@@ -97,7 +107,7 @@ def direction(study: Study, initial: Start | None, name: str) -> Direction:
     Raises:
         InputError: it is not a number, or changes nothing.
     """
-    along = direction_by(partial(_packed, study, initial, name), number_of(study, name))
+    along = direction_by(partial(_course, study, initial, name), number_of(study, name), name)
     if not (np.any(along.state) or np.any(along.parameters)):
         raise InputError(f"{name!r} does not change this run", argument="sensitivities")
     return along
@@ -105,7 +115,8 @@ def direction(study: Study, initial: Start | None, name: str) -> Direction:
 
 def _bend(study: Study, initial: Start | None, name: str) -> Bend:
     """Return the second derivatives of the start and the constants of a study by a number."""
-    value, packed = number_of(study, name), partial(_packed, study, initial, name)
+    value = number_of(study, name)
+    packed = packed_by(partial(_course, study, initial, name), value, name)
     step = _SECOND_STEP * (abs(value) or 1.0)
     change = difference_of(packed, value, step, (_CENTRAL_TWICE, _FORWARD_TWICE)) / step**2
     begin = packed(value)
@@ -114,13 +125,15 @@ def _bend(study: Study, initial: Start | None, name: str) -> Bend:
     return Bend(state, parameters, _FIRST_STEP * (abs(value) or 1.0))
 
 
-def _packed(
-    study: Study, initial: Start | None, name: str, number: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the flat start and constants of a study with another number."""
-    there = with_numbers(study, {name: number})
-    flow = flow_at(there, start_of(there, initial))
-    return flow.begin, flow.parameters
+def _course(study: Study, initial: Start | None, name: str, number: float) -> Course:
+    """Return the course of a study with another number."""
+    return _flow_of(with_numbers(study, {name: number}), initial).course
+
+
+def _flow_of(study: Study, initial: Start | None) -> Flow:
+    start = start_of(study, initial)
+    check_equations(start)
+    return flow_of(study, start)(start.state)
 
 
 def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:

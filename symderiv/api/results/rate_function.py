@@ -10,9 +10,7 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.keys.study_tables import keys_acting
@@ -51,11 +49,6 @@ class RateFunction(Shown):
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
         return self._slope(np.ascontiguousarray(y, dtype=np.float64))
-
-    @property
-    def _packing(self) -> Packing:
-        state = self._flow.state
-        return Packing.of(self._flow.layout, "state", K=state.K, M=state.M, L=state.L)
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
@@ -99,7 +92,7 @@ class RateFunction(Shown):
         state = self._flow.state
         *_, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
         unpacked = {"Q": Q, "R": R}
-        for name, values in self._packing.views(rows).items():
+        for name, values in self._flow.packing("state").views(rows).items():
             # in vectors the index of the eigenvalue is the last one
             unpacked[name] = (
                 np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
@@ -110,7 +103,7 @@ class RateFunction(Shown):
         return bool(self._flow.layout["state"][name][-1:] == ("L",))
 
     def _entries(self) -> Iterator[str]:
-        for name, shape in self._packing.shapes.items():
+        for name, shape in self._flow.packing("state").shapes.items():
             for place in np.ndindex(shape):
                 index = (place[-1], *place[:-1]) if self._by_mode(name) else place
                 yield f"{name}[{','.join(str(n + 1) for n in index)}]"
@@ -120,7 +113,9 @@ class RateFunction(Shown):
         return {"names": list(self.names), "initial": self.initial.tolist()}
 
     def _summary(self) -> Summary:
-        fields = ", ".join(f"{n} {shape}" for n, shape in self._packing.shapes.items())
+        fields = ", ".join(
+            f"{n} {shape}" for n, shape in self._flow.packing("state").shapes.items()
+        )
         rows: list[tuple[str, object]] = [("entries", self.initial.size), ("fields", fields)]
         return Summary("Right-hand side f(alpha, y)", rows)
 
@@ -146,15 +141,6 @@ def flow_at(study: Study, start: Initial) -> Flow:
 
 def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:
     """Return the rates of a flow at a flat state."""
-    if isinstance(flow, ComponentsFlow):
-        averaged = flow
-        return lambda flat: averaged.rates(0.0, flat)
-    rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
-    sizes, parameters = flow.sizes, flow.parameters
-
-    def slope(flat: np.ndarray) -> np.ndarray:
-        rates = np.empty_like(flat)
-        rhs(0.0, flat, sizes, parameters, rates)
-        return rates
-
-    return slope
+    K, M = flow.state.K, flow.state.M
+    course, right_hand_side = flow.course, flow.kernel.right_hand_side_for(K, M)
+    return lambda flat: course.slope(0.0, flat, right_hand_side)

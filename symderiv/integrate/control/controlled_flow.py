@@ -19,8 +19,9 @@ import numpy as np
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.packing import families_of
+from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import FlatMotion, VariedFlow
+from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import reverse_function
 from symderiv.integrate.steppers.walk import DONE
@@ -68,7 +69,7 @@ class Steerable(NamedTuple):
     """A right-hand side that does not depend on time, and an error, with their derivatives.
 
     Attributes:
-        motion: The flow; its limits of steps are not used.
+        course: The flow, in one piece.
         rhs: The right-hand side on flat vectors.
         reverse: The function of weights times its derivatives, by names of fields of the state and
             of parameters; see :func:`symderiv.integrate.flows.tangents.reverse_function`.
@@ -77,7 +78,7 @@ class Steerable(NamedTuple):
             them, at a flat state.
     """
 
-    motion: FlatMotion
+    course: Course
     rhs: Callable[..., None]
     reverse: Callable[[tuple[str, ...]], Callable[..., None]]
     errors: Callable[[np.ndarray], np.ndarray]
@@ -93,7 +94,7 @@ def steerable(flow: Flow) -> Steerable:
         return flow.errors(FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0))
 
     return Steerable(
-        varied.motion,
+        varied.course,
         varied.functions(None)[0],
         partial(reverse_function, flow),
         errors,
@@ -116,20 +117,20 @@ class ControlledFlow:
 
     def run(self, values: np.ndarray, steps: ControlSteps, begin: np.ndarray | None = None) -> Path:
         """Return the run with a control, from the begin of the flow or elsewhere."""
-        start = self.motion.begin if begin is None else begin
+        start = self.course.begin if begin is None else begin
         stages = np.empty((steps.lengths.size + 1, 4, start.size))
         stages[0, 0] = start
         table = np.stack([self.base, self.change])
         path = Path(np.array(values, dtype=np.float64), steps, stages)
         work = np.empty(self.base.size), np.empty((4, start.size))
-        _loop(forward, self.flow.rhs, _parts(path), (self.motion.sizes.copy(), table), *work)
+        _loop(forward, self.flow.rhs, _parts(path), (self.course.sizes.copy(), table), *work)
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
         """Return the rates of the order parameters that move."""
         rates = np.empty_like(state)
         constants = self.base + value * self.change
-        self.flow.rhs(0.0, np.ascontiguousarray(state), self.motion.sizes, constants, rates)
+        self.flow.rhs(0.0, np.ascontiguousarray(state), self.course.sizes, constants, rates)
         moving: np.ndarray = rates[self.moving]
         return moving
 
@@ -151,7 +152,7 @@ class ControlledFlow:
             backward,
             self._reverse,
             _parts(path),
-            (self.motion.sizes.copy(), table, self._moved),
+            (self.course.sizes.copy(), table, self._moved),
             (self._pulls, self.moving),
             np.array(covectors),
             gradient,
@@ -180,10 +181,10 @@ class ControlledFlow:
     @cached_property
     def _moves(self) -> np.ndarray:
         """True for each order parameter that changes; output weights often do not."""
-        motion, rates = self.motion, np.zeros((3, self.motion.begin.size))
-        state = motion.begin.copy()
+        course, rates = self.course, np.zeros((3, self.course.begin.size))
+        state = course.begin.copy()
         for row in rates:
-            self.flow.rhs(0.0, state, motion.sizes, motion.constants, row)
+            self.flow.rhs(0.0, state, course.sizes, course.flat, row)
             state += 1e-3 * row
         moved: np.ndarray = np.any(rates[:, self._kept] != 0.0, axis=0)
         return moved
@@ -198,7 +199,7 @@ class ControlledFlow:
     def _basis(self) -> np.ndarray:
         """The direction in which every order parameter changes, shape (r, n)."""
         directions = []
-        packing = self.motion.state
+        packing = self.course.state
         for name, shape in packing.shapes.items():
             pair = families_of(name)
             symmetric = len(pair) == 2 and pair[0] == pair[1]
@@ -216,20 +217,20 @@ class ControlledFlow:
     @cached_property
     def changing(self) -> tuple[str, ...]:
         """Names of the constants that the control changes."""
-        views = self.motion.parameters.views(self.change)
+        views = self.course.constants.views(self.change)
         return tuple(name for name, value in views.items() if np.any(value))
 
     @cached_property
     def _moved(self) -> np.ndarray:
         """The changes of the constants with the control, arrays before numbers."""
-        views = self.motion.parameters.views(self.change)
+        views = self.course.constants.views(self.change)
         parts = sorted((views[name] for name in self.changing), key=lambda each: not each.shape)
         return np.concatenate([each.ravel() for each in parts])
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         """Names of the fields of the state that move."""
-        slices = self.motion.state.slices
+        slices = self.course.state.slices
         return tuple(
             name
             for name, part in slices.items()
@@ -241,8 +242,8 @@ class ControlledFlow:
         """Places of the two entries of each order parameter among those of moving fields, shape
         (r, 2); -1 where there is one.
         """
-        slices = self.motion.state.slices
-        place = np.full(self.motion.begin.size, -1)
+        slices = self.course.state.slices
+        place = np.full(self.course.begin.size, -1)
         fields = np.concatenate([np.r_[slices[name]] for name in self._fields])
         place[fields] = np.arange(fields.size)
         pulls = np.full((self.moving.size, 2), -1)
@@ -252,9 +253,9 @@ class ControlledFlow:
         return pulls
 
     @property
-    def motion(self) -> FlatMotion:
+    def course(self) -> Course:
         """The flow without its functions."""
-        return self.flow.motion
+        return self.flow.course
 
     @cached_property
     def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:

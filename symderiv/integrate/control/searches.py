@@ -136,7 +136,7 @@ class ControlSearch:
 
     def greedy(self) -> ControlFound:
         """Return the control that makes the error fall fastest at the begin of every piece."""
-        values, state = np.zeros(self.pieces), self.flow.motion.begin
+        values, state = np.zeros(self.pieces), self.flow.course.begin
         inside = 2 * self.halves
         lengths = np.diff(self.edges) / inside
         for piece, length in enumerate(lengths):

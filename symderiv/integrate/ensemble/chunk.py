@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
-from symderiv.integrate.flows.ended_runs import EndedRuns
-from symderiv.integrate.flows.lanes import LaneResults, flat_result
+from symderiv.integrate.flows.lanes import EndedRuns, LaneResults, flat_result
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
 from symderiv.problem.flat_layout import split_flat, state_size

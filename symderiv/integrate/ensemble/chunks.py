@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Literal
-
-import numpy as np
 
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk, empty_chunk
-from symderiv.integrate.ensemble.lane_pieces import step_tolerance
+from symderiv.integrate.ensemble.lane_pieces import lane_accuracy
 from symderiv.integrate.ensemble.lane_run import (
     run_in_lanes,
     steps_together,
@@ -18,40 +17,12 @@ from symderiv.integrate.ensemble.lane_run import (
     with_fast_errors,
 )
 from symderiv.integrate.ensemble.single_runs import run_singly
-from symderiv.integrate.flows.lanes import LaneResults, flat_result
-from symderiv.integrate.flows.run_errors import Worse
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of, rule_of_study, solver_module
 from symderiv.problem.initial import Initial, check_equations, initial
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import activation_tolerance
-
-
-def lane_accuracy(
-    flows: Sequence[Flow], found: LaneResults, threads: int, max_steps: int, width: int
-) -> np.ndarray:
-    """Return the largest errors of Q, R and v, from runs in lanes that are much worse, shape (n,).
-
-    Args:
-        flows, found: What was integrated, and the runs.
-        threads, max_steps, width: See :func:`~symderiv.integrate.ensemble.lane_run.run_in_lanes`.
-    """
-    runs = [flat_result(found, place, int(reached)) for place, reached in enumerate(found.reached)]
-    worse = [
-        Worse.of(flow, run, step_tolerance(flow)) for flow, run in zip(flows, runs, strict=True)
-    ]
-    looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
-    coarse = run_in_lanes(
-        [each.flow for each in worse],
-        threads=threads,
-        max_steps=max_steps,
-        looser=looser,
-        width=width,
-    )
-    others = [flat_result(coarse, place, int(count)) for place, count in enumerate(coarse.reached)]
-    return np.array([each.error(*pair) for each, *pair in zip(worse, runs, others, strict=True)])
-
 
 #: Called with the number of runs that have ended and the number of all.
 ChunkProgress = Callable[[int, int], None]
@@ -176,7 +147,8 @@ def _through_lanes(
         )
         chunk.add_lanes(list(numbers), part, runs)
         if checked and not runs.interrupted:
-            errors = lane_accuracy(part, runs, workers, max_steps, width)
+            again = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
+            errors = lane_accuracy(part, runs, again)
             chunk.tolerance_reached[list(numbers)] = errors
         told.ended(len(part))
         if runs.interrupted:

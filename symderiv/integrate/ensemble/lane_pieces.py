@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from symderiv.integrate.flows.lanes import LaneResults, LaneTask, Told, integrate_lanes
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.courses import PiecewiseRun, Walk
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
+from symderiv.integrate.flows.lanes import (
+    LaneResults,
+    LaneTask,
+    Told,
+    flat_result,
+    integrate_lanes,
+    lane_results,
+)
+from symderiv.integrate.flows.run_errors import Worse
 
 # Errors of steps add up, and the largest is above the mean that is controlled.
 _TIGHTER = 10.0
@@ -23,34 +32,89 @@ class LaneStart:
     threads: int
     max_steps: int
     progress: Told | None
-    looser: float
+    looser: float = 1.0
 
     def integrate(
-        self, flows: Sequence[Flow], begins: np.ndarray, constants: np.ndarray, asked: np.ndarray
+        self, runs: Sequence[PiecewiseRun], problems: Sequence[FlatProblem]
     ) -> LaneResults:
-        """Integrate flows from states, shape (n, S), with constants, shape (n, P), over times."""
+        """Integrate pieces of runs, with states of one size over the same times."""
         task = LaneTask(
             self.right_hand_side,
-            begins,
-            constants,
-            np.array([_tolerances(flow, self.looser) for flow in flows]),
-            flows[0].sizes,
-            asked,
+            np.array([each.state for each in problems]),
+            np.array([each.parameters for each in problems]),
+            np.array([_tolerances(run, self.looser) for run in runs]),
+            problems[0].sizes,
+            np.ascontiguousarray(problems[0].asked, dtype=float),
             self.width,
         )
         return integrate_lanes(
             task, threads=self.threads, max_steps=self.max_steps, progress=self.progress
         )
 
+    def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
+        """Integrate runs whose pieces are of one law each, those together whose pieces agree."""
+        walks: dict[int, tuple[Walk, FlatProblem]] = {}
+        for number, run in enumerate(runs):
+            course = replace(run.course, modes=lambda *_: None)  # steps are explicit
+            walk = course.walk(run.goal.alpha, self.right_hand_side)
+            walks[number] = walk, next(walk)[0]
+        whole: dict[int, FlatResult] = {}
+        seconds, ended = 0.0, self.progress
+        while walks:
+            groups: dict[tuple[int, bytes], list[int]] = {}
+            for number, (_, piece) in walks.items():
+                groups.setdefault((piece.state.size, piece.asked.tobytes()), []).append(number)
+            alone = len(groups) == 1 and len(runs[0].course.pieces) == 1
+            for numbers in groups.values():
+                start = self if alone else replace(self, progress=None)
+                found = start.integrate(
+                    [runs[number] for number in numbers], [walks[number][1] for number in numbers]
+                )
+                if alone:
+                    return found
+                seconds += found.seconds
+                for place, number in enumerate(numbers):
+                    walk = walks.pop(number)[0]
+                    try:
+                        sent = flat_result(found, place, int(found.reached[place]))
+                        walks[number] = walk, walk.send(sent)[0]
+                    except StopIteration as end:
+                        whole[number] = end.value
+                if ended is not None:
+                    ended(len(whole))
+        results = [whole[number] for number in range(len(runs))]
+        missing = np.full((len(runs), runs[0].goal.alpha.size), np.nan)
+        return lane_results(results, missing, seconds)
 
-def step_tolerance(flow: Flow) -> float:
+
+def step_tolerance(flow: PiecewiseRun) -> float:
     """Return the relative tolerance of each step: a tenth of what is asked."""
-    return max(flow.study.time.relative_tolerance / _TIGHTER, 1e-14)
+    return max(flow.goal.relative_tolerance / _TIGHTER, 1e-14)
 
 
-def _tolerances(flow: Flow, looser: float) -> tuple[float, float, float]:
+def _tolerances(flow: PiecewiseRun, looser: float) -> tuple[float, float, float]:
     """Relative, absolute and of the cone test, as for single runs."""
-    asked = flow.study.time
+    asked = flow.goal
     relative = looser * step_tolerance(flow)
     absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
     return relative, absolute, min(1e-2, 1e-10 + 1e3 * relative)
+
+
+def lane_accuracy(
+    flows: Sequence[PiecewiseRun],
+    found: LaneResults,
+    again: Callable[..., LaneResults],
+) -> np.ndarray:
+    """Return the largest errors of runs in lanes, from ones that are much worse, shape (n,).
+
+    Args:
+        flows, found: What was integrated, and the runs.
+        again: Integrates others of their kind, with tolerances that are ``looser`` times larger.
+    """
+    runs = [flat_result(found, place, int(reached)) for place, reached in enumerate(found.reached)]
+    pairs = zip(flows, runs, strict=True)
+    worse = [Worse.of(flow, run, step_tolerance(flow)) for flow, run in pairs]
+    looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
+    coarse = again([each.flow for each in worse], looser=looser)
+    others = [flat_result(coarse, place, int(count)) for place, count in enumerate(coarse.reached)]
+    return np.array([each.error(*pair) for each, *pair in zip(worse, runs, others, strict=True)])

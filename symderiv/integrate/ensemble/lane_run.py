@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
-from symderiv.integrate.ensemble.lane_phases import run_phases
 from symderiv.integrate.ensemble.lane_pieces import LaneStart
 from symderiv.integrate.flows.lanes import (
     LARGEST_STATE,
@@ -73,14 +72,7 @@ def run_in_lanes(
     """
     first = flows[0]
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
-    if isinstance(first, PhasedFlow):
-        return run_phases([flow for flow in flows if isinstance(flow, PhasedFlow)], given)
-    results = given.integrate(
-        flows,
-        np.array([flow.begin for flow in flows]),
-        np.array([flow.parameters for flow in flows]),
-        np.ascontiguousarray(first.study.alpha),
-    )
+    results = given.walked(flows)
     first.keep_code()
     return replace(results, errors=_errors(flows, results, width))
 
@@ -115,7 +107,7 @@ def observed_by(flow: Flow, width: int) -> Observed | None:
     """
     if width == 1:
         return None
-    from symderiv.integrate.flows.lane_observables import observe_lanes
+    from symderiv.integrate.ensemble.lane_observables import observe_lanes
 
     observables = _specialised(flow, "specialised_observables")
 
@@ -131,7 +123,7 @@ def observed_by(flow: Flow, width: int) -> Observed | None:
 
 
 def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
-    """Return the generalisation errors of runs in one piece, shape (n, A)."""
+    """Return the generalisation errors of runs, shape (n, A)."""
     errors = np.full(found.states.shape[:2], np.nan)
     observed = observed_by(flows[0], width) if type(flows[0]) is Flow else None
     for number, flow in enumerate(flows):

@@ -10,6 +10,7 @@ import numpy as np
 
 from symderiv.integrate.events.asked import Event
 from symderiv.integrate.events.conditions import Condition
+from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.sensitivities import VariedRun
 
 __all__ = ["SeenRun", "denser", "located"]
@@ -19,9 +20,12 @@ _LONGER = 5
 _BETWEEN, _LOOKED_AT = 16, 200
 
 
-def denser(alpha: np.ndarray) -> np.ndarray:
-    """Return the times of a run with more of them in between, from 0 on."""
-    ends = alpha if alpha[0] == 0.0 else np.concatenate([[0.0], alpha])
+def denser(alpha: np.ndarray, course: Course) -> np.ndarray:
+    """Return the times of a run with more of them in between, from 0 on; all steps of order one."""
+    if course.step:
+        return course.step * np.arange(round(alpha[-1] / course.step) + 1)
+    cuts = [cut for cut in course.cuts if cut < alpha[-1]]
+    ends = np.union1d(alpha, [0.0, *cuts])
     if ends.size == 1:
         return ends
     count = max(_BETWEEN, -(-_LOOKED_AT // (ends.size - 1)))
@@ -66,6 +70,11 @@ class SeenRun:
         named = self.varied.named
         return condition.change(named(observed), alpha, named(rates), time)
 
+    def jumps(self, condition: Condition, row: np.ndarray, cut: float) -> bool:
+        """Return whether a condition holds right after a jump."""
+        after = float(np.nextafter(cut, np.inf))
+        return self.gap(condition, self.varied.observed(row, after), after) > 0.0
+
     def first(self, condition: Condition) -> tuple[np.ndarray, float] | None:
         """Return state and time at which a condition first holds; None if it never does."""
         pairs = zip(self.observed, self.times, strict=True)
@@ -74,11 +83,18 @@ class SeenRun:
         if n is None or n == 0:
             return None if n is None else (self.rows[0], float(self.times[0]))
         begin, end = (float(time) for time in self.times[n - 1 : n + 1])
+        if self.varied.course.step:
+            return self.rows[n], end
+        if begin in self.varied.course.cuts and self.jumps(condition, self.rows[n - 1], begin):
+            return self.rows[n - 1], begin
         return _root(condition, self, self.rows[n - 1], begin, end - begin)
 
 
 def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[str, Any]:
     """Return the first time at which an event's condition holds, its error and derivatives.
+
+    Of a run by steps of order one that is the first step at which it holds, which has no
+    derivatives.
 
     Args:
         event: The event.
@@ -100,7 +116,13 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
     if alpha == seen.times[0]:
         return record | {"alpha": alpha, "error_bound": 0.0}
     varied = seen.varied
+    if varied.course.step:
+        return record | {"alpha": alpha, "error_bound": 0.0}
     here = varied.observed(row, alpha)
+    if alpha in varied.course.cuts and seen.gap(condition, here, alpha) <= 0.0:
+        # it holds from the jump on, whose time is fixed
+        still = dict.fromkeys(varied.directions, 0.0)
+        return record | {"alpha": alpha, "error_bound": 0.0, "derivatives": still}
     speed = seen.change(condition, here, alpha, varied.rates(row, alpha), 1.0)
     changes = varied.derivatives(row, alpha).items() if varied.directions else ()
     slopes = {

@@ -56,6 +56,7 @@ class FlatProblem:
         parameters: in the layout of the generated modules.
         asked: ascending times, the first may be 0; shape (P,).
         modes: how the state is coupled, which implicit steps need.
+        step: the time of a step of order one, of which ``asked`` are numbers; 0 for a flow.
     """
 
     rhs: Callable[..., None]
@@ -64,6 +65,7 @@ class FlatProblem:
     parameters: np.ndarray
     asked: np.ndarray
     modes: CoupledModes | None = None
+    step: float = 0.0
 
 
 @dataclass(frozen=True)

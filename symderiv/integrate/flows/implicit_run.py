@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.flat_run import (
     FlatProblem,
@@ -13,9 +15,13 @@ from symderiv.integrate.flows.flat_run import (
     integrate_flat,
 )
 from symderiv.integrate.steppers.walk import (
+    CONE_LEFT,
+    DONE,
     EXPLICIT,
     IMPLICIT,
+    INTERRUPTED,
     NOT_A_NUMBER,
+    STEP_LIMIT,
     STEP_UNDERFLOW,
 )
 from symderiv.storage.checkpoint import Checkpoint
@@ -23,6 +29,7 @@ from symderiv.storage.checkpoint import Checkpoint
 #: The smallest tolerance that implicit steps keep.
 LEAST_TOLERANCE = 1e-13
 _MOST_NUMBERS = 3 * 10**8
+_SHOWN_EVERY = 100
 
 
 def integrate(
@@ -41,9 +48,13 @@ def integrate(
             stiff and the rest of the way long enough for other ones to be faster.
         problem, limits, progress, checkpoint: see there.
 
+    Steps of order one are made as they are: the method and the tolerance play no part.
+
     Raises:
         InputError: an implicit method was asked for and needs too much memory.
     """
+    if problem.step:
+        return _stepped(problem, limits, progress)
     numbers = problem.modes.numbers if problem.modes else 0
     fits = numbers <= _MOST_NUMBERS
     if method == "implicit" and not fits:
@@ -71,3 +82,52 @@ def integrate(
         rejected=slow.rejected + first.rejected,
         rhs_evaluations=slow.rhs_evaluations + first.rhs_evaluations,
     )
+
+
+def _stepped(
+    problem: FlatProblem, limits: StepLimits, progress: Progress | None = None
+) -> FlatResult:
+    """Make steps of order one; between two of them nothing changes, and nothing is integrated."""
+    state, change = problem.state.copy(), np.zeros_like(problem.state)
+    rows: list[np.ndarray] = []
+    made, code = 0, DONE
+    try:
+        for goal in problem.asked:
+            while made < goal and code == DONE:
+                alpha = made * problem.step
+                problem.rhs(alpha, state, problem.sizes, problem.parameters, change)
+                state += change
+                made += 1
+                code = _code_of(problem, state, limits, made)
+                if progress is not None and made % _SHOWN_EVERY == 0:
+                    progress(made * problem.step, made)
+            if code != DONE:
+                break
+            rows.append(state.copy())
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    return FlatResult(
+        results=np.array(rows).reshape(len(rows), state.size),
+        reached=len(rows),
+        last_alpha=made * problem.step,
+        last_state=state,
+        code=code,
+        steps=made,
+        rejected=0,
+        rhs_evaluations=made,
+        error_sum=made * float(np.finfo(float).eps),
+        method="steps",
+    )
+
+
+def _code_of(problem: FlatProblem, state: np.ndarray, limits: StepLimits, made: int) -> int:
+    """Return whether a state can be gone on from."""
+    if not np.isfinite(state).all():
+        return NOT_A_NUMBER
+    if problem.sizes[0]:
+        # here, because numba is loaded by what computes with it
+        from symderiv.integrate.steppers.cone import is_outside
+
+        if is_outside(state, problem.sizes, problem.parameters, limits.cone):
+            return CONE_LEFT
+    return STEP_LIMIT if made >= limits.max_steps else DONE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -20,10 +19,11 @@ from symderiv.integrate.flows.compression import Compression, settle
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import (
     COARSE,
+    Check,
     MeasuredRun,
     accuracy_warnings,
-    estimated,
-    repeated,
+    first_tolerance,
+    measured,
 )
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
@@ -31,12 +31,6 @@ from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.initial import Initial
 from symderiv.problem.state import State
 from symderiv.storage.checkpoint import identity
-
-# Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
-# the largest of them is above the mean that is controlled.
-_TIGHTER = 20.0
-
-Check = Literal["auto", "always", "never"]
 
 
 def solve_flow(
@@ -60,7 +54,7 @@ def solve_flow(
         checkpoint.open(identity(study, kernel.digests, command="solve"))
     started = time.perf_counter()
     asked = study.time.relative_tolerance
-    tolerance = max(asked / _TIGHTER, first.least_tolerance()) if check == "auto" else asked
+    tolerance = first_tolerance(first, check)
     runs: list[FlatResult] = []
     flows: list[Flow] = []
 
@@ -73,12 +67,7 @@ def solve_flow(
     state, (result, errors), compression = settle(start.state, first.compression, asked, first_run)
     # the one that was run, with its compiled code
     problem = next(flow for flow in flows if flow.state is state)
-    best = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM)
-    compared = None
-    if check == "auto":
-        best, compared = estimated(problem, best, tolerance, progress, runs)
-    if check != "never" and (best.method == LOCAL_SUM or best.reached > asked):
-        best = repeated(problem, best, compared, tolerance, max_steps, progress, runs)
+    best = measured(problem, result, errors, check, runs, max_steps, progress)
     problem.keep_code()
     reached = check == "never" or best.reached <= asked
     return replace(
@@ -111,7 +100,7 @@ def _warned(
         *start.warnings,
         *(() if start.data is None else start.data.warnings()),
         *activation_warnings(kernel, problem.study.time.relative_tolerance, beyond),
-        *accuracy_warnings(problem, best, kept),
+        *accuracy_warnings(problem.study, best, kept),
         *_compression_warnings(compression),
         *range_warnings(kernel, trajectory, beyond),
         *problem.mean_warnings(trajectory),

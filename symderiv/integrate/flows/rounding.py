@@ -18,28 +18,23 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing, orbits
+from symderiv.foundation.packing import orbits
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.problem.flat_layout import fields_of, split_flat, state_size
-
-if TYPE_CHECKING:
-    from symderiv.integrate.flows.study_flow import Flow
-
-    AnyFlow = TypeVar("AnyFlow", bound=Flow)
 
 #: A permutation of students and one of teachers.
 _Exchange = tuple[np.ndarray, np.ndarray]
 
 
-def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow:
+def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
     """Return the flow from a start, and with output weights of the teacher, that differ at random.
 
     Args:
-        flow: as it was integrated.
+        flow: the flow of a study, as it was integrated.
         result: the run; what it kept to the last bit is kept.
         size: the size of the changes, relative to the largest vectors and weights along the run.
         seed: the seed of the random numbers.
@@ -78,21 +73,18 @@ def shaken(flow: AnyFlow, result: FlatResult, size: float, seed: int) -> AnyFlow
     r[...] = inner + b @ t
     begin[largest == 0.0] = 0.0
 
-    weights = _packing(flow, "parameters").views(constants)["v_teacher"]
+    weights = flow.packing("parameters").views(constants)["v_teacher"]
     kinds = orbits(M, [exchange[1] for exchange in exchanges])
     weights *= 1.0 + size * rng.standard_normal(M)[kinds]
 
     twin = copy.copy(flow)
+    for made in ("pieces", "course"):
+        vars(twin).pop(made, None)
     vars(twin).update(begin=begin, parameters=constants)
     return twin
 
 
-def _packing(flow: Flow, vector: str) -> Packing:
-    state = flow.state
-    return Packing.of(flow.layout, vector, K=state.K, M=state.M, L=state.L)
-
-
-def _exchanges(flow: Flow, result: FlatResult) -> Iterator[_Exchange]:
+def _exchanges(flow: Any, result: FlatResult) -> Iterator[_Exchange]:
     """Exchanges of two students, of two teachers, or of both, that leave the whole run as it is."""
     state = flow.state
     K, M = state.K, state.M
@@ -127,12 +119,12 @@ def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
 
 
 def _indices(
-    flow: Flow, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
+    flow: Any, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
 ) -> np.ndarray:
     """Return where each entry of a flat vector comes from when students and teachers are
     exchanged.
     """
-    packing, sources = _packing(flow, vector), np.arange(size)
+    packing, sources = flow.packing(vector), np.arange(size)
     views: dict[str, Any] = packing.views(sources[: packing.size])
     for name, axes in flow.layout[vector].items():
         view = views[name].copy()

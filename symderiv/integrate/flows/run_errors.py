@@ -13,26 +13,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 import numpy as np
 
 from symderiv.integrate.flows.compression import relative_changes
+from symderiv.integrate.flows.courses import PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 
-if TYPE_CHECKING:
-    from symderiv.integrate.flows.study_flow import Flow
-
 # How often the difference to a worse run counts. Where errors go with tolerances it is many times
 # the error, and that is left for where they do not: a run of few steps may happen to be better than
-# its tolerance. Rates of mixtures are sums with more rounding.
-EXPLICIT, _MIXTURES = 1.5, 3.0
+# its tolerance.
+EXPLICIT = 1.5
 # Solving for implicit steps leaves more of rounding than explicit ones do.
 _IMPLICIT_ROUNDING = 1.5
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
@@ -51,6 +48,11 @@ _BY_ROUNDING = 200.0
 _MUCH = 3.0
 # How often a run is made again.
 _REPEATS = 3
+# Unless told otherwise the steps keep a twentieth of the tolerance, because their errors add up and
+# the largest of them is above the mean that is controlled.
+_TIGHTER = 20.0
+
+Check = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,6 @@ TIMES = 10.0
 WORSE_START = _ALONE * _ROUNDING
 
 
-def _counted(problem: Flow, result: FlatResult) -> float:
-    """Return how often the difference to a run of larger tolerance counts."""
-    return EXPLICIT if problem.follows_tolerance else _MIXTURES
-
-
 @dataclass(frozen=True)
 class Worse:
     """A second integration that is worse in all that limits the first: steps and rounding.
@@ -98,25 +95,26 @@ class Worse:
         own: What is added for tolerance; zero where that plays no part.
     """
 
-    flow: Flow
+    flow: Any
     tolerance: float
     part: float
     own: float
 
     @classmethod
-    def of(cls, problem: Flow, result: FlatResult, tolerance: float) -> Worse:
+    def of(cls, problem: PiecewiseRun, result: FlatResult, tolerance: float) -> Worse:
         """Worse than a run of a tolerance."""
         larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
-        flow = shaken(problem, result, size, 0)
+        flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, _counted(problem, result), own)
+        return cls(flow, larger, EXPLICIT, own)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return how far the worse run is from a run; not a number where that says nothing."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
-        return difference(coarse, result, self.flow.state)
+        found: float = self.flow.apart(coarse, result)
+        return found
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the error of the run, from the worse one; not a number where that says nothing."""
@@ -127,8 +125,42 @@ class Worse:
 Compared = tuple[Worse, FlatResult]
 
 
+def first_tolerance(problem: PiecewiseRun, check: Check) -> float:
+    """Return the tolerance of the steps of the run that is made first."""
+    asked = problem.goal.relative_tolerance
+    return max(asked / _TIGHTER, problem.least_tolerance()) if check == "auto" else asked
+
+
+def measured(
+    problem: PiecewiseRun,
+    result: FlatResult,
+    errors: np.ndarray,
+    check: Check,
+    runs: list[FlatResult],
+    max_steps: int = 100_000_000,
+    progress: Progress | None = None,
+) -> MeasuredRun:
+    """Return the best run that is found, and its error.
+
+    Args:
+        problem: What is integrated.
+        result: The run of :func:`first_tolerance`.
+        errors: The generalisation error along it.
+        check, max_steps, progress: See :func:`~symderiv.integrate.rules.solving.solve`.
+        runs: All that were made; more are added.
+    """
+    best, compared = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM), None
+    tolerance = first_tolerance(problem, check)
+    if check == "auto":
+        best, compared = estimated(problem, best, tolerance, progress, runs)
+    missed = best.method == LOCAL_SUM or best.reached > problem.goal.relative_tolerance
+    if check != "never" and missed:
+        best = repeated(problem, best, compared, tolerance, max_steps, progress, runs)
+    return best
+
+
 def estimated(
-    problem: Flow,
+    problem: PiecewiseRun,
     best: MeasuredRun,
     tolerance: float,
     progress: Progress | None,
@@ -155,7 +187,7 @@ def estimated(
 
 
 def repeated(
-    problem: Flow,
+    problem: PiecewiseRun,
     best: MeasuredRun,
     compared: Compared | None,
     tolerance: float,
@@ -208,7 +240,7 @@ def repeated(
     return best
 
 
-def _smaller(problem: Flow, result: FlatResult, tolerance: float) -> float | None:
+def _smaller(problem: PiecewiseRun, result: FlatResult, tolerance: float) -> float | None:
     """Return the tolerance to make a run again with; None where it would be much the same."""
     smaller = max(tolerance / TIMES, problem.least_tolerance(result))
     return smaller if smaller <= tolerance / _MUCH else None
@@ -225,7 +257,7 @@ class _Pair:
         tolerance: The tolerance of the steps of the better run.
     """
 
-    problem: Flow
+    problem: PiecewiseRun
     former: MeasuredRun
     better: FlatResult
     errors: np.ndarray
@@ -240,12 +272,12 @@ class _Pair:
     @cached_property
     def steps(self) -> float:
         """The difference of the two, which is what the former one owes to its steps."""
-        return difference(self.former.result, self.better, self.problem.state)
+        return self.problem.apart(self.former.result, self.better)
 
     @property
     def of_steps(self) -> float:
         """The error that the better run owes to its steps, at most."""
-        return _counted(self.problem, self.better) * self.steps + self.tolerance
+        return EXPLICIT * self.steps + self.tolerance
 
     def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
         """Return whether a worse run is further away than its steps explain."""
@@ -258,7 +290,7 @@ class _Pair:
 
     def too_bad(self, worse: Worse, coarse: FlatResult) -> bool:
         """Return whether steps of a worse run hide that rounding is small enough."""
-        away, asked = worse.apart(self.better, coarse), self.problem.study.time.relative_tolerance
+        away, asked = worse.apart(self.better, coarse), self.problem.goal.relative_tolerance
         if math.isnan(away):
             return True
         within = self.of_steps + _ROUNDED * away <= asked
@@ -266,11 +298,9 @@ class _Pair:
 
     def judged(self, worse: Worse, coarse: FlatResult) -> tuple[MeasuredRun, bool]:
         """Return the better run with its error, and whether no smaller tolerance would help."""
-        asked = self.problem.study.time.relative_tolerance
+        asked = self.problem.goal.relative_tolerance
         rounding = _ROUNDED * worse.apart(self.better, coarse)
-        by_steps = _counted(self.problem, self.better) * relative_changes(
-            self.former.errors, self.errors
-        )
+        by_steps = EXPLICIT * relative_changes(self.former.errors, self.errors)
         by_start = _ROUNDED * relative_changes(worse.flow.errors(coarse), self.errors)
         count, reached = min(by_steps.size, by_start.size), self.of_steps + rounding
         stays = self.of_steps <= asked < reached or self.by_rounding(worse, coarse)
@@ -284,13 +314,13 @@ class _Pair:
         return best, stays or reached <= asked
 
 
-def _comparable(problem: Flow, result: FlatResult, other: FlatResult) -> bool:
+def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:
     """Return whether two runs have more than the start in common, which says nothing of the
     error.
     """
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
-    return not (cut_short or common == 0 or problem.study.alpha[common - 1] == 0.0)
+    return not (cut_short or common == 0 or problem.goal.alpha[common - 1] == 0.0)
 
 
 def difference(first: FlatResult, second: FlatResult, state: State) -> float:
@@ -318,15 +348,17 @@ def difference(first: FlatResult, second: FlatResult, state: State) -> float:
     return worst
 
 
-def why_missed(study: Study, best: MeasuredRun) -> str:
+def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> str:
     """Why a run has not the tolerance asked for, and what to do, in one line."""
-    asked = study.time.relative_tolerance
-    said = f"time.relative_tolerance: {asked:g} was asked for, {best.reached:.1e} was reached"
+    key = "relative_tolerance" if study is None else "time.relative_tolerance"
+    said = f"{key}: {asked:g} was asked for, {best.reached:.1e} was reached"
     if best.rounding > 0.5 * best.reached:
-        grown = max(best.rounding / _ROUNDING, 1.0)
+        grown, units = max(best.rounding / _ROUNDING, 1.0), "students" if study else "vectors"
         wanted = math.ceil(-math.log10(asked))
-        data = study.data_model
-        plain = not study.rule_keys and (data is None or len(data.components) == 1)
+        digits = wanted + math.ceil(math.log10(grown)) + 2
+        data = None if study is None else study.data_model
+        one = data is None or len(data.components) == 1
+        plain = study is not None and not study.rule_keys and one
         how = (
             f": symderiv.integrate.flows.moment_check.solve_moments(study, digits={wanted}) does"
             if plain
@@ -334,21 +366,21 @@ def why_missed(study: Study, best: MeasuredRun) -> str:
         )
         return (
             f"{said}: what differs by rounding grows {grown:.0e}-fold on the way, as on a plateau, "
-            "and smaller steps do not help; start with larger differences between the students, "
-            f"end earlier, or compute with {wanted + math.ceil(math.log10(grown)) + 2} digits{how}"
+            "and smaller steps do not help; start with larger differences between the "
+            f"{units}, end earlier, or compute with {digits} digits{how}"
         )
     wider = 10.0 ** math.ceil(math.log10(best.reached)) if best.reached > 0.0 else asked
     return (
         f"{said}: errors of the steps grow on the way, and smaller tolerances did not make up "
-        f"for it; end earlier, try another time.method, or ask for {wider:g}"
+        f"for it; end earlier, {'' if study is None else 'try another time.method, '}or ask for "
+        f"{wider:g}"
     )
 
 
-def accuracy_warnings(problem: Flow, best: MeasuredRun, kept: bool) -> Iterator[str]:
+def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[str]:
     """Yield what to say of the accuracy of a run."""
-    study = problem.study
     if not kept and best.result.cause == "done":
-        yield why_missed(study, best)
+        yield why_missed(study.time.relative_tolerance, best, study)
     if np.any(best.changes > COARSE):
         first = study.alpha[int(np.argmax(best.changes > COARSE))]
         yield (

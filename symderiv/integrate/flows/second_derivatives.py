@@ -89,17 +89,15 @@ class TwiceVariedFlow(VariedFlow):
     def _place(self, name: str) -> int:
         return list(self.directions).index(name)
 
-    @cached_property
-    def _parameters(self) -> np.ndarray:
-        """The numbers behind first derivatives, and for each second one: the derivatives of all
-        parameters, the second derivatives of moving ones, and the step.
+    def _behind(self, number: int) -> np.ndarray:
+        """Return the numbers behind first derivatives, and for each second one: the derivatives of
+        all parameters, the second derivatives of moving ones, and the step.
         """
-        first = VariedFlow(self.flow, self.directions)
         further: list[np.ndarray] = []
         for name, bend in self.bends.items():
             second = self._moved(bend.parameters)
             further += [self.directions[name].parameters, second, np.array([bend.step])]
-        return np.concatenate([first._parameters, *further])
+        return np.concatenate([super()._behind(number), *further])
 
     @cached_property
     def _slope(self) -> Callable[..., None]:

@@ -2,7 +2,8 @@
 
 With s' = f(s, θ) the derivative S of the state by a number p follows S' = ∂f/∂s S + ∂f/∂θ θ_p from
 S(0) = ∂s(0)/∂p. All of them are integrated together with the flow by the one stepper, whose
-tolerance holds for them too.
+tolerance holds for them too. Where something jumps at a fixed time, S goes on as it is; and of a
+step s ← s + f(s, θ) the same right-hand side makes the product of its tangents.
 """
 
 from __future__ import annotations
@@ -15,24 +16,23 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
-from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.integrate.flows.courses import Course, PiecewiseRun, driven
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import observables_tangent, tangent_function
-from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
 __all__ = [
     "Direction",
-    "FlatMotion",
     "Observed",
     "VariedFlow",
     "VariedRun",
     "difference_of",
     "direction_by",
+    "packed_by",
 ]
 
 Seen = TypeVar("Seen")
@@ -61,26 +61,6 @@ class Observed(NamedTuple):
     generalization_error: float
 
 
-class FlatMotion(NamedTuple):
-    """A right-hand side on vectors, and where it begins.
-
-    Attributes:
-        begin, constants: The flat state and the flat constants.
-        sizes: As compiled code takes them.
-        state, parameters: Where fields lie in both.
-        modes: How states are coupled.
-        limits: The limits of steps whose tolerance is larger by a factor.
-    """
-
-    begin: np.ndarray
-    constants: np.ndarray
-    sizes: np.ndarray
-    state: Packing
-    parameters: Packing
-    modes: CoupledModes
-    limits: Callable[[float], StepLimits]
-
-
 class VariedRun(ABC, Generic[Seen]):
     """A right-hand side, and what its state changes by along some directions.
 
@@ -88,12 +68,13 @@ class VariedRun(ABC, Generic[Seen]):
         directions: The directions by their names.
     """
 
+    flow: PiecewiseRun
     directions: Mapping[str, Direction]
 
     @property
-    @abstractmethod
-    def motion(self) -> FlatMotion:
-        """The right-hand side without its functions, and where it begins."""
+    def course(self) -> Course:
+        """The pieces of the run."""
+        return self.flow.course
 
     @abstractmethod
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
@@ -119,14 +100,10 @@ class VariedRun(ABC, Generic[Seen]):
     def alone(self) -> VariedRun[Seen]:
         """Return the run without directions."""
 
-    def since(self, alpha: float) -> np.ndarray:
-        """Return the constants and directions of a run that begins at a time."""
-        return self._parameters
-
     @cached_property
     def begin(self) -> np.ndarray:
         """The start, and its derivatives behind it."""
-        start = self.motion.begin
+        start = self.course.begin
         return np.concatenate([start, *(each.state for each in self.directions.values())])
 
     def run(
@@ -147,23 +124,21 @@ class VariedRun(ABC, Generic[Seen]):
         Raises:
             InputError: The run ends before the last time.
         """
-        motion = self.motion
+        asked, flow = since + asked, self.flow
         start = self.begin if begin is None else begin
-        modes = motion.modes.repeated(start.size // self._size)
-        given = FlatProblem(self._slope, start, motion.sizes, self.since(since), asked, modes)
-        result = integrate("auto", given, motion.limits(looser))
+        walk = self.course.walk(asked, self._slope, start, since, self._behind, self._factored)
+        tolerance = looser * max(flow.goal.relative_tolerance / _TIGHTER, flow.least_tolerance())
+        result = driven(walk, "auto", flow.step_limits(tolerance))
         if result.reached < asked.size:
             raise InputError(
-                f"the run ends at alpha = {since + result.last_alpha:.6g}", argument="time.end"
+                f"the run ends at alpha = {result.last_alpha:.6g}", argument="time.end"
             )
         return result.results
 
     def rates(self, row: np.ndarray, alpha: float = 0.0) -> Seen:
         """Return the rates in time of what is observed."""
-        slope = np.empty_like(row)
-        self._slope(alpha, row, self.motion.sizes, self._parameters, slope)
-        still = np.zeros(self.motion.constants.size)
-        return self.changes(row, Direction(slope[: self._size], still), alpha, 1.0)
+        slope = self.course.slope(alpha, row[: self._size], self.functions(None)[0])
+        return self.changes(row, Direction(slope, np.zeros(self.course.flat.size)), alpha, 1.0)
 
     def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Seen]:
         """Return the derivatives of what is observed along each direction."""
@@ -175,28 +150,44 @@ class VariedRun(ABC, Generic[Seen]):
 
     @property
     def _size(self) -> int:
-        return int(self.motion.begin.size)
+        return int(self.course.begin.size)
 
     @cached_property
     def _moving(self) -> Packing:
         """The parameters that change along any direction."""
-        packing = self.motion.parameters
-        changes = [packing.views(each.parameters) for each in self.directions.values()]
+        packing = self.course.constants
+        changes = [packing.views(self._by_law(each)) for each in self.directions.values()]
         shapes = packing.shapes.items()
         return Packing({k: shape for k, shape in shapes if any(np.any(c[k]) for c in changes)})
 
+    def _by_law(self, along: Direction) -> np.ndarray:
+        """Return the derivatives of constants, one row for each law of the course."""
+        return along.parameters.reshape(-1, self.course.constants.size)
+
     def _moved(self, change: np.ndarray) -> np.ndarray:
         """Return those of a direction of all parameters."""
-        views = self.motion.parameters.views(change)
+        views = self.course.constants.views(change)
         return self._moving.packed(**{name: views[name] for name in self._moving.shapes})
 
+    def _behind(self, number: int) -> np.ndarray:
+        """Return the derivatives of the moving parameters of a law along each direction."""
+        changes = [self._moved(self._by_law(each)[number]) for each in self.directions.values()]
+        return np.concatenate([np.empty(0), *changes])
+
     @cached_property
-    def _parameters(self) -> np.ndarray:
-        """Parameters of the flow, followed by the derivatives of the moving ones along each
-        direction.
-        """
-        changes = [self._moved(each.parameters) for each in self.directions.values()]
-        return np.concatenate([self.motion.constants, *changes])
+    def _factored(self) -> tuple[int, ...]:
+        """Places of derivatives that are multiplied by a formula, as their parameters are."""
+        own, size = self.course.constants, self.course.constants.size
+        places = np.full(size, -1)
+        for name, place in self._moving.slices.items():
+            places[own.slices[name]] = np.arange(place.start, place.stop)
+        factored = {place for piece in self.course.pieces for place in piece.factored}
+        return tuple(
+            size + number * self._moving.size + int(places[place])
+            for number in range(len(self.directions))
+            for place in sorted(factored)
+            if places[place] >= 0
+        )
 
     @cached_property
     def _slope(self) -> Callable[..., None]:
@@ -218,25 +209,6 @@ class VariedFlow(VariedRun[Observed]):
     flow: Flow
     directions: Mapping[str, Direction]
 
-    @cached_property
-    def motion(self) -> FlatMotion:
-        flow, state = self.flow, self.flow.state
-        sizes = {"K": state.K, "M": state.M, "L": state.L}
-        return FlatMotion(
-            flow.begin,
-            flow.parameters,
-            flow.sizes,
-            Packing.of(flow.layout, "state", **sizes),
-            Packing.of(flow.layout, "parameters", **sizes),
-            flow.modes(flow.begin, flow.parameters),
-            self._limits,
-        )
-
-    def _limits(self, looser: float) -> StepLimits:
-        asked = self.flow.study.time.relative_tolerance
-        tolerance = looser * max(asked / _TIGHTER, self.flow.least_tolerance())
-        return self.flow.step_limits(tolerance, 100_000_000)
-
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
         flow = self.flow
         rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
@@ -253,7 +225,8 @@ class VariedFlow(VariedRun[Observed]):
         state, own = self.flow.state, row[None, : self._size]
         _, _, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
         one = FlatResult(own, 1, 0.0, own[0], DONE, 0, 0, 0, 0.0)
-        return Observed(Q[0], R[0], v[0], float(self.flow.errors(one)[0]))
+        error = self.flow.errors(one, np.array([alpha]))[0]
+        return Observed(Q[0], R[0], v[0], float(error))
 
     @cached_property
     def _observables(self) -> tuple[Callable[..., float], tuple[str, ...]]:
@@ -263,16 +236,37 @@ class VariedFlow(VariedRun[Observed]):
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> Observed:
         """Return the rates of order parameters and error along a direction."""
-        return self.changes_at(self.flow.parameters, row, along)
+        number, row, by_law = self.course.number_at(alpha), row[: self._size], self._by_law(along)
+        piece, laws, size = (
+            self.course.pieces[number],
+            by_law[self.course.laws_of(number)],
+            self._usual,
+        )
+        still = np.zeros_like(laws[0]) if piece.laws[0].scale is not None else laws[0]
+        here = Direction(along.state[:size], still)
+        found = self.changes_at(self.flow.parameters, row[:size], here)
+        if self.course.plain:
+            return found
+        error = 0.0
+        for law, change in zip(piece.laws, laws, strict=True):
+            inside = Direction(law.into(along.state), change)
+            there = self.changes_at(law.constants, law.into(row), inside)
+            error += law.share * there.generalization_error
+        return found._replace(generalization_error=error)
+
+    @property
+    def _usual(self) -> int:
+        """How many numbers of a state the module knows; behind them are further heads."""
+        return self.course.state.size
 
     def changes_at(self, constants: np.ndarray, row: np.ndarray, along: Direction) -> Observed:
         """Return them at other constants than those of the flow."""
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        given = self._told(row[: self._size], constants)
+        given = self._told(row[: self._usual], constants)
         error = function(*given, *self._told(*along), Q, R)
-        v = self.motion.state.views(along.state)["v"].copy()
+        v = self.course.state.views(along.state)["v"].copy()
         return Observed(Q, R, v, float(error))
 
     def error_slopes(self, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -290,26 +284,47 @@ class VariedFlow(VariedRun[Observed]):
 
     def _told(self, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | float]:
         """Return what observables depend on, in their order."""
-        motion = self.motion
-        views = motion.state.views(state) | motion.parameters.views(parameters)
+        views = self.course.state.views(state) | self.course.constants.views(parameters)
         return [_told(views[name]) for name in self._observables[1]]
 
 
-def direction_by(
-    packed: Callable[[float], tuple[np.ndarray, np.ndarray]], value: float
-) -> Direction:
+def direction_by(course_of: Callable[[float], Course], value: float, name: str) -> Direction:
     """Return how a flat start and flat constants change with a number, by differences.
 
     Args:
-        packed: Both for a value of the number.
-        value: The number.
+        course_of: The course of a run for a value of the number.
+        value, name: The number.
+
+    Raises:
+        NotYetError: It changes when something jumps, or how pieces are made.
     """
-    step = _STEP * (abs(value) or 1.0)
+    step, packed = _STEP * (abs(value) or 1.0), packed_by(course_of, value, name)
     change = difference_of(packed, value, step, (_CENTRAL, _FORWARD)) / step
     begin = packed(value)
     # what differences leave of numbers that stand still
     change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step] = 0.0
     return Direction(*np.split(change, [begin[0].size]))
+
+
+def packed_by(
+    course_of: Callable[[float], Course], value: float, name: str
+) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
+    """Return the flat start and the flat constants as a function of a number; see
+    :func:`direction_by`.
+    """
+    here = course_of(value)
+
+    def packed(number: float) -> tuple[np.ndarray, np.ndarray]:
+        there = course_of(number)
+        if not there.same(here):
+            raise NotYetError(
+                f"{name!r} changes the time of a jump or of a step, or inputs that tasks share, "
+                "by which there are no derivatives yet",
+                argument="sensitivities",
+            )
+        return there.begin, there.flat
+
+    return packed
 
 
 def difference_of(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,15 @@ import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
 from symderiv.foundation.limits import check_memory
+from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows import rounding, run_errors
 from symderiv.integrate.flows.compression import Mode
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
-from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
+from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
-from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
@@ -28,22 +30,14 @@ from symderiv.storage.kernels import Kernel
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["Flow", "flat_parameters", "looser_tolerance"]
-
-# Steps with larger tolerances follow none.
-_LOOSEST = 0.1
+__all__ = ["Flow", "flat_parameters"]
 
 # Vectors of the size of the state that a stepper works with.
 _STAGES = 20
 
 
-def looser_tolerance(tolerance: float, times: float) -> float:
-    """Return a tolerance so many times larger, which steps still follow."""
-    return max(tolerance, min(times * tolerance, _LOOSEST))
-
-
 @dataclass(frozen=True)
-class Flow:
+class Flow(PiecewiseRun):
     """A study with the state to start from, as the compiled code wants it."""
 
     study: Study
@@ -72,21 +66,32 @@ class Flow:
         """Mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
         return self.study.time.compression
 
+    @cached_property
+    def goal(self) -> Goal:
+        asked = self.study.time
+        tolerances = asked.relative_tolerance, asked.absolute_tolerance
+        return Goal(self.study.alpha, *tolerances, asked.method)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The pieces of a run; one where nothing jumps in time."""
+        return (Piece(0.0, math.inf, (Law(self.parameters),)),)
+
     @property
-    def follows_tolerance(self) -> bool:
-        """True if errors of explicit steps go with tolerances."""
-        return True
+    def step(self) -> float:
+        """The time of a step of order one; 0 for a flow."""
+        return 0.0
 
-    def looser(self, tolerance: float, times: float) -> float:
-        """Return a tolerance so many times larger, of a run that is worse."""
-        return looser_tolerance(tolerance, times)
+    @cached_property
+    def course(self) -> Course:
+        packings = self.packing("state"), self.packing("parameters")
+        known = self.begin, self.sizes, self.pieces
+        return Course(*known, *packings, self.modes, self.parameters, self.step)
 
-    def least_tolerance(self, result: FlatResult | None = None) -> float:
-        """Return the smallest tolerance that steps still follow: of a run, or to begin with."""
-        implicit = (
-            self.study.time.method == "implicit" if result is None else IMPLICIT in result.method
-        )
-        return LEAST_TOLERANCE if implicit else 1e-14
+    def packing(self, vector: str) -> Packing:
+        """Return how the module packs ``"state"`` or ``"parameters"``."""
+        named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
+        return Packing.of(self.layout, vector, **named)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -112,30 +117,13 @@ class Flow:
         del trajectory
         return []
 
-    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
-        self.check_memory()
-        rhs, start, asked = self.code.right_hand_side, self.begin, self.study.alpha
-        return integrate(
-            self.study.time.method,
-            FlatProblem(
-                rhs, start, self.sizes, self.parameters, asked, self.modes(start, self.parameters)
-            ),
-            self.step_limits(tolerance, most),
-            progress=progress,
-            checkpoint=self.checkpoint,
-        )
+    @property
+    def right_hand_side(self) -> Callable[..., None]:
+        return self.code.right_hand_side
 
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
+    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes | None:
         """Return how a flat state is coupled, of a run with these constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
-
-    def step_limits(self, tolerance: float, most: int) -> StepLimits:
-        """Tolerances of steps, the absolute one with the relative one, and their number."""
-        asked = self.study.time
-        absolute = asked.absolute_tolerance * tolerance / asked.relative_tolerance
-        # rounding and the tolerance may put a matrix on the edge of the cone just outside
-        return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most)
 
     def keep_code(self) -> None:
         """Keep the compiled code for the next process."""
@@ -152,14 +140,38 @@ class Flow:
             argument="time.points",
         )
 
-    def errors(self, result: FlatResult) -> np.ndarray:
-        """Return the generalisation error at every row of a result."""
-        state, error = self.state, self.code.generalization_error
-        _, _, v, Q, R = fields_of(result.results, state.weight, state.eigenvalue, state.K, state.M)
+    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
+        """Return the generalisation error at every row of a result, on what is taught at the time:
+        before a jump at a jump, the mean over what is mixed.
+        """
+        rows, numbers = result.results, np.zeros(len(result.results), dtype=int)
+        if len(self.pieces) > 1:
+            times = self.goal.alpha[: len(rows)] if alpha is None else alpha
+            numbers = np.array([self.course.number_at(float(time)) for time in times])
+        errors = np.zeros(len(rows))
+        for number, piece in enumerate(self.pieces):
+            here = numbers == number
+            for law in piece.laws if here.any() else ():
+                inside = np.ascontiguousarray(law.into(rows[here]))
+                errors[here] += law.share * self.errors_at(inside, law.constants)
+        return errors
+
+    def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Return the generalisation errors of flat states, shape (P, S), with constants."""
+        known, error = self.packing("parameters").views(parameters), self.code.generalization_error
+        K, M = self.state.K, self.state.M
+        *_, v, Q, R = fields_of(states, known["weight"], known["eigenvalue"], K, M)
         # compiled functions take writable arrays in C order
-        T, v_teacher = state.T.copy(), state.teacher_weights.copy()
+        T, v_teacher = known["T"].copy(), known["v_teacher"].copy()
         rows = zip(Q, np.ascontiguousarray(R), np.ascontiguousarray(v), strict=True)
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
+
+    def shaken(self, result: FlatResult, size: float, seed: int) -> Flow:
+        twin: Flow = rounding.shaken(self, result, size, seed)
+        return twin
+
+    def apart(self, first: FlatResult, second: FlatResult) -> float:
+        return run_errors.difference(first, second, self.state)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what else is known at every row of a result, by its name in ``RUN.nc``."""

@@ -40,12 +40,6 @@ def rule_flow(
             argument="data",
         )
     chosen = kernel or kernel_for(study, notice=notice, rule=rule.rule)
-    flow: type[RuleFlow] = RuleFlow
-    if any(key in study.rule_keys for key in IN_PHASES):
-        flow = PhasedFlow
-    if rule.rule.batches:
-        # schedules at steps are SymPy's
-        from symderiv.integrate.rules.steps_flow import StepsFlow
-
-        flow = StepsFlow
+    phased = any(key in study.rule_keys for key in IN_PHASES)
+    flow: type[RuleFlow] = PhasedFlow if phased else RuleFlow
     return lambda state: flow(study, chosen, state, checkpoint, rule)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress
-from symderiv.integrate.flows.implicit_run import integrate
+from symderiv.foundation.packing import families_of
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
@@ -45,8 +44,7 @@ def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: f
 class RuleFlow(Flow):
     """The flow of a study's rule from a state.
 
-    :meth:`segment` is one piece of it, from any flat state with any constants; what changes in time
-    (schedules, tasks) is made of several.
+    What changes in time (schedules, tasks) is made of several pieces.
     """
 
     rule: StudyRule = _PLAIN
@@ -70,11 +68,6 @@ class RuleFlow(Flow):
         named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
         largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
         return float(max(largest))
-
-    def packing(self, vector: str) -> Packing:
-        """Return how the module packs ``"state"`` or ``"parameters"``."""
-        named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
-        return Packing.of(self.layout, vector, **named)
 
     @cached_property
     def parameters(self) -> np.ndarray:
@@ -136,46 +129,9 @@ class RuleFlow(Flow):
             moments=rule.normalise == "sphere",
         )  # fmt: skip
 
-    def segment(
-        self,
-        begin: np.ndarray,
-        parameters: np.ndarray,
-        asked: np.ndarray,
-        tolerance: float,
-        most: int = 100_000_000,
-        progress: Progress | None = None,
-        right_hand_side: Callable[..., None] | None = None,
-    ) -> FlatResult:
-        """Return one piece of the flow.
-
-        Args:
-            begin: flat state at time 0 of the piece.
-            parameters: flat constants, as :attr:`parameters`, of this piece.
-            asked: ascending times since its begin at which states are wanted.
-            tolerance: relative; the absolute one goes with it.
-            most: steps.
-            progress: called about ten times a second with the time since its begin.
-            right_hand_side: the module's own when left out.
-        """
-        rhs = right_hand_side or self.kernel.right_hand_side_for(self.state.K, self.state.M)
-        modes = self.modes(begin, parameters)
-        return integrate(
-            self.study.time.method,
-            FlatProblem(rhs, begin, self.sizes, parameters, asked, modes),
-            self.step_limits(tolerance, most),
-            progress=progress,
-            checkpoint=self.checkpoint,
-        )
-
-    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """Return the whole flow in one piece."""
-        self.check_memory()
-        alpha = self.study.alpha
-        return self.segment(self.begin, self.parameters, alpha, tolerance, most, progress)
-
-    def errors(self, result: FlatResult) -> np.ndarray:
-        """Return the generalisation error at every row of a result."""
-        return self.errors_at(result.results, self.parameters)
+    @property
+    def right_hand_side(self) -> Callable[..., None]:
+        return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""

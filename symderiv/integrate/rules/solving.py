@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from symderiv.integrate.flows.flat_run import Progress
-    from symderiv.integrate.flows.integrate import Check
+    from symderiv.integrate.flows.run_errors import Check
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.learning.rule.learning_rule import LearningRule

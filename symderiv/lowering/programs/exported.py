@@ -52,11 +52,6 @@ def exported_program(
     if over_fields(problem):
         raise _integrals("the slopes of this loss, or the sign of a target", "loss")
     equations = derive_equations(problem)
-    if equations.motion.by_steps:
-        raise NotYetError(
-            "cannot be exported: the state changes by steps, not in time; leave it out",
-            argument="batch_ratio",
-        )
     activations = f"{problem.student.text!r} and {problem.teacher.text!r}"
     if has_holes(problem):
         raise _integrals(activations, "activation")
@@ -112,6 +107,7 @@ def source_text(
         PrinterError: The language lacks a function.
     """
     sizes, values, end, steps = numbers
+    _in_time(rule)
     program = kept_program(student, teacher, rule, tolerance)
     return language.source(program, Example(dict(sizes), dict(values), end, steps))
 
@@ -192,7 +188,16 @@ def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.
     """
+    _in_time(rule)
     return print_mpmath(kept_program(student, teacher, rule))
+
+
+def _in_time(rule: LearningRule) -> None:
+    if rule.batches:
+        raise NotYetError(
+            "cannot be exported: the state changes by steps, not in time; leave it out",
+            argument="batch_ratio",
+        )
 
 
 @derived_once(imports=(__name__,), also=_CODEGEN)

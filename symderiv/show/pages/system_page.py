@@ -95,7 +95,7 @@ def _work(run: SystemRun) -> Tabular:
     rows = [
         ["steps", str(run.steps)],
         ["right-hand sides", str(run.rhs_evaluations)],
-        ["difference from a run at a looser tolerance", number(run.error)],
+        ["largest error, relative (estimate)", number(run.error)],
     ]
     return Tabular(["", ""], rows, "Computation", export=True)
 

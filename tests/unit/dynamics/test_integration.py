@@ -12,9 +12,9 @@ from support import small_systems as systems
 from support.studies import toml
 
 from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows import courses, run_errors
 from symderiv.integrate.flows import integrate as integrate_module
 from symderiv.integrate.flows import moment_check as moment_form
-from symderiv.integrate.flows import run_errors
 from symderiv.integrate.flows import study_flow as flow_module
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.run_errors import difference
@@ -188,13 +188,13 @@ def test_a_long_run_is_repeated_too():
 def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     """The room for its results, the edge of the cone, the absolute tolerance; what it says."""
     asked, memory = [], []
-    original = flow_module.integrate
+    original = courses.integrate
 
     def watched(method, problem, limits, **options):
         asked.append(limits)
         return original(method, problem, limits, **options)
 
-    monkeypatch.setattr(flow_module, "integrate", watched)
+    monkeypatch.setattr(courses, "integrate", watched)
     monkeypatch.setattr(
         flow_module, "check_memory", lambda size, what, argument: memory.append(size)
     )

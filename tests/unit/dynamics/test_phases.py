@@ -7,7 +7,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.rules.combined import Mixing, mixed
+from symderiv.integrate.flows.combined import mixed
 from symderiv.integrate.rules.task_inputs import inputs_of_tasks
 from symderiv.problem.state import State
 from symderiv.problem.timetable import timetable
@@ -142,20 +142,18 @@ def test_mixed_tasks_add_their_changes() -> None:
 
     import numba
 
-    mixing = Mixing(1, 2, (2, 4), (1, 2), 3)
-    found = mixed(numba.njit(rhs), mixing)
-    parameters = mixing.packed(
-        np.array([9.0, 9.0, 9.0]),
-        np.array([0.25, 0.75]),
-        np.array([0, 1]),
-        np.array([[2.0], [5.0]]),
-    )
+    found = mixed(numba.njit(rhs), 2, 3)
+    first, second = [9.0, 2.0, 9.0], [9.0, 5.0, 9.0]
+    places = [0, 1, 2, 3], [0, 1, 4, 5]
+    # the second kind sees twice the numbers, and its rates are halved again
+    kinds = [0.25, *places[0], 1, 1, 1, 1, *first], [0.75, *places[1], 2, 2, 2, 2, *second]
+    parameters = np.array([9.0, 9.0, 9.0, 4, *kinds[0], *kinds[1]])
     state, change = np.array([1.0, 10.0, 3.0, 4.0, 6.0, 7.0]), np.empty(6)
     found(0.0, state, np.zeros(3, dtype=np.int64), parameters, change)
     share = 0.25 * 2.0 + 0.75 * 5.0
     assert np.allclose(change[:2], [share, 10.0 * share])
     assert np.allclose(change[2:4], 0.25 * (np.array([3.0, 4.0]) + 2.0))
-    assert np.allclose(change[4:], 0.75 * (np.array([6.0, 7.0]) + 5.0))
+    assert np.allclose(change[4:], 0.75 * (np.array([6.0, 7.0]) + 5.0 / 2))
 
 
 @pytest.mark.parametrize(

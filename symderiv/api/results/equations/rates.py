@@ -12,9 +12,11 @@ from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import families_of
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.problem.flat_layout import sizes_of, split_flat
+from symderiv.integrate.rules.solving import flow_of
+from symderiv.integrate.steppers.walk import DONE
+from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import Initial
 from symderiv.problem.order_names import order_name
 from symderiv.problem.study import Study
@@ -74,19 +76,11 @@ def rates_at(study: Study, start: Initial) -> Rates:
     kernel = kernel_for(study)
     if start.data is not None and start.data.latent is not None and start.data.latent.no_equations:
         raise InputError(start.data.latent.no_equations, argument="inputs")
-    if start.data is not None and len(start.data.components) > 1:
-        from symderiv.integrate.flows.components import rates_of_components
-
-        d_students, d_cross, dv, error = rates_of_components(study, kernel, state, start.data)
-    else:
-        parameters = flat_parameters(study, state)
-        flat = state.flat()
-        slope = np.empty_like(flat)
-        kernel.right_hand_side_for(K, M)(0.0, flat, sizes_of(K, M, L), parameters, slope)
-        d_students, d_cross, dv = (np.ascontiguousarray(a) for a in split_flat(slope, K, M, L))
-        fields = state.Q, state.R, state.T.copy()
-        weights = state.student_weights.copy(), state.teacher_weights.copy()
-        error = float(kernel.generalization_error(*fields, *weights))
+    flow = flow_of(study, start, kernel=kernel)(state)
+    flat = flow.begin
+    slope = flow.course.slope(0.0, flat, kernel.right_hand_side_for(K, M))
+    d_students, d_cross, dv = (np.ascontiguousarray(a) for a in split_flat(slope, K, M, L))
+    error = float(flow.errors(FlatResult(flat[None], 1, 0.0, flat, DONE, 0, 0, 0, 0.0))[0])
     variance = state.weight * state.eigenvalue
     return Rates(
         dQ=np.einsum("k,kij->ij", variance, d_students),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Fit", "fitted", "system_fitted"]
 
 _ERRORS = "_standard_error"
-_ABSOLUTE = 1e-14
 
 #: A name of what is measured → the name of an array, and the place in it.
 Entry = Callable[[str], tuple[str, tuple[int, ...]]]
@@ -112,10 +111,12 @@ def system_fitted(
     update: Tell,
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.System.fit`."""
+    from symderiv.integrate.flows.courses import Goal
     from symderiv.system.system_following import FollowedSystem
 
+    times = np.asarray(curves.get("alpha", ()), dtype=np.float64)
     with _of_parameters():
-        followed = FollowedSystem.of(varied, (tolerance, _ABSOLUTE), parameters, (), None)
+        followed = FollowedSystem.of(varied, Goal(times, tolerance), parameters, (), None)
         begin = {name: followed.number(name) for name in parameters}
     given = _Data(curves, followed.entry, "the name of an observable")
     return _least_squares(followed.along, begin, given, update)

@@ -90,7 +90,7 @@ class Fluctuating(ABC):
 
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
         """Return the rates of order parameters and averages along a direction, by name."""
-        still = np.zeros(self.varied.motion.constants.size)
+        still = np.zeros(self.varied.course.flat.size)
         return self.varied.named(self.varied.changes(flat, Direction(direction, still)))
 
     def averaged(

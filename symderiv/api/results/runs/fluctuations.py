@@ -20,6 +20,7 @@ from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.integrate.events.asked import Event, events_of
 from symderiv.integrate.events.conditions import Condition
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.fluctuations.first_times import (
     distance_of_widths,
     first_times,
@@ -327,7 +328,7 @@ def system_fluctuations(
     """
     varied, N = VariedSystem(solver, *start), _checked(dimension, None)
     fluctuating = SystemFluctuations(varied.point({}))
-    asked = FollowedSystem.of(varied, (1e-9, 1e-14), (), events, None)
+    asked = FollowedSystem.of(varied, Goal(alpha), (), events, None)
     distinct = {each.text: each for each in asked.conditions}.values()
     return _followed(fluctuating, alpha, N, list(distinct), None)
 

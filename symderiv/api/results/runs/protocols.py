@@ -374,11 +374,11 @@ def on_a_line(
     low, high = bounds
     places = [low + (high - low) * place for place in _PLACES]
     flows = [flow(value) for value in places]
-    constants = [each.motion.constants for each in flows]
+    constants = [each.course.flat for each in flows]
     change = (constants[2] - constants[0]) / (places[2] - places[0])
     base = constants[1] - places[1] * change
     line = base + places[0] * change
-    begins = [each.motion.begin for each in flows]
+    begins = [each.course.begin for each in flows]
     same = all(np.array_equal(each, begins[0]) for each in begins)
     scale = np.max(np.abs(constants), axis=0)
     if not same or np.any(np.abs(line - constants[0]) > 1e-9 * scale) or not np.any(change):

@@ -17,11 +17,13 @@ from symderiv.api.results.runs.fluctuating import (
     check_size,
 )
 from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
 from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.point_run import PointRun
 from symderiv.system.symmetries import rates_of
 from symderiv.system.system_following import VariedSystemRun
 from symderiv.system.system_sgd import gram_of
@@ -29,7 +31,6 @@ from symderiv.system.varied_system import SystemPoint
 
 __all__ = ["SystemFluctuations"]
 
-_TOLERANCES = 1e-10, 1e-14
 _STEP = 1e-3
 """Length of differences of rates without a derivative, in units of the state."""
 _NO_VECTORS = -1e-9
@@ -69,7 +70,7 @@ class SystemFluctuations(Fluctuating):
 
     @cached_property
     def varied(self) -> VariedSystemRun:
-        return VariedSystemRun(self.point, _TOLERANCES, self.averages, {})
+        return VariedSystemRun(PointRun(self.point, Goal(np.zeros(1))), {}, self.averages)
 
     @cached_property
     def motion(self) -> GaussianMotion:

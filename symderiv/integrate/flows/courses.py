@@ -1,0 +1,470 @@
+"""A run in pieces: it is cut where something jumps in time, and made of a flow or of steps.
+
+In a piece the constants do not change. Examples of several tasks may be mixed in it, each of which
+has constants of its own and sees a part of the state; and some constants may be multiplied by a
+formula in α. Derivatives of a run lie behind its states, one after the other, and are cut alike.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
+from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
+from symderiv.integrate.steppers.coupled_modes import CoupledModes
+from symderiv.integrate.steppers.walk import IMPLICIT
+from symderiv.storage.checkpoint import Checkpoint
+
+__all__ = [
+    "Course",
+    "Goal",
+    "Law",
+    "Piece",
+    "PiecewiseRun",
+    "RightHandSide",
+    "Walk",
+    "driven",
+]
+
+RightHandSide = Callable[..., None]
+
+# Steps with larger tolerances follow none.
+_LOOSEST = 0.1
+
+#: What a walk along pieces yields, is sent and returns: a problem with the time at which it begins.
+Walk = Generator[tuple[FlatProblem, float], FlatResult, FlatResult]
+
+
+def looser_tolerance(tolerance: float, times: float) -> float:
+    """Return a tolerance so many times larger, which steps still follow."""
+    return max(tolerance, min(times * tolerance, _LOOSEST))
+
+
+class Law(NamedTuple):
+    """What the examples of a piece teach, or those of one of the tasks that are mixed in it.
+
+    Attributes:
+        constants: The flat constants of the right-hand side.
+        share: The probability of an example.
+        places: Where in the state those numbers lie that the right-hand side knows; None: all.
+        scale: Their factors.
+    """
+
+    constants: np.ndarray
+    share: float = 1.0
+    places: np.ndarray | None = None
+    scale: np.ndarray | None = None
+
+    def into(self, states: np.ndarray) -> np.ndarray:
+        """Return what the right-hand side knows of states (…, n)."""
+        inside = states if self.places is None else states[..., self.places]
+        return inside if self.scale is None else inside * self.scale
+
+    def back(self, inside: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return states (…, n) with these numbers in them."""
+        if self.scale is not None:
+            inside = inside * (1.0 / self.scale)
+        if self.places is None:
+            return inside
+        changed = np.broadcast_to(states, (*inside.shape[:-1], states.shape[-1])).copy()
+        changed[..., self.places] = inside
+        return changed
+
+
+class Piece(NamedTuple):
+    """A part of a run in which nothing jumps.
+
+    Attributes:
+        begin, end: Times α.
+        laws: One, or those that are mixed.
+        formula: Multiplies some of the constants, a formula in ``alpha``; None for nothing.
+        factored: The places of those.
+    """
+
+    begin: float
+    end: float
+    laws: tuple[Law, ...]
+    formula: str | None = None
+    factored: tuple[int, ...] = ()
+
+
+def _nothing(number: int) -> np.ndarray:
+    del number
+    return np.empty(0)
+
+
+@dataclass(frozen=True)
+class Course:
+    """The pieces of a run, one after the other; the last one has no end.
+
+    Attributes:
+        begin: The flat state at α = 0.
+        sizes: As compiled code takes them.
+        pieces: At least one.
+        state, constants: Where fields lie in states and constants.
+        modes: How states of some length are coupled, by it and by the constants.
+        shown: The constants by which states are read where laws are mixed.
+        step: The time of a step of order one; 0 for a flow.
+        clock: The place of a constant that says when an integration begins, if there is one.
+    """
+
+    begin: np.ndarray
+    sizes: np.ndarray
+    pieces: tuple[Piece, ...]
+    state: Packing
+    constants: Packing
+    modes: Callable[[np.ndarray, np.ndarray], CoupledModes | None]
+    shown: np.ndarray
+    step: float = 0.0
+    clock: int | None = None
+
+    @cached_property
+    def flat(self) -> np.ndarray:
+        """The constants of all laws, one after the other."""
+        return np.concatenate([law.constants for piece in self.pieces for law in piece.laws])
+
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The times at which something jumps."""
+        return tuple(piece.begin for piece in self.pieces[1:])
+
+    @property
+    def plain(self) -> bool:
+        """True if there is one piece, and in it one law of the whole state."""
+        (first, *others), law = self.pieces, self.pieces[0].laws[0]
+        mixed = len(first.laws) > 1 or law.places is not None or law.scale is not None
+        return not (others or mixed or first.formula)
+
+    def same(self, other: Course) -> bool:
+        """Return whether another course is cut and made in the same way."""
+        laws, others = (
+            [law for piece in each.pieces for law in piece.laws] for each in (self, other)
+        )
+        return (
+            self.step == other.step
+            and len(self.cuts) == len(other.cuts)
+            and np.allclose(self.cuts, other.cuts, rtol=1e-12, atol=0.0)
+            and len(laws) == len(others)
+            and all(
+                _equal(one.scale, two.scale) and one.share == two.share
+                for one, two in zip(laws, others, strict=True)
+            )
+        )
+
+    def laws_of(self, number: int) -> range:
+        """Return the numbers of the laws of a piece, counted from the first piece on."""
+        first = sum(len(piece.laws) for piece in self.pieces[:number])
+        return range(first, first + len(self.pieces[number].laws))
+
+    def seen(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the times at which there are results: those of steps are the nearest ones."""
+        return np.rint(alpha / self.step) * self.step if self.step else alpha
+
+    def number_at(self, alpha: float) -> int:
+        """Return the number of the piece that a result belongs to: at a jump, of the one before;
+        where steps are made, of the one that comes.
+        """
+        cuts = [self._end(piece) for piece in self.pieces[:-1]]
+        if self.step:
+            return int(np.searchsorted(cuts, round(alpha / self.step), side="right"))
+        return int(np.searchsorted(cuts, alpha, side="left"))
+
+    def held(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the constants of results at times (P,), of a course without mixtures."""
+        numbers = [self.number_at(float(time)) for time in alpha]
+        return np.array([piece.laws[0].constants for piece in self.pieces])[numbers]
+
+    def _end(self, piece: Piece) -> float:
+        """Return the end of a piece, as the number of steps where these are made."""
+        if not self.step or math.isinf(piece.end):
+            return piece.end
+        return math.ceil(piece.end / self.step - 1e-9)
+
+    def walk(
+        self,
+        asked: np.ndarray,
+        right_hand_side: RightHandSide,
+        state: np.ndarray | None = None,
+        since: float = 0.0,
+        behind: Callable[[int], np.ndarray] = _nothing,
+        further: tuple[int, ...] = (),
+    ) -> Walk:
+        """Yield the problems of the pieces, each for its result; returns the whole run.
+
+        Args:
+            asked: Ascending times α.
+            right_hand_side: Of the state, with derivatives behind it if there are any.
+            state: Where the run begins.
+            since: When it begins.
+            behind: Numbers behind the constants of each law, counted from the first piece on.
+            further: What a formula multiplies among all these.
+        """
+        unit = self.step or 1.0
+        times = np.rint(asked / unit) if self.step else asked
+        now, last = round(since / unit) if self.step else since, float(times[-1])
+        state, parts = self.begin if state is None else state, list[FlatResult]()
+        for number, piece in enumerate(self.pieces):
+            whole = number == len(self.pieces) - 1
+            end = last if whole else min(last, self._end(piece))
+            if end <= now and (parts or end < last):
+                continue
+            wanted = times[(times > now) & (times <= end)]
+            if not parts:
+                wanted = np.concatenate([times[times == now], wanted])
+            stops = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
+            problem = self._problem(number, right_hand_side, state, now * unit, behind, further)
+            result = yield replace(problem, asked=stops - now), now * unit
+            rows, final = (
+                self._back(piece, each, state) for each in (result.results, result.last_state)
+            )
+            parts.append(
+                replace(
+                    result,
+                    results=rows[: wanted.size],
+                    reached=min(len(rows), wanted.size),
+                    last_state=final,
+                    last_alpha=now * unit + result.last_alpha,
+                )
+            )
+            state, now = final, end
+            if result.cause != "done":
+                break
+        return _joined(parts)
+
+    def _problem(
+        self,
+        number: int,
+        right_hand_side: RightHandSide,
+        state: np.ndarray,
+        begin: float,
+        behind: Callable[[int], np.ndarray],
+        further: tuple[int, ...],
+    ) -> FlatProblem:
+        """Return a piece as what is integrated, from a state at a time."""
+        piece, laws = self.pieces[number], self.laws_of(number)
+        copies, rhs = state.size // self.begin.size, right_hand_side
+        packed = [
+            np.concatenate([law.constants, behind(n)])
+            for n, law in zip(laws, piece.laws, strict=True)
+        ]
+        if self.clock is not None:
+            packed[0][self.clock] = begin
+        first, constants, inside = piece.laws[0], packed[0], state
+        if piece.formula is not None:
+            # every solve reads this module, and few have formulas or mixtures
+            from symderiv.integrate.flows.combined import scheduled
+
+            rhs = scheduled(rhs, piece.formula, (*piece.factored, *further))
+            packed = [np.append(each, begin) for each in packed]
+            constants = packed[0]
+        if len(piece.laws) > 1:
+            from symderiv.integrate.flows.combined import mixed
+
+            rhs = mixed(rhs, len(packed), self.shown.size)
+            told = [
+                np.concatenate([_seen(law, copies, self.begin.size), own])
+                for law, own in zip(piece.laws, packed, strict=True)
+            ]
+            seen = copies * (self.begin.size if first.places is None else first.places.size)
+            constants = np.concatenate([self.shown, [seen], *told])
+        else:
+            inside = first.into(state.reshape(copies, -1)).ravel()
+        modes = self.modes(inside[: inside.size // copies], first.constants)
+        modes = modes.repeated(copies) if modes and copies > 1 else modes
+        return FlatProblem(rhs, inside, self.sizes, constants, np.empty(0), modes, self.step)
+
+    def _back(self, piece: Piece, inside: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """Return what an integration of a piece gave as states of the run."""
+        first, copies = piece.laws[0], state.size // self.begin.size
+        if len(piece.laws) > 1 or (first.places is None and first.scale is None):
+            return inside
+        lead = inside.shape[:-1]
+        rows = first.back(inside.reshape(*lead, copies, -1), state.reshape(copies, -1))
+        return rows.reshape(*lead, -1)
+
+    def slope(self, alpha: float, state: np.ndarray, right_hand_side: RightHandSide) -> np.ndarray:
+        """Return the rates of a state at a time."""
+        piece, rates = self.pieces[self.number_at(alpha)], np.zeros_like(state)
+        for law in piece.laws:
+            inside, constants, rhs = law.into(state), law.constants.copy(), right_hand_side
+            if self.clock is not None:
+                constants[self.clock] = alpha
+            if piece.formula is not None:
+                from symderiv.integrate.flows.combined import scheduled
+
+                rhs = scheduled(rhs, piece.formula, piece.factored)
+                constants = np.append(constants, alpha)
+            change = np.empty_like(inside)
+            rhs(0.0, inside, self.sizes, constants, change)
+            rates += law.share * law.back(change, np.zeros_like(state))
+        return rates
+
+
+class Goal(NamedTuple):
+    """What is asked of a run.
+
+    Attributes:
+        alpha: The times of results.
+        relative_tolerance, absolute_tolerance: Of the results.
+        method: The kinds of steps; see :mod:`symderiv.integrate.flows.implicit_run`.
+    """
+
+    alpha: np.ndarray
+    relative_tolerance: float = 1e-9
+    absolute_tolerance: float = 1e-14
+    method: str = "auto"
+
+
+class PiecewiseRun(ABC):
+    """A run along a course, by tolerances: what is integrated, estimated and differentiated.
+
+    Attributes:
+        checkpoint: Where integrations are kept.
+    """
+
+    checkpoint: Checkpoint | None
+
+    @property
+    @abstractmethod
+    def goal(self) -> Goal:
+        """What is asked of it."""
+
+    @property
+    @abstractmethod
+    def course(self) -> Course:
+        """The pieces of the run."""
+
+    @property
+    @abstractmethod
+    def right_hand_side(self) -> RightHandSide:
+        """The compiled rates of states, or what a step adds to them."""
+
+    @abstractmethod
+    def check_memory(self) -> None:
+        """Refuse a run whose results do not fit into memory."""
+
+    @abstractmethod
+    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
+        """Return the generalisation error at every row of a result, or zeros if there is none.
+
+        Args:
+            result: The states.
+            alpha: Their times; those of the run when left out.
+        """
+
+    @abstractmethod
+    def shaken(self, result: FlatResult, size: float, seed: int) -> PiecewiseRun:
+        """Return the run from a start that differs at random from that of a result.
+
+        Args:
+            result: It; what it kept to the last bit is kept.
+            size: The size of the changes, relative to what is largest along it.
+            seed: The seed of the random numbers.
+        """
+
+    @abstractmethod
+    def apart(self, first: FlatResult, second: FlatResult) -> float:
+        """Return the largest difference of two runs, relative to the scales of the second."""
+
+    def looser(self, tolerance: float, times: float) -> float:
+        """Return a tolerance so many times larger, of a run that is worse; steps of order one have
+        none, and only rounding makes such a run worse.
+        """
+        return tolerance if self.course.step else looser_tolerance(tolerance, times)
+
+    def least_tolerance(self, result: FlatResult | None = None) -> float:
+        """Return the smallest tolerance that steps still follow: of a run, or to begin with."""
+        if result is not None and self.course.step:
+            return math.inf
+        implicit = self.goal.method == "implicit" if result is None else IMPLICIT in result.method
+        return LEAST_TOLERANCE if implicit else 1e-14
+
+    def step_limits(self, tolerance: float, most: int = 100_000_000) -> StepLimits:
+        """Tolerances of steps, the absolute one with the relative one, and their number."""
+        absolute = self.goal.absolute_tolerance * tolerance / self.goal.relative_tolerance
+        # rounding and the tolerance may put a matrix on the edge of the cone just outside
+        return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most)
+
+    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
+        """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
+        self.check_memory()
+        walk = self.course.walk(self.goal.alpha, self.right_hand_side)
+        limits = self.step_limits(tolerance, most)
+        return driven(walk, self.goal.method, limits, progress, self.checkpoint)
+
+
+def driven(
+    walk: Walk,
+    method: str,
+    limits: StepLimits,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> FlatResult:
+    """Return a run along its pieces.
+
+    Args:
+        walk: As :meth:`Course.walk` makes it.
+        method, limits, progress, checkpoint: See
+            :func:`symderiv.integrate.flows.implicit_run.integrate`; the number of steps is that of
+            all pieces together.
+    """
+    (problem, begin), left = next(walk), limits.max_steps
+    while True:
+        result = integrate(
+            method,
+            problem,
+            replace(limits, max_steps=left),
+            progress=_told(progress, begin),
+            checkpoint=checkpoint,
+        )
+        left -= result.steps + result.rejected
+        try:
+            problem, begin = walk.send(result)
+        except StopIteration as end:
+            whole: FlatResult = end.value
+            return whole
+
+
+def _told(progress: Progress | None, since: float) -> Progress | None:
+    """Return what tells of a piece as of the run."""
+    if progress is None:
+        return None
+    watch = progress
+    return lambda alpha, steps: watch(since + alpha, steps)
+
+
+def _joined(parts: list[FlatResult]) -> FlatResult:
+    last = parts[-1]
+    if len(parts) == 1:
+        return last
+    return replace(
+        last,
+        results=np.concatenate([part.results for part in parts]),
+        reached=sum(part.reached for part in parts),
+        steps=sum(part.steps for part in parts),
+        rejected=sum(part.rejected for part in parts),
+        rhs_evaluations=sum(part.rhs_evaluations for part in parts),
+        error_sum=sum(part.error_sum for part in parts),
+    )
+
+
+def _seen(law: Law, copies: int, size: int) -> np.ndarray:
+    """Return the probability of a law, and the places and factors of what it sees in a state and in
+    what lies behind it.
+    """
+    own = np.arange(size) if law.places is None else law.places
+    scale = np.ones(own.size) if law.scale is None else law.scale
+    places = [own + copy * size for copy in range(copies)]
+    return np.concatenate([[law.share], *places, np.tile(scale, copies)])
+
+
+def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))

@@ -1,0 +1,155 @@
+"""Runs of a system that are measured as those of studies are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from symderiv.foundation.limits import check_memory
+from symderiv.integrate.flows.courses import Course, Goal, PiecewiseRun, RightHandSide
+from symderiv.integrate.flows.flat_run import FlatResult, Progress
+from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
+from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.system_trajectory import SystemRun
+from symderiv.system.varied_system import SystemPoint
+
+__all__ = ["PointRun"]
+
+# Vectors of the size of the state that a stepper works with.
+_STAGES = 20
+
+
+@dataclass(frozen=True)
+class PointRun(PiecewiseRun):
+    """A run of a system.
+
+    Attributes:
+        point: The equations, and where the run begins.
+        asked: What is asked of it.
+    """
+
+    point: SystemPoint
+    asked: Goal
+    checkpoint: None = field(default=None, init=False)
+
+    @property
+    def goal(self) -> Goal:
+        return self.asked
+
+    @cached_property
+    def course(self) -> Course:
+        return self.point.solver.course(self.point)
+
+    @property
+    def right_hand_side(self) -> RightHandSide:
+        return self.point.solver.right_hand_side
+
+    def check_memory(self) -> None:
+        size, times = self.point.state.size, self.goal.alpha.size
+        needed = 8.0 * size * (_STAGES + 3 * times)
+        check_memory(needed, f"{times} points of {size} order parameters", argument="alpha")
+
+    def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
+        del alpha
+        return np.zeros(len(result.results))
+
+    def shaken(self, result: FlatResult, size: float, seed: int) -> PointRun:
+        """Return the run from a start in which vectors that move are moved by parts of all others.
+
+        Numbers that are equal along the whole run are moved alike, and what is zero along it stays
+        zero. Overlaps that are not followed count as zero.
+        """
+        layout = self.point.solver.layout
+        rows = self.point.state[None]
+        if result.cause == "done":  # lengths of vectors in a run that diverges say nothing
+            rows = np.vstack([rows, result.results, result.last_state])
+        largest, rng = np.max(np.abs(rows), axis=0), np.random.default_rng([seed, rows.shape[1]])
+        change = size * largest * rng.standard_normal(largest.size)  # of slow scalars
+        begin, ends, found = (layout.packing("state").views(a) for a in (rows[0], largest, change))
+        vectors = layout.statement.vectors
+        fixed = layout.packing("parameters").views(self.point.constants)
+        names = [[overlap_name(layout.closed.ordered(a, b)) for b in vectors] for a in vectors]
+        still = np.zeros(layout.classes)
+        gram, most = (
+            np.moveaxis(
+                np.array([[known.get(n, fixed.get(n, still)) for n in row] for row in names]), 2, 0
+            )
+            for known in (begin, ends)
+        )
+        lengths = np.sqrt(np.abs(np.diagonal(most, axis1=1, axis2=2)))
+        parts = size * lengths[:, :, None] * rng.standard_normal(gram.shape)
+        parts *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
+        parts[:, [n for n, each in enumerate(vectors) if each.fixed]] = 0.0
+        turned = np.eye(len(vectors)) + parts
+        moved = turned @ gram @ np.swapaxes(turned, 1, 2) - gram
+        for i, row in enumerate(names):
+            for j, name in enumerate(row):
+                if name in found:
+                    found[name][...] = moved[:, i, j]
+        _, same = np.unique(rows, axis=1, return_inverse=True)
+        same = same.ravel()
+        change = (np.bincount(same, change) / np.bincount(same))[same]
+        begun = np.where(largest > 0, self.point.state + change, 0.0)
+        return replace(self, point=replace(self.point, state=begun))
+
+    def apart(self, first: FlatResult, second: FlatResult) -> float:
+        common = min(first.reached, second.reached)
+        if common == 0:
+            return np.inf
+        ours, theirs = first.results[:common], second.results[:common]
+        with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverge
+            scales = self._scales(theirs)
+            apart = np.abs(ours - theirs) / np.where(scales > 0, scales, 1.0)
+        return float(np.max(apart, initial=0.0))
+
+    def _scales(self, rows: np.ndarray) -> np.ndarray:
+        """Return what numbers of states are compared with: the lengths of the vectors whose overlap
+        one is, those of the largest of their families; the largest scalar of its own.
+        """
+        layout, scales = self.point.solver.layout, np.zeros_like(rows)
+        state = layout.packing("state").views(rows)
+        known = {**layout.packing("parameters").views(self.point.constants), **state}
+        lengths: dict[str, np.ndarray] = {}
+        for each in layout.statement.vectors:
+            square = known.get(overlap_name((each, each)))
+            if square is not None:
+                before = lengths.get(each.family, 0.0)
+                lengths[each.family] = np.maximum(before, np.max(np.abs(square), axis=-1))
+        found = layout.packing("state").views(scales)
+        for a, b in layout.closed.moving:
+            name = overlap_name((a, b))
+            one, other = (
+                lengths.get(each.family, np.max(np.abs(state[name]), axis=-1)) for each in (a, b)
+            )
+            found[name][...] = (np.sqrt(one) * np.sqrt(other))[:, None]
+        for members in layout.scalars.values():
+            names = [scalar_name(each) for each in members]
+            largest = np.max([np.abs(state[name]) for name in names], axis=0)
+            for name in names:
+                found[name][...] = largest
+        return scales
+
+    def solved(self, max_steps: int = 100_000_000, progress: Progress | None = None) -> SystemRun:
+        """Return the trajectory, or the steps that are nearest to the times."""
+        solver, layout = self.point.solver, self.point.solver.layout
+        first = self.run(first_tolerance(self, "auto"), max_steps, progress)
+        best = measured(self, first, self.errors(first), "auto", [first], max_steps, progress)
+        rows, names = best.result, layout.shown(self.point.given)
+        times = self.goal.alpha[: rows.reached]
+        values = layout.unpacked(rows.results, self.point.constants, names)
+        values |= solver.observed(rows.results, self.course.held(times), times)
+        tolerance = self.goal.relative_tolerance
+        missed = best.reached > tolerance and rows.cause == "done"
+        return SystemRun(
+            times,
+            values,
+            rows.cause,
+            rows.steps,
+            rows.rhs_evaluations,
+            best.reached,
+            layout.parameter_values(self.point.parameters),
+            {name: layout.dimensions(name) for name in names},
+            missed=why_missed(tolerance, best) if missed else "",
+        )
