@@ -44,7 +44,7 @@ class VariedSystemRun(VariedRun[dict[str, Any]]):
 
     @property
     def point(self) -> SystemPoint:
-        """Its equations, and where it begins."""
+        """The equations, and where the run begins."""
         return self.flow.point
 
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:

@@ -213,7 +213,7 @@ def test_what_has_no_jacobian_is_refused() -> None:
         general().jacobian(digits=0)
 
 
-@pytest.mark.days(5)
+@pytest.mark.turns(5)
 def test_systems_have_slopes_of_products_of_smooth_functions() -> None:
     P = sd.System()
     x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", 2, fixed=True)

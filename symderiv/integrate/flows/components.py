@@ -98,7 +98,7 @@ class OtherInputs:
         Args:
             constants: Those of the state.
             share: The probability of an example.
-            packings: Of states and constants.
+            packings: The packings of states and of constants.
         """
         state, own = packings
         return Law(

@@ -49,7 +49,7 @@ def looser_tolerance(tolerance: float, times: float) -> float:
 
 
 class Law(NamedTuple):
-    """What the examples of a piece teach, or those of one of the tasks that are mixed in it.
+    """The equations of the examples of a piece, or of one of the tasks that are mixed in it.
 
     Attributes:
         constants: The flat constants of the right-hand side.
@@ -201,7 +201,7 @@ class Course:
 
         Args:
             asked: Ascending times α.
-            right_hand_side: Of the state, with derivatives behind it if there are any.
+            right_hand_side: The rates of the state, with those of its derivatives behind them.
             state: Where the run begins.
             since: When it begins.
             behind: Numbers behind the constants of each law, counted from the first piece on.
@@ -309,11 +309,11 @@ class Course:
 
 
 class Goal(NamedTuple):
-    """What is asked of a run.
+    """The times and tolerances that are asked of a run.
 
     Attributes:
         alpha: The times of results.
-        relative_tolerance, absolute_tolerance: Of the results.
+        relative_tolerance, absolute_tolerance: The tolerances of the results.
         method: The kinds of steps; see :mod:`symderiv.integrate.flows.implicit_run`.
     """
 
@@ -335,7 +335,7 @@ class PiecewiseRun(ABC):
     @property
     @abstractmethod
     def goal(self) -> Goal:
-        """What is asked of it."""
+        """The times and tolerances that are asked for."""
 
     @property
     @abstractmethod

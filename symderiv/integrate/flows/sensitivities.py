@@ -256,7 +256,7 @@ class VariedFlow(VariedRun[Observed]):
 
     @property
     def _usual(self) -> int:
-        """How many numbers of a state the module knows; behind them are further heads."""
+        """The count of numbers of a state that the module knows; further heads follow them."""
         return self.course.state.size
 
     def changes_at(self, constants: np.ndarray, row: np.ndarray, along: Direction) -> Observed:
