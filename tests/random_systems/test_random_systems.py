@@ -14,10 +14,10 @@ def test_rates_are_those_of_drawn_examples(seed: int) -> None:
 
 
 @pytest.mark.days(2)
-@pytest.mark.parametrize("seed", [5, 33], ids=["integrated over", "refused"])
-def test_a_wave_and_a_sign_with_means_have_no_closed_form(seed: int) -> None:
+@pytest.mark.parametrize("seed", [5, 33])
+def test_a_wave_and_a_sign_with_means_are_integrated_over(seed: int) -> None:
     """Once an error function of a complex number, which no module could be printed with."""
-    assert tried(seed).partition(":")[0] == ("agrees" if seed == 5 else "refused")
+    assert tried(seed).partition(":")[0] == "agrees"
 
 
 def test_a_loss_of_a_sign_times_a_field_is_parted_at_the_sign() -> None:

@@ -127,7 +127,7 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
         InputError: There is no such reference, or a parameter is missing, unknown or wrong.
     """
     name = table.get("reference")
-    if name not in REFERENCES:
+    if not isinstance(name, str) or name not in REFERENCES:
         raise InputError(f"reference must be one of {', '.join(REFERENCES)}, not {name!r}")
     digits = table.get("digits", 30)
     if not isinstance(digits, int) or not 4 <= digits <= 200:
