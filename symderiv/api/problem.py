@@ -526,7 +526,7 @@ class Problem(Shown):
         """Return the numbers of this problem that describe measured curves best.
 
         Least squares by SciPy, with derivatives from the variational equations. The search begins
-        at the numbers of this problem; numbers keep their sign.
+        at the numbers of this problem and may end in a local minimum; numbers keep their sign.
 
         Args:
             curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they

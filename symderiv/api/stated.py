@@ -114,8 +114,7 @@ class System(stated_system.StatedSystem):
     ) -> Fit:
         """Return the numbers of this system that describe measured curves best.
 
-        Least squares by SciPy, with derivatives from the variational equations. The search begins
-        at the values of the system; numbers keep their sign.
+        The search is that of :meth:`symderiv.Problem.fit`; it begins at the values of the system.
 
         Args:
             curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they
@@ -131,8 +130,7 @@ class System(stated_system.StatedSystem):
         Raises:
             NotClosed: The equations do not close.
             InputError: The curves cannot be read, or a name is missing or unknown.
-            NotYetError: A mean has no derivative, steps are of order one, or something jumps in
-                time.
+            NotYetError: A mean has no derivative, or a number moves a jump in time.
 
         Example:
             >>> import symderiv as sd
@@ -224,9 +222,7 @@ class System(stated_system.StatedSystem):
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
-        √N times their difference is Gaussian with a covariance Σ that obeys Σ' = AΣ + ΣAᵀ + D. Here
-        A is the Jacobian of the equations, and D is the covariance of the change in one example,
-        which is derived from the statement. Finite N also shifts means by amounts of order 1/N.
+        They are computed as by :meth:`symderiv.Problem.fluctuations`, from the statement.
 
         Args:
             end, points, spacing, alpha: As in ``solve``.

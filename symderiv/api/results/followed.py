@@ -42,6 +42,7 @@ __all__ = [
     "conditions_of",
     "direction",
     "entry_of",
+    "flow_followed",
     "followed",
     "number_of",
     "readable",
@@ -71,7 +72,7 @@ def followed(
     """Return a run with its derivatives and the times of events; see
     :meth:`symderiv.Problem.solve`.
     """
-    flow = _flow_of(study, initial)
+    flow = flow_followed(study, initial)
     numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
     directions = {name: direction(study, initial, name) for name in numbers}
     if numbers.keys() != set(sensitivities) and not flow.course.plain:
@@ -127,10 +128,10 @@ def _bend(study: Study, initial: Start | None, name: str) -> Bend:
 
 def _course(study: Study, initial: Start | None, name: str, number: float) -> Course:
     """Return the course of a study with another number."""
-    return _flow_of(with_numbers(study, {name: number}), initial).course
+    return flow_followed(with_numbers(study, {name: number}), initial).course
 
 
-def _flow_of(study: Study, initial: Start | None) -> Flow:
+def flow_followed(study: Study, initial: Start | None) -> Flow:
     start = start_of(study, initial)
     check_equations(start)
     return flow_of(study, start)(start.state)

@@ -202,7 +202,7 @@ class VariedFlow(VariedRun[Observed]):
     """The flow of a study, and what its state changes by along some directions.
 
     Attributes:
-        flow: Whose rates depend on the state alone.
+        flow: The flow, in one piece or in several.
         directions: The directions by their names.
     """
 

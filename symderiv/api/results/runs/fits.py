@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.followed import direction, entry_of, number_of, with_numbers
-from symderiv.api.results.rate_function import flow_at
+from symderiv.api.results.followed import (
+    direction,
+    entry_of,
+    flow_followed,
+    number_of,
+    with_numbers,
+)
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
@@ -93,7 +97,7 @@ def fitted(
 
     def run(numbers: Mapping[str, float]) -> VariedRun[Any]:
         there = with_numbers(study, numbers)
-        flow = flow_at(there, start_of(there, initial))
+        flow = flow_followed(there, initial)
         return VariedFlow(flow, {name: direction(there, initial, name) for name in numbers})
 
     K, M = study.K, study.M
@@ -253,7 +257,7 @@ class _Data:
             named = run.named(each)
             return [float(np.asarray(named[field])[place]) for field, place in self._entries]
 
-        times = [float(each) for each in self._alpha]
+        times = [float(each) for each in run.course.seen(self._alpha)]
         pairs = list(zip(rows, times, strict=True))
         observed = np.array([taken(run.observed(row, time)) for row, time in pairs]).T
         changes = [run.derivatives(row, time) for row, time in pairs]

@@ -333,6 +333,7 @@ def system_fluctuations(
     return _followed(fluctuating, alpha, N, list(distinct), None)
 
 
+@one_blas_thread()  # for many small matrices
 def _followed(
     fluctuating: Fluctuating,
     asked: np.ndarray,
@@ -349,17 +350,6 @@ def _followed(
         conditions: Their times have laws.
         begin: Σ at α = 0, zero when left out.
     """
-    with one_blas_thread():  # for many small matrices
-        return _seen(fluctuating, asked, N, conditions, begin)
-
-
-def _seen(
-    fluctuating: Fluctuating,
-    asked: np.ndarray,
-    N: int,
-    conditions: Sequence[Condition],
-    begin: np.ndarray | None,
-) -> Fluctuations:
     motion = fluctuating.motion
     start = np.zeros((len(motion.places),) * 2) if begin is None else begin
     grid = np.linspace(0.0, float(asked[-1]), _GRID) if conditions else asked[:0]
