@@ -40,6 +40,18 @@ def measured(values: np.ndarray, errors: np.ndarray | None = None) -> dict[str, 
     return data
 
 
+@pytest.mark.turns(2)
+def test_rates_that_change_in_time_are_found_too() -> None:
+    schedule = {"times": [0.0, 2.0], "rates": [1.0, 0.3]}
+    truth, begun = (
+        problem(numbers).replace(schedule=schedule) for numbers in (TRUE, TRUE * [0.9, 0.8, 1])
+    )
+    run = truth.solve(alpha=TIMES.tolist())
+    data = {"alpha": TIMES, "generalization_error": run.generalization_error}
+    found = begun.fit(data, parameters=NAMES[:2])
+    np.testing.assert_allclose([found.parameters[name] for name in NAMES[:2]], TRUE[:2], rtol=1e-6)
+
+
 @pytest.mark.turns(3)
 def test_exact_curves_give_the_numbers_back() -> None:
     compiled = _varied.cache_info().misses

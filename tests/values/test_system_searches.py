@@ -147,6 +147,27 @@ def test_fits_are_those_of_curves_without_derivatives() -> None:
     assert abs(found.parameters["eta"] - 0.8) < 4 * found.standard_errors["eta"]
 
 
+@pytest.mark.turns(2)
+def test_fits_go_across_jumps_and_steps_of_order_one() -> None:
+    P, start = committee("erf", jumping=True)
+    times = np.linspace(0.25, 4.0, 16)
+    truth = P.solve(alpha=times, initial=start, e2=0.9, e4=1.0)
+    data = {"alpha": times, "error": truth["error"]}
+    found = P.fit(data, parameters=["e2", "e4"], initial=start)
+    np.testing.assert_allclose([*found.parameters.values()], [0.9, 1.0], rtol=1e-6)
+
+    P = sd.System()
+    x, w, B = P.inputs("x", batch_ratio=0.5), P.vectors("w"), P.vectors("B", fixed=True)
+    eta, g = P.parameter("eta", 0.7), sd.activation("erf")
+    slope = sp.exp(-((w @ x) ** 2) / 2)
+    P.update({w: x.mean(eta * (g(B @ x) - g(w @ x)) * slope * x)})
+    P.observe(error=(g(w @ x) - g(B @ x)) ** 2 / 2)
+    begun = {"w.w": 0.2, "w.B": 0.1, "B.B": 1.0}
+    run = P.solve(alpha=[1, 2, 5], initial=begun, eta=0.8)
+    steps = P.fit({"alpha": run.alpha, "error": run["error"]}, parameters=["eta"], initial=begun)
+    assert steps.parameters["eta"] == pytest.approx(0.8, rel=1e-9)
+
+
 def test_bad_arguments_get_one_line_that_names_them() -> None:
     P, start = linear()
     curves = {"alpha": [1, 2], "error": [0.3, 0.2]}

@@ -43,11 +43,6 @@ _LOOSEST = 0.1
 Walk = Generator[tuple[FlatProblem, float], FlatResult, FlatResult]
 
 
-def looser_tolerance(tolerance: float, times: float) -> float:
-    """Return a tolerance so many times larger, which steps still follow."""
-    return max(tolerance, min(times * tolerance, _LOOSEST))
-
-
 class Law(NamedTuple):
     """The equations of the examples of a piece, or of one of the tasks that are mixed in it.
 
@@ -378,7 +373,8 @@ class PiecewiseRun(ABC):
         """Return a tolerance so many times larger, of a run that is worse; steps of order one have
         none, and only rounding makes such a run worse.
         """
-        return tolerance if self.course.step else looser_tolerance(tolerance, times)
+        looser = max(tolerance, min(times * tolerance, _LOOSEST))
+        return tolerance if self.course.step else looser
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
         """Return the smallest tolerance that steps still follow: of a run, or to begin with."""
