@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from support.plain_module import module_rates
 from support.plateau_teachers import rational, two_modes
 
+import symderiv
 from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
 from symderiv.analysis.plateau.plateau_forms import full_flow
 from symderiv.analysis.plateau.teacher import (
@@ -88,6 +89,32 @@ def test_the_plateau_of_the_full_flow_stands_still_in_every_mode(M: int) -> None
     overlaps = full.spread(*numbers[:2])[..., 0], np.full((M, M), numbers[2])
     error = full.module.generalization_error(*overlaps, full.T, full.v, full.v)
     assert float(state.generalization_error) == pytest.approx(error, rel=1e-13)
+
+
+@pytest.mark.parametrize(("M", "eta"), [(2, "7"), (3, "6.3")])
+def test_plateaus_of_two_and_three_units_stand_still_at_large_rates(M: int, eta: str) -> None:
+    teacher = teacher_of_moments(M, *map(rational, ("1", "0", "1", "0")))
+    flow = full_flow(derive_equations(learning_problem("erf")), units=M)
+    state = full_plateau(flow, teacher, rational(eta), BITS)
+    Q, C = float(state.Q), float(state.C)
+    full = Full("erf", teacher, float(eta), 1.0)
+    dq, dr = full.rates(*full.modes_of(Q, C, float(state.R)))
+    assert np.abs(dq).max() < 1e-13 * Q
+    assert np.abs(dr).max() < 1e-13
+    if M == 2:
+        # Four different students cannot have these overlaps, and two need no mean of four.
+        assert Q + 3 * C < -1
+        # Newton's method on equations typed from Saad and Solla (1995), 40 digits
+        assert pytest.approx(45.048826, rel=1e-7) == Q
+
+
+def test_states_of_equal_students_are_left_out_where_no_vectors_have_them() -> None:
+    given: Any = {"units": 2, "distinct_eigenvalues": 1, "exponent": 1, "full": True}
+    equal = [
+        symderiv.plateau(learning_rate=eta, **given).full_flow_equal_students for eta in (3, 5)
+    ]
+    assert equal[0]["generalization_error"] > 0
+    assert equal[1] is None
 
 
 def test_relu_students_stand_still_apart_also_without_noise() -> None:

@@ -111,7 +111,7 @@ def equal_students(
         start: Q and R nearby.
 
     Raises:
-        ToleranceError: There is none that could be enclosed.
+        ToleranceError: There is none that could be enclosed, or no vectors have its overlaps.
     """
     work = bits + 40
     numeric = _Numeric(flow, teacher)
@@ -121,6 +121,8 @@ def equal_students(
             raise ToleranceError("the equations of equal students are singular")
         equations, slopes = flow.plain.equal
         first, second = enclosed_root(equations, ("Q", "R"), values, list(start), work, slopes)
+        if first * (values["T"] + values["D"]) < values["M"] * second**2:
+            raise ToleranceError("no vectors have the overlaps of equal students that were found")
         values.update({"Q": first, "C": first, "R": second})
         return _measured(flow, teacher, values, work)
 

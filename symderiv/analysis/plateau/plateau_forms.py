@@ -98,20 +98,26 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
     )
 
 
-def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
+def full_flow(
+    equations: LearningEquations, *, noise: bool = True, units: int | None = None
+) -> FullFlow:
     """Return the equations of the symmetric state, from the engine's.
 
     Args:
         equations: What :func:`~symderiv.learning.derive_equations` gives.
         noise: True keeps the terms of order η².
+        units: M, if it is to be put in. Terms of four different units are then left out where there
+            are fewer; their means need not exist at the overlaps of two or three.
     """
     reduced = symmetric.reduced_equations(equations, paired=False, noise=noise)
     weight = 1 / sp.sqrt(s.M)
     here = {V: weight, V_TEACHER: weight, s.K: s.M, s.sigma: sp.Integer(0)}
-    value = {
-        name: expression.xreplace(here)
-        for name, expression in {**reduced.gradients, **reduced.noise}.items()
-    }
+    count = {} if units is None else {s.M: sp.Integer(units)}
+
+    def put(expression: sp.Expr) -> sp.Expr:
+        return expression.xreplace(here).xreplace(count)
+
+    value = {name: put(each) for name, each in {**reduced.gradients, **reduced.noise}.items()}
     stiffness = value[symmetric.A_SAME] + (s.M - 1) * value[symmetric.A_OTHER]
     difference = value[symmetric.A_SAME] - value[symmetric.A_OTHER]
     pull = value[symmetric.B_SAME]
@@ -124,7 +130,7 @@ def full_flow(equations: LearningEquations, *, noise: bool = True) -> FullFlow:
             stiffness * (Q + (s.M - 1) * C) + s.M**2 * pull * R - half * (same + (s.M - 1) * other),
             difference * (Q - C) - half * (same - other),
         ),
-        reduced.generalization_error.xreplace(here),
+        put(reduced.generalization_error),
         difference,
         sp.diff(pull, R),
         noise,

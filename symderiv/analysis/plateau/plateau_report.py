@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _BITS_PER_DIGIT = 3.33
 _LINE = 96
 # Up to here the O(η) flow is taken as it is.
+# Where there are fewer, terms of four different units are left out.
+_MANY_UNITS = 4
 _SMALL_RATE = 1
 
 
@@ -264,10 +266,11 @@ def plateau_report(
     forms, matrices = derived(activation)
     numbers, bits = _numbers(forms, teacher, learning_rate, digits)
     spread, noisy, equal = None, None, None
+    units = teacher.units if teacher.units < _MANY_UNITS else None
     kappa = numbers.rates["difference_stiffness"]
     asked = full or (learning_rate > _SMALL_RATE and numbers.escape_time is not None)
     if kappa < 0:
-        spread = full_plateau(kept_flow(activation, False), teacher, learning_rate, bits)
+        spread = full_plateau(kept_flow(activation, False, units), teacher, learning_rate, bits)
     if full and numbers.escape_time is None:
         raise InputError(
             "--full: nothing escapes from this state, and students with the same sum are equally "
@@ -276,14 +279,16 @@ def plateau_report(
     if asked:
         # A large rate is looked at even if it is not asked for: the plateau may not exist.
         try:
-            noisy = full_plateau(kept_flow(activation, True), teacher, learning_rate, bits)
+            noisy = full_plateau(kept_flow(activation, True, units), teacher, learning_rate, bits)
         except (ToleranceError, NotYetError):
             if full:
                 raise
     if noisy is not None:
         start = float(numbers.Q), float(numbers.R)
         with suppress(ToleranceError, NotYetError):
-            equal = equal_students(kept_flow(activation, True), teacher, learning_rate, bits, start)
+            equal = equal_students(
+                kept_flow(activation, True, units), teacher, learning_rate, bits, start
+            )
     states = (spread, noisy, equal)
     return PlateauReport(
         activation.text, teacher, learning_rate, digits, forms, numbers, matrices, *states
@@ -312,11 +317,13 @@ def _equations(activation: Activation) -> LearningEquations:
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
-def kept_flow(activation: Activation, noise: bool) -> FullFlow:
-    """Return the flow of the plateau with or without the noise of the examples."""
+def kept_flow(activation: Activation, noise: bool, units: int | None = None) -> FullFlow:
+    """Return the flow of the plateau with or without the noise of the examples, for M units or, if
+    none is given, for four or more.
+    """
     from symderiv.analysis.plateau.plateau_forms import full_flow
 
-    return full_flow(_equations(activation), noise=noise)
+    return full_flow(_equations(activation), noise=noise, units=units)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
