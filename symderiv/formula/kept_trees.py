@@ -117,7 +117,7 @@ class _PlainReader(pickle.Unpickler):
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
         self._kinds: dict[str, Any] = {
-            "Symbol": _Named,
+            "Symbol": _SymbolName,
             "Integer": Fraction,
             "Rational": Fraction,
             "MutableDenseMatrix": list,
@@ -135,7 +135,7 @@ class _PlainReader(pickle.Unpickler):
         return self._kinds[name]
 
 
-class _Named(str):
+class _SymbolName(str):
     """The name of a symbol, whatever is assumed of it."""
 
     def __new__(cls, name: str, **_: bool) -> str:  # type: ignore[misc]

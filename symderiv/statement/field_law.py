@@ -16,7 +16,7 @@ from symderiv.statement.register import Field, Latent, LearningTime, Symbols
 from symderiv.statement.stated_problem import Inputs, StatedChange, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["Law", "VectorCovariance"]
+__all__ = ["FieldLaw", "VectorCovariance"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Case:
         return StatedChange(inputs, {v: self.of(g) for v, g in change.vectors.items()})
 
 
-class Law:
+class FieldLaw:
     """The law of fields and latents of a statement.
 
     Fields are centred Gaussian; those of one input have the covariance of their vectors, those of
@@ -84,7 +84,7 @@ class Law:
         #: Covariances that are no plain overlaps, by symbol.
         self.covariances: dict[sp.Symbol, VectorCovariance] = {}
 
-    def with_inputs(self, statement: Statement) -> Law:
+    def with_inputs(self, statement: Statement) -> FieldLaw:
         """Return the same law with inputs whose models are of the same kinds, none a mixture."""
         law = copy.copy(self)
         law.statement = statement

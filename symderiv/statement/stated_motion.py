@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 import sympy as sp
 
 from symderiv.foundation.errors import NotClosed, NotYetError
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.indicators import unnested
 from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
@@ -66,7 +66,7 @@ class StatedEquations:
     """
 
     statement: Statement
-    law: Law
+    law: FieldLaw
     drift: Mapping[SlowVector, Mapping[Key, sp.Expr]]
     noise: Mapping[Pair, Mapping[str, sp.Expr]]
     scalars: Mapping[sp.Symbol, sp.Expr]
@@ -117,7 +117,7 @@ def derived(statement: Statement) -> StatedEquations:
     Raises:
         NotClosed: They do not close in finitely many order parameters.
     """
-    law = Law(statement)
+    law = FieldLaw(statement)
     step = _parted(statement.step(), law)
     moving = {v: step.vectors[v] for v in statement.vectors if v in step.vectors}
     drift = {v: drift_of(change, law) for v, change in moving.items()}
@@ -136,13 +136,13 @@ def derived(statement: Statement) -> StatedEquations:
     return _constrained(equations)
 
 
-def _jumps_parted(expression: sp.Expr, law: Law) -> sp.Expr:
+def _jumps_parted(expression: sp.Expr, law: FieldLaw) -> sp.Expr:
     """Return an expression with symbols for jumps in time and no jump inside of a function."""
     timed = law.timed(expression)
     return unnested(timed, law.gaussian) if timed.has(sp.sign, sp.Heaviside) else timed
 
 
-def _parted(step: StatedStep, law: Law) -> StatedStep:
+def _parted(step: StatedStep, law: FieldLaw) -> StatedStep:
     """Return a step whose jumps are parted from all else."""
 
     def parted(change: StatedChange) -> StatedChange:
@@ -154,7 +154,7 @@ def _parted(step: StatedStep, law: Law) -> StatedStep:
     return StatedStep(vectors, {u: parted(c) for u, c in step.scalars.items()}, step.source)
 
 
-def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp.Expr]:
+def _averages_in(expressions: Iterable[sp.Expr], law: FieldLaw) -> dict[sp.Symbol, sp.Expr]:
     """Return what the averages that occur in expressions, and in each other, are."""
     means, averages = law.symbols.of(Mean), {}
     pending = [*expressions]
@@ -166,14 +166,14 @@ def _averages_in(expressions: Iterable[sp.Expr], law: Law) -> dict[sp.Symbol, sp
     return averages
 
 
-def average_of(expression: sp.Expr, law: Law) -> sp.Expr:
+def average_of(expression: sp.Expr, law: FieldLaw) -> sp.Expr:
     """Return the average of an expression, itself if nothing in it is random."""
     if not law.is_random(expression):
         return expression
     return sp.Add(*(case.probability * Average(case.of(expression)) for case in law.cases))
 
 
-def _times(atom: FreshInput, law: Law) -> int:
+def _times(atom: FreshInput, law: FieldLaw) -> int:
     """Return how often an input counts: the first copy of an episode stands for all of them."""
     inputs = law.inputs_of(atom)
     if not inputs.episode:
@@ -181,7 +181,7 @@ def _times(atom: FreshInput, law: Law) -> int:
     return len(inputs.atoms) if atom is inputs.atoms[0] else 0
 
 
-def drift_of(change: StatedChange, law: Law) -> dict[Key, sp.Expr]:
+def drift_of(change: StatedChange, law: FieldLaw) -> dict[Key, sp.Expr]:
     """Return the drift of a vector by name of inputs and vector."""
     drift: dict[Key, sp.Expr] = {}
     for case in law.cases:
@@ -203,7 +203,7 @@ def drift_of(change: StatedChange, law: Law) -> dict[Key, sp.Expr]:
     return {key: rate for key, rate in drift.items() if rate != 0}
 
 
-def _noise(first: StatedChange, second: StatedChange, law: Law) -> dict[str, sp.Expr]:
+def _noise(first: StatedChange, second: StatedChange, law: FieldLaw) -> dict[str, sp.Expr]:
     noise: dict[str, sp.Expr] = {}
     small = law.statement.order == "small-learning-rate"
     for case in law.cases:
@@ -218,7 +218,7 @@ def _noise(first: StatedChange, second: StatedChange, law: Law) -> dict[str, sp.
     return {key: rate for key, rate in noise.items() if rate != 0}
 
 
-def _observed(name: str, value: sp.Expr, law: Law) -> sp.Expr:
+def _observed(name: str, value: sp.Expr, law: FieldLaw) -> sp.Expr:
     """Return the average of an observable; the norms of inputs in it are left out.
 
     Raises:

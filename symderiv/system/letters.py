@@ -9,7 +9,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
 from symderiv.keys.study_tables import letter_of
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
 from symderiv.statement.stated_motion import Average
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
@@ -20,7 +20,7 @@ __all__ = ["Letters"]
 class Letters(LatexPrinter):  # type: ignore[misc]
     """Prints fields as h_{w_1}, overlaps as Q_{w_1 w_2}, averages in angle brackets."""
 
-    def __init__(self, law: Law) -> None:
+    def __init__(self, law: FieldLaw) -> None:
         super().__init__({"ln_notation": True})
         self.law = law
         self._alone = len(law.statement.inputs) == 1 and len(law.statement.inputs[0].atoms) == 1

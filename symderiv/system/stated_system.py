@@ -192,21 +192,14 @@ class StatedSystem(Language):
                 changes when something jumps.
         """
         from symderiv.integrate.flows.courses import Goal
-        from symderiv.system.point_run import PointRun
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        varied = VariedSystem(self.solver, initial, parameters)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
+        varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal(times, relative_tolerance, absolute_tolerance)
         asked = FollowedSystem.of(varied, goal, sensitivities, events, until)
-
-        def solved(times: np.ndarray) -> SystemRun:
-            return PointRun(varied.point({}), goal._replace(alpha=times)).solved(
-                max_steps, progress
-            )
-
-        run = asked.of_run(solved(times), solved)
+        run = asked.solved(max_steps, progress)
         warn_caller(run.failure())
         return replace(run, system=self)
 

@@ -17,6 +17,7 @@ from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.courses import Course, Goal
 from symderiv.integrate.flows.event_times import SeenRun, denser, located
+from symderiv.integrate.flows.flat_run import Progress
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
 from symderiv.storage.run_files import BY
 from symderiv.system.point_run import PointRun
@@ -260,13 +261,19 @@ class FollowedSystem:
 
         return direction_by(course_of, value, name)
 
-    def of_run(self, run: SystemRun, shorter: Callable[[np.ndarray], SystemRun]) -> SystemRun:
-        """Return a run with what was asked for.
+    def solved(self, max_steps: int, progress: Progress) -> SystemRun:
+        """Integrate, and return the run with what was asked for.
 
         Args:
-            run: The run.
-            shorter: The same run at other times.
+            max_steps: Steps after which a run is given up.
+            progress: Called with the time and the number of steps.
         """
+
+        def at(times: np.ndarray) -> SystemRun:
+            goal = self.goal._replace(alpha=times)
+            return PointRun(self.varied.point({}), goal).solved(max_steps, progress)
+
+        run = at(self.goal.alpha)
         if not run.alpha.size or not (self.sensitivities or self.events):
             return run
         directions = {name: self._direction(name) for name in self.sensitivities}
@@ -277,7 +284,7 @@ class FollowedSystem:
             seen = SeenRun.of(varied, denser(run.alpha, varied.course))
             pairs = zip(self.events, conditions, strict=True)
             events = LocatedEvents(located(event, each, seen) for event, each in pairs)
-            run = self._ended(run, events, shorter)
+            run = self._ended(run, events, at)
             run = replace(run, attributes={"events": events.to_text()})
         if directions:
             varied = self._run(directions, self._averages)

@@ -19,7 +19,7 @@ from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.showing import Summary
 from symderiv.problem.initial import FRAMES, RUNS, stream
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Mean
 from symderiv.statement.stated_problem import Statement
 from symderiv.storage.curve_results import ERROR, CurveResult
@@ -331,7 +331,7 @@ def _together(space: Space, pace: Pace) -> int:
 
 
 def _components_of(
-    program: StepProgram, law: Law, eigenvalues: Mapping[str, np.ndarray], classes: int
+    program: StepProgram, law: FieldLaw, eigenvalues: Mapping[str, np.ndarray], classes: int
 ) -> _Components:
     """Return the components of mixtures as ``SystemChain`` takes them."""
     components = []

@@ -12,7 +12,7 @@ from symderiv.foundation.documents.written_derivation import Derivation, Section
 from symderiv.foundation.errors import InputError
 from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import ALL
 from symderiv.statement.stated_problem import Constraint, Descent, Inputs
 from symderiv.statement.vector_expressions import VectorExpression
@@ -322,7 +322,7 @@ def conditions_of(closed: Closed) -> list[str]:
     return conditions
 
 
-def _conditions_of_inputs(inputs: Iterable[Inputs], law: Law) -> Iterator[str]:
+def _conditions_of_inputs(inputs: Iterable[Inputs], law: FieldLaw) -> Iterator[str]:
     spectral = [each.name for each in inputs if not law.isotropic(each.name)]
     if spectral:
         yield (

@@ -16,7 +16,7 @@ import sympy as sp
 
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.formula.as_function import as_function
-from symderiv.statement.field_law import Case, Law
+from symderiv.statement.field_law import Case, FieldLaw
 from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overlap
 from symderiv.statement.vector_expressions import FreshInput
 
@@ -47,7 +47,7 @@ class FreshMeans:
 
     def __init__(
         self,
-        law: Law,
+        law: FieldLaw,
         symbols: tuple[sp.Symbol, ...],
         eigenvalues: Mapping[str, np.ndarray],
         parameters: Mapping[str, float],

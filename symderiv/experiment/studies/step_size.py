@@ -10,7 +10,7 @@ from symderiv.experiment.steps.fresh_means import FreshMeans
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_statement import stated_step
 from symderiv.experiment.studies.study_steps import StudySteps
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Mean
 
 __all__ = ["StepSize"]
@@ -28,7 +28,7 @@ class StepSize:
         study, state = steps.study, steps.start.state
         self._steps, self._eigenvalues = steps, {"x": eigenvalue}
         statement, _ = stated_step(steps.form, (study.K, study.M), steps.chances)
-        self._law, self._symbols = Law(statement), tuple(statement.symbols.of(Mean))
+        self._law, self._symbols = FieldLaw(statement), tuple(statement.symbols.of(Mean))
         self._power = state.weight @ state.eigenvalue + study.training.input_noise**2
         self._tasks: dict[int, FreshMeans] = {}
 

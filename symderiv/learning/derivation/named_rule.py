@@ -60,7 +60,7 @@ class NamedLoss(sp.Function):  # type: ignore[misc]
         return type(self)(a + (argindex == 3), b + (argindex == 4), *outputs)
 
 
-class _Named:
+class _NamedActivation:
     """An activation that is a name."""
 
     def __init__(self, function: type[s.StudentActivation]) -> None:
@@ -190,8 +190,8 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
 
     K, M = sizes["K"], sizes["M"]
     problem: Any = SimpleNamespace(
-        student=_Named(s.StudentActivation),
-        teacher=_Named(s.TeacherActivation),
+        student=_NamedActivation(s.StudentActivation),
+        teacher=_NamedActivation(s.TeacherActivation),
         loss=SimpleNamespace(expression=NamedLoss(0, 0, OUTPUT, TARGET)),
         rule=rule,
     )

@@ -38,7 +38,7 @@ from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, rule_sum
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
-from symderiv.precision.quadrature.pieces import Piece, pieces
+from symderiv.precision.quadrature.pieces import AnalyticPiece, pieces
 from symderiv.precision.quadrature.separation import FORM
 
 __all__ = ["PanelPlan", "panel_plan", "panel_sum"]
@@ -207,7 +207,7 @@ class _PanelPlanner:
         return math.ceil(2 * self.accuracy / math.log(2)) + 200
 
     def _cut(
-        self, found: list[Piece], length: float, precision: arb, target: arb
+        self, found: list[AnalyticPiece], length: float, precision: arb, target: arb
     ) -> list[_Panel] | None:
         waiting = []
         for piece in found:

@@ -20,14 +20,14 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.working import power_of_two, working_bits
 from symderiv.precision.quadrature.one_variable import KINKED, OneVariable
 
-__all__ = ["Piece", "pieces"]
+__all__ = ["AnalyticPiece", "pieces"]
 
 _DEPTH: Final = 60
 _MAX_ROOTS: Final = 40
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnalyticPiece:
     """An analytic function between two points (balls around kinks, or the ends)."""
 
     low: arb
@@ -35,7 +35,7 @@ class Piece:
     expression: sp.Expr
 
 
-def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list[Piece]:
+def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list[AnalyticPiece]:
     """Return the pieces of ``g`` on [low, high].
 
     Args:
@@ -61,7 +61,7 @@ def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
         ends = [arb(low), *kinks, arb(high)]
         branches = []
         for a, b in pairwise(ends):
-            branches.append(Piece(a, b, _branch(g, x, ((a + b) / 2).mid())))
+            branches.append(AnalyticPiece(a, b, _branch(g, x, ((a + b) / 2).mid())))
         return branches
 
 

@@ -14,7 +14,7 @@ from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.show.plots import features
 from symderiv.show.plots.curves import StudyCase
-from symderiv.show.plots.features import Agreement, Decay, SlowestStretch
+from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
@@ -34,7 +34,7 @@ class Findings:
 
     case: StudyCase
     plateau: SlowestStretch | None
-    decay: Decay | None
+    decay: ErrorDecay | None
     agreement: Agreement | None
 
 
@@ -91,7 +91,7 @@ def describe_plateau(found: SlowestStretch | None) -> str:
     return f"{height}, ends at α = {number(found.end)} (length {number(found.length)})"
 
 
-def describe_decay(found: Decay) -> str:
+def describe_decay(found: ErrorDecay) -> str:
     """Return the final decay in words."""
     if found.rate < 0:
         return (

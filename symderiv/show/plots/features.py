@@ -140,7 +140,7 @@ def _crossing(alpha: Floats, error: Floats, level: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class Decay:
+class ErrorDecay:
     """Decay of ε_g over the last part of the time, from ``begin`` to ``end``.
 
     ``rate`` is −Δ ln ε_g / Δα (per unit α), ``exponent`` is −Δ ln ε_g / Δ ln α; both negative if
@@ -153,7 +153,7 @@ class Decay:
     exponent: float
 
 
-def final_decay(curve: Curve) -> Decay | None:
+def final_decay(curve: Curve) -> ErrorDecay | None:
     """Return the mean decay over the last fifth of the time; None with fewer than two times
     there.
     """
@@ -163,7 +163,7 @@ def final_decay(curve: Curve) -> Decay | None:
     begin = max(float(alpha[0]), (1 - LAST_PART) * float(alpha[-1]))
     drop = float(np.interp(math.log(begin), np.log(alpha), np.log(error)) - math.log(error[-1]))
     end = float(alpha[-1])
-    return Decay(begin, end, drop / (end - begin), drop / math.log(end / begin))
+    return ErrorDecay(begin, end, drop / (end - begin), drop / math.log(end / begin))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from symderiv.foundation.errors import DivergentError, NotClosed, NotYetError
 from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.joint_means import Joint
 from symderiv.numerics.templates import MOST_CONSTANTS
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
@@ -36,7 +36,7 @@ class Averages:
         functions: Give the call that is the mean of a product of slots.
     """
 
-    def __init__(self, law: Law, functions: SlotMeans) -> None:
+    def __init__(self, law: FieldLaw, functions: SlotMeans) -> None:
         self.law, self.functions = law, functions
         self._known: dict[sp.Expr, sp.Expr] = {}
         self._blocks: dict[sp.Symbol, tuple[str, int]] = {}
@@ -434,7 +434,7 @@ def _joined(touched: Sequence[set[Any]]) -> list[list[int]]:
     return [places for _, places in groups]
 
 
-def _normalised(form: sp.Expr, law: Law) -> sp.Expr:
+def _normalised(form: sp.Expr, law: FieldLaw) -> sp.Expr:
     """Return an affine form divided by the number in front of its first field."""
     form = sp.expand(form)
     slope = sp.diff(form, law.gaussian(form)[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 
 __all__ = ["FormSlot", "directions", "forms_of", "in_terms_of"]
 
@@ -25,7 +25,7 @@ class FormSlot:
     form: sp.Expr
 
 
-def directions(expression: sp.Expr, law: Law) -> tuple[list[sp.Expr], list[sp.Expr]]:
+def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[sp.Expr]]:
     """Return independent forms that an expression is a function, and a polynomial, of.
 
     Overlaps and scalars that shift a field, as positions do, are part of its form.
@@ -48,7 +48,7 @@ def directions(expression: sp.Expr, law: Law) -> tuple[list[sp.Expr], list[sp.Ex
 
 
 def in_terms_of(
-    expression: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol], law: Law
+    expression: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol], law: FieldLaw
 ) -> sp.Expr:
     """Return an expression with fields in the places of the forms that it depends on."""
     symbols = law.gaussian(expression)
@@ -65,7 +65,7 @@ def in_terms_of(
     )
 
 
-def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: Law) -> None:
+def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: FieldLaw) -> None:
     """Collect the forms inside of functions, and those of which it is a polynomial."""
     symbols = law.gaussian(expression)
     if not symbols:
@@ -81,7 +81,7 @@ def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law:
         inside += list(forms_of(expression, law))
 
 
-def forms_of(expression: sp.Expr, law: Law) -> Iterable[sp.Expr]:
+def forms_of(expression: sp.Expr, law: FieldLaw) -> Iterable[sp.Expr]:
     """Return the largest affine combinations of fields that an expression is a function of."""
     symbols = law.gaussian(expression)
     if not symbols:

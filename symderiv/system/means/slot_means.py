@@ -11,7 +11,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
 from symderiv.lowering.means.joint_means import Joint, JointMeans
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.slopes import ROUGH
 from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.product_means import ProductMeans
@@ -48,7 +48,7 @@ class SlotMeans:
         self.joints, self.products = JointMeans(), ProductMeans()
         self._names: dict[tuple[sp.Expr, tuple[bool, ...]], str] = {}
 
-    def mean(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
+    def mean(self, slots: Sequence[FormSlot], law: FieldLaw) -> sp.Expr:
         """Return the mean of a product as a call of a function of covariances and means.
 
         Raises:
@@ -85,7 +85,7 @@ class SlotMeans:
         numbers = closed.arguments[len(moments) :]
         return sp.Function(self._names[key])(*moments, *numbers)
 
-    def _by_quadrature(self, slots: Sequence[FormSlot], law: Law) -> sp.Expr:
+    def _by_quadrature(self, slots: Sequence[FormSlot], law: FieldLaw) -> sp.Expr:
         slots = _merged(slots, alone=())
         covariance, means = law.moments([slot.form for slot in slots])
         delta = next((n for n, s in enumerate(slots) if s.function.has(sp.DiracDelta)), None)

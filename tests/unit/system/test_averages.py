@@ -21,7 +21,7 @@ import symderiv as sd
 from benchmarks.direct_rates import direct_mean
 from symderiv.foundation.errors import NotClosed
 from symderiv.lowering.means.joint_means import Joint
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.averages import Averages
@@ -47,7 +47,7 @@ class Said:
         self.r = P.latents("r", "rademacher")
         self.state = gram({"w": None, "v": None, "B": None}, 6) | {"u": 0.4}
         self.means = SlotMeans()
-        self.averages = Averages(Law(P.statement), self.means)
+        self.averages = Averages(FieldLaw(P.statement), self.means)
 
     def numbers(self, expression: sp.Expr) -> dict[sp.Symbol, float]:
         found: dict[sp.Symbol, float] = {self.u: 0.4, self.eta: 0.5}

@@ -10,7 +10,7 @@ import sympy as sp
 
 import symderiv as sd
 from symderiv.foundation.errors import NotClosed
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Field, Overlap
 
 HALF, FIFTH = sp.Rational(1, 2), sp.Rational(1, 5)
@@ -41,7 +41,7 @@ def _copies(P: sd.System) -> tuple[Any, ...]:
 def test_covariances_of_forms_are_those_of_drawn_inputs() -> None:
     """The forms as linear maps of independent normal numbers, one for each coordinate."""
     P, said = _said()
-    law, N = Law(P.statement), 6
+    law, N = FieldLaw(P.statement), 6
     random = np.random.default_rng(8)
     w, B = random.normal(size=(2, N)), random.normal(size=N)
     vectors = {"w1": w[0], "w2": w[1], "B": B}
@@ -91,7 +91,7 @@ def test_covariances_of_forms_are_those_of_drawn_inputs() -> None:
 
 def test_inputs_correlate_with_themselves_and_tokens_with_tokens() -> None:
     P, said = _said()
-    law, e = Law(P.statement), _copies(P)
+    law, e = FieldLaw(P.statement), _copies(P)
     assert law.correlation(said["x"], said["x"]) == 1
     assert law.correlation(said["x"], said["s"]) == 0
     assert law.correlation(said["y"][0], said["y"][1]) == HALF
@@ -104,7 +104,7 @@ def test_inputs_correlate_with_themselves_and_tokens_with_tokens() -> None:
 
 def test_fields_that_are_independent_are_in_different_blocks() -> None:
     P, said = _said()
-    law, e, B = Law(P.statement), _copies(P), said["B"]
+    law, e, B = FieldLaw(P.statement), _copies(P), said["B"]
     fields = [B @ atom for atom in (*said["y"], *said["l"], *e, said["x"])] + [said["g"]]
     # three tokens form a chain, so the first and the third are in one block too
     wanted = [{0, 1, 2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}]
@@ -115,7 +115,7 @@ def test_fields_that_are_independent_are_in_different_blocks() -> None:
 
 def test_a_spectrum_gives_covariances_names_and_a_trace() -> None:
     P, said = _said()
-    law = Law(P.statement)
+    law = FieldLaw(P.statement)
     w, B, s = said["w"], said["B"], said["s"]
     one, other = law.covariance(w[0] @ s, B @ s), law.covariance(B @ s, w[0] @ s)
     assert one == other != w[0].dot(B)
@@ -136,7 +136,7 @@ def test_a_mixture_is_its_components_one_at_a_time() -> None:
     x = P.inputs("x", sd.GaussianMixture(probabilities=[0.25, 0.75], eigenvalues=spectra))
     y = P.inputs("y", sd.GaussianMixture(probabilities=[0.2, 0.8], eigenvalues=spectra[::-1]))
     z, w, B = P.inputs("z"), P.vectors("w"), P.vectors("B", fixed=True)
-    law = Law(P.statement)
+    law = FieldLaw(P.statement)
     chances = [case.probability for case in law.cases]
     assert sorted(chances) == sorted(
         [a * b for a in (quarter, 3 * quarter) for b in (fifth, 4 * fifth)]
@@ -162,7 +162,7 @@ def test_a_mixture_is_its_components_one_at_a_time() -> None:
 def test_steps_in_time_have_one_symbol_each() -> None:
     P = sd.System()
     x, w, T = P.inputs("x"), P.vectors("w"), P.parameter("T", 2)
-    law, after = Law(P.statement), P.alpha - T
+    law, after = FieldLaw(P.statement), P.alpha - T
     step, sign = sp.Heaviside(after), sp.sign(2 * P.alpha - 1)
     expression = step * (w @ x) + sign + sp.sign(w @ x) + step * P.alpha
     timed = law.timed(expression)
@@ -178,7 +178,7 @@ def test_steps_in_time_have_one_symbol_each() -> None:
 @pytest.mark.parametrize("of", ["g", "c", "u"])
 def test_latents_are_random_and_scalars_are_not(of: str) -> None:
     P, said = _said()
-    law, symbol = Law(P.statement), said[of]
+    law, symbol = FieldLaw(P.statement), said[of]
     expression = symbol * (said["B"] @ said["x"])
     assert law.is_gaussian(symbol) == (of == "g")
     assert (symbol in law.gaussian(expression)) == (of == "g")

@@ -16,7 +16,7 @@ from symderiv.lowering.means.field_covariances import field_covariances
 from symderiv.lowering.means.joint_means import Joint, JointMeans, mean_by_rule, rule_for
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import joint_rule
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.slot_means import MOST_FIELDS, SlotMeans
 
@@ -122,7 +122,7 @@ class Fields:
         x = P.inputs("x")
         self.vectors = [P.vectors(n) for n in "abc"]
         self.fields = [w @ x for w in self.vectors]
-        self.law = Law(P.statement)
+        self.law = FieldLaw(P.statement)
 
     def value(self, taken: sp.Expr, means: Any) -> float:
         """A taken mean, with the joint functions integrated by SciPy."""
@@ -229,7 +229,7 @@ def test_more_functions_than_can_be_closed_are_refused() -> None:
     x, w = P.inputs("x"), P.vectors("w", MOST_FIELDS + 1)
     slots = [FormSlot(sp.erf(X), field) for field in w @ x]
     with pytest.raises(NotYetError, match=f"product of {MOST_FIELDS + 1} functions"):
-        SlotMeans().mean(slots, Law(P.statement))
+        SlotMeans().mean(slots, FieldLaw(P.statement))
 
 
 def test_products_at_one_field_are_one_function_and_error_functions_stand_alone() -> None:

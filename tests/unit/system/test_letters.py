@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.statement.field_law import Law
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
 from symderiv.system.letters import Letters
 
@@ -23,7 +23,7 @@ class Written:
         self.w, self.B = P.vectors("w", 2), P.vectors("B", fixed=True)
         self.enc = P.vectors("enc_1")
         self.eta, self.u, self.c = P.parameter("eta", 1), P.scalars("u", 2), P.latents("c")
-        self.law = Law(P.statement)
+        self.law = FieldLaw(P.statement)
         self.letters = Letters(self.law)
 
     def covariance(self) -> sp.Symbol:
@@ -115,4 +115,4 @@ def test_fields_name_their_input_where_there_are_several(length: int | None, wan
     P = sd.System()
     x, w = P.inputs("x", length=length), P.vectors("w")
     field = w @ (x if length is None else x[1])
-    assert Letters(Law(P.statement)).doprint(field) == wanted
+    assert Letters(FieldLaw(P.statement)).doprint(field) == wanted
