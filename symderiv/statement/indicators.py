@@ -10,7 +10,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["indicator", "unnested", "without_pieces"]
+__all__ = ["after_jumps", "indicator", "unnested", "without_pieces"]
 
 
 def indicator(condition: Any) -> sp.Expr:
@@ -63,6 +63,32 @@ def without_pieces(expression: sp.Expr) -> sp.Expr:
         return total
 
     return expression.replace(sp.Piecewise, steps)
+
+
+def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
+    """Return an expression that has its value after a jump in time at the very time of it.
+
+    Equations have that value, too. What jumps with a field has the middle there, with probability
+    zero.
+
+    Args:
+        expression: A part of a step.
+        now: The symbol of the time.
+    """
+    if now not in expression.free_symbols:
+        return expression
+
+    def step(place: sp.Expr, *_: sp.Expr) -> sp.Expr:
+        if not place.has(now):
+            return sp.Heaviside(place)
+        if place.diff(now).is_negative:
+            return 1 - step(-place)
+        return sp.Piecewise((1, sp.Ge(place, 0)), (0, True))
+
+    signs = expression.replace(
+        lambda e: isinstance(e, sp.sign) and e.has(now), lambda e: 2 * step(e.args[0]) - 1
+    )
+    return signs.replace(sp.Heaviside, step)
 
 
 def unnested(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:

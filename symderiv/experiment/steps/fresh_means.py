@@ -17,6 +17,7 @@ import sympy as sp
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.formula.as_function import as_function
 from symderiv.statement.field_law import Case, FieldLaw
+from symderiv.statement.indicators import after_jumps
 from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overlap
 from symderiv.statement.vector_expressions import FreshInput
 
@@ -61,6 +62,8 @@ class FreshMeans:
             left += needed - inside
             inside |= needed
         self._expressions = {symbol: means[symbol].expression for symbol in inside}
+        for now in law.symbols.of(LearningTime):
+            self._expressions = {s: after_jumps(e, now) for s, e in self._expressions.items()}
         used = set().union(*(each.free_symbols for each in self._expressions.values()))
         self._fields = sorted((s for s in used if s in law.symbols.of(Field)), key=str)
         self._latents = sorted((s for s in used if s in law.symbols.of(Latent)), key=str)

@@ -19,7 +19,8 @@ from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, prin
 from symderiv.experiment.steps.alike_units import NotAlikeError, Place, Unit, Units, labels_of
 from symderiv.experiment.steps.step_program import CHANGES, StepBlock, StepForm, StepProgram
 from symderiv.numerics import GAUSSIAN
-from symderiv.statement.register import Field, Latent, Overlap
+from symderiv.statement.indicators import after_jumps
+from symderiv.statement.register import Field, Latent, LearningTime, Overlap
 from symderiv.statement.stated_problem import StatedStep, Statement, Update, changes_of
 from symderiv.statement.vector_expressions import FreshInput
 
@@ -289,6 +290,8 @@ class _Text:
 
     def _written(self, expression: sp.Expr) -> sp.Expr:
         """Return an expression with elements of arrays for its symbols."""
+        for now in self.reading.statement.symbols.of(LearningTime):
+            expression = after_jumps(expression, now)
         places = {}
         for symbol in expression.free_symbols:
             place = self.units.place[symbol]

@@ -92,6 +92,26 @@ def test_a_jump_may_be_at_a_parameter() -> None:
         Q.rates({"w.w": 1, "w.B": 0, "B.B": 1})
 
 
+@pytest.mark.parametrize(
+    "rate",
+    [
+        lambda time: sp.Piecewise((1, time < 2), (sp.Rational(1, 10), True)),
+        lambda time: 1 - sp.Rational(9, 10) * sp.Heaviside(time - 2),
+        lambda time: sp.sign(2 - time),
+    ],
+    ids=["piecewise", "step", "sign"],
+)
+def test_the_step_at_a_jump_has_the_value_after_it(rate: Callable[[sp.Symbol], sp.Expr]) -> None:
+    """A vector gains the same at every step up to the jump, and the same from it on."""
+    P = sd.System()
+    P.inputs("x")
+    w, B = P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: rate(P.alpha) * B})
+    asked: dict[str, Any] = {"alpha": [2, 2.02, 3], "initial": {"w.w": 1, "w.B": 0, "B.B": 1}}
+    run = P.simulate(dimension=50, runs=2, **asked)
+    np.testing.assert_allclose(run.mean["w.B"], P.solve(**asked)["w.B"], rtol=1e-12)
+
+
 def test_what_batches_and_mixtures_do_not_have_is_refused() -> None:
     P = sd.System()
     x, w = P.inputs("x", batch_ratio=1), P.vectors("w")
