@@ -23,6 +23,7 @@ from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
+from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
 __all__ = ["Averages", "has_no_closed_form"]
@@ -245,9 +246,13 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        few = len(nonlinear) <= _FEW and len(linear) <= 3 and not expression.has(*_EDGES)
-        factors = (f for term in terms for f in _factors(term))
-        if not few and all(self._separable(e) for f in factors for e in _atoms_of(f)):
+        few = len(linear) <= 3 and not expression.has(*_EDGES) and len(nonlinear) <= _FEW
+        atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
+        if few and len(nonlinear) > _PAIR:
+            # rules for products of functions of single fields need fewer points
+            few = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
+            few |= any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
+        if not few and all(map(self._separable, atoms)):
             return None
         forms = [*nonlinear, *linear]
         fields = field_symbols(len(forms))
@@ -335,8 +340,9 @@ def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
                 yield part
 
 
-_FEW = 3
-"""So many nonlinear directions are integrated over at once rather than factor by factor."""
+_PAIR, _FEW = 2, 3
+"""So many nonlinear directions are integrated over at once rather than factor by factor: those of
+pairs always, more where functions of single fields do not serve."""
 
 _EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (
