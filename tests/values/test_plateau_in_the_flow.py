@@ -229,11 +229,36 @@ def test_all_eigenvalues_where_equal_students_drift_apart() -> None:
 def test_a_learning_rate_without_plateau_is_refused_with_the_bound() -> None:
     teacher = teacher_of_moments(3, *map(sp.Integer, (1, 0, 1, 0)))
     flow = full_flow(derive_equations(learning_problem("erf")))
-    with pytest.raises(InputError, match=r"--learning-rate 12: .* only up to (6\.4\d+)") as caught:
+    with pytest.raises(InputError, match=r"learning_rate: 12 .* only up to (6\.4\d+)") as caught:
         full_plateau(flow, teacher, sp.Integer(12), BITS)
     bound = float(str(caught.value).partition("up to ")[2].split()[0])
     below = full_plateau(flow, teacher, sp.Rational(str(round(0.995 * bound, 4))), BITS)
     assert float(below.Q) > 10
+
+
+@pytest.mark.parametrize(
+    ("given", "bound"), [(("1.3", "-0.4"), 6.626), (("0.05", "0"), 4.634), (("3", "2.5"), 7.624)]
+)
+def test_where_plateaus_of_two_units_end_does_not_depend_on_what_was_asked(
+    given: tuple[str, str], bound: float
+) -> None:
+    """Bounds by arclength on equations typed from Saad and Solla (1995), 50 digits.
+
+    The first plateau has no fold: Q grows without bound, so that doubles say less of its end.
+    """
+    teacher = teacher_of_moments(2, *map(rational, 2 * given))
+    flow = full_flow(derive_equations(learning_problem("erf")), units=2)
+    for eta in (sp.Rational(str(bound + 0.002)), rational("61/5"), sp.Integer(20)):
+        with pytest.raises(InputError) as caught:
+            full_plateau(flow, teacher, eta, BITS)
+        found = float(str(caught.value).partition("up to ")[2].split()[0])
+        assert found == pytest.approx(bound, abs=1.01e-3)
+    # This rate took forever: Newton's steps went on where doubles do not tell what they lead to.
+    slow = sp.Rational(str(bound - 3e-4))
+    try:
+        full_plateau(flow, teacher, slow, BITS)
+    except InputError:
+        assert given == ("1.3", "-0.4")
 
 
 def test_rectifiers_have_a_plateau_at_small_rates_and_scale_with_the_teachers() -> None:

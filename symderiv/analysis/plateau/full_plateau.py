@@ -37,10 +37,11 @@ _GIVEN = ("M", "T", "D", "nu")
 _LARGE = 1e5
 # Logarithms of Q - C below this mean equal students.
 _APART = -60.0
-# Of steps in time, in units of ηα: the first one and the shortest; the largest change of logarithms
-# in one, and that of the last one.
-_FIRST_STEP, _SHORTEST_STEP = 0.01, 1e-9
+# Of steps in time, in units of ηα: the first one, the shortest and the longest; the largest change
+# of logarithms in one, and that of the last one. The last step of Newton's rule.
+_FIRST_STEP, _SHORTEST_STEP, _LONGEST_STEP = 0.01, 1e-9, 1e15
 _CHANGE, _STILL = 0.3, 1e-9
+_NEAR, _CLOSE = 1e-10, 1e-4
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,8 +87,9 @@ def full_plateau(
         reached, start = numeric.followed(eta)
     if start is None:
         raise InputError(
-            f"--learning-rate {learning_rate}: the full flow has a stationary symmetric plateau "
-            f"only up to {reached:.4g} here; above it Q grows without bound"
+            f"{eta:g} is too large: the full flow has a stationary symmetric plateau only up to "
+            f"{reached:.4g} here; above it Q grows without bound",
+            argument="learning_rate",
         )
     work = bits + 40
     with working_bits(work):
@@ -166,19 +168,27 @@ class _Numeric:
                 )
         return {"M": arb(self.teacher.units), "T": T1, "D": D1, "nu": mean}
 
+    def _overlaps(self, y: Floats) -> Floats:
+        """Return Q, C and R at y = log(Q - C, Q + (M-1) C, R)."""
+        apart, total, cross = np.exp(y)
+        return np.array([(total + (self.M - 1) * apart) / self.M, (total - apart) / self.M, cross])
+
     def _moving(self, y: Floats, eta: float) -> tuple[Floats, Floats]:
-        """Return the rates of y = log(Q - C, Q, R) per unit of ηα, up to the factor ν_1, and their
-        derivatives; not a number outside of the domain of the equations.
+        """Return the rates of y = log(Q - C, Q + (M-1) C, R) per unit of ηα, up to the factor ν_1,
+        and their derivatives; not a number outside of the domain of the equations.
+
+        The first two are the eigenvalues of the overlaps of students: both are positive, and for
+        two units one may be far smaller than the other.
         """
-        spread, rest, cross = np.exp(y)
+        apart, total, cross = np.exp(y)
         try:
-            parts = np.array(self._call(rest, rest - spread, cross, eta, *self._given), dtype=float)
+            parts = np.array(self._call(*self._overlaps(y), eta, *self._given), dtype=float)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
             parts = np.full(12, math.nan)
         # d(Q - C) = -2 third, d(Q + (M-1) C) = -2 second, dR = -first
-        share = 2 / self.M
-        turn = [[0, 0, -2 / spread], [0, -share / rest, (share - 2) / rest], [-1 / cross, 0, 0]]
-        by_y = [[0, rest, 0], [-spread, rest, 0], [0, 0, cross]]
+        turn = [[0, 0, -2 / apart], [0, -2 / total, 0], [-1 / cross, 0, 0]]
+        M = self.M
+        by_y = [[apart * (M - 1) / M, total / M, 0], [-apart / M, total / M, 0], [0, 0, cross]]
         rates = turn @ parts[:3]
         return rates, turn @ parts[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
@@ -190,7 +200,7 @@ class _Numeric:
         """
         y, step = np.log([0.01 * self.T, 0.01 * self.T, 0.002 * self.T]), _FIRST_STEP
         rates, slopes = self._moving(y, eta)
-        while step > _SHORTEST_STEP and np.exp(y[1]) < _LARGE * self.T and y[0] > _APART:
+        while step > _SHORTEST_STEP and self._within(y) and y[0] > _APART:
             growth = np.max(np.linalg.eigvals(slopes).real)
             step = min(step, 0.5 / growth) if growth > 0 else step
             change = np.linalg.solve(np.eye(3) / step - slopes, rates)
@@ -199,24 +209,30 @@ class _Numeric:
                 step /= 2
                 continue
             (rates, slopes), y, step = moved, y + change, 2 * step
-            if np.abs(change).max() < _STILL:
-                spread, rest, cross = np.exp(y)
-                return self.solved(np.array([rest, rest - spread, cross]), eta)
+            if np.abs(change).max() < _STILL or step > _LONGEST_STEP:
+                return self.solved(self._overlaps(y), eta)
         return None
+
+    def _within(self, y: Floats) -> bool:
+        """Whether Q has not run away."""
+        return bool(self._overlaps(y)[0] < _LARGE * self.T)
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
         """Return the state with Q > C by Newton's rule from one nearby."""
-        begin = np.array([max(start[0] - start[1], 1e-9 * start[0]), start[0], start[2]])
-        if np.any(begin <= 0):
+        first, second, cross = start
+        apart, total = max(first - second, 1e-9 * first), first + (self.M - 1) * second
+        if min(apart, total, cross) <= 0:
             return None
         with np.errstate(all="ignore"):
-            solution = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
-            if solution is None or not np.abs(self._moving(y := solution[0], eta)[0]).max() < 1e-9:
-                return None
-        if abs(y[1] - np.log(begin[1])) > 1.0:
+            begin = np.log([apart, total, cross])
+            solution = newton(lambda y: self._moving(y, eta), begin, 30, _NEAR, smallest=0.0)
+        # large students hardly move anywhere: small steps tell that a state stands still, not rates
+        if solution is None or solution[1] > _CLOSE:
             return None
-        spread, rest, cross = np.exp(y)
-        return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
+        found = self._overlaps(solution[0])
+        equal = found[0] - found[1] < 1e-12 * found[0]
+        far = not self._within(solution[0]) or abs(np.log(found[0] / first)) > 1.0
+        return None if equal or far else found
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
         """Return the state followed from a small learning rate: how far, and the state if it got
@@ -244,7 +260,7 @@ class _Numeric:
             if further is None:
                 step *= 0.5
                 continue
-            reached, state = wanted, further
+            reached, state, step = wanted, further, 1.5 * step
             if reached == eta:
                 return reached, state
         return reached, None

@@ -62,19 +62,20 @@ def rational_ball(value: Fraction) -> arb:
 
 def _checked_units(units: int) -> int:
     if units < 2:
-        raise InputError(f"--units {units}: a symmetric plateau needs at least 2 units")
+        raise InputError(f"{units}: a symmetric plateau needs at least 2 units", argument="units")
     return units
 
 
 def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
     if not T > 0:
-        raise InputError(f"--T{order} {T}: a variance must be positive")
+        raise InputError(f"{T}: a variance must be positive", argument=f"T{order}")
     highest = (units - 1) * T
     if not -T < D < highest:
         raise InputError(
-            f"--D{order} {D}: T^({order}) is positive definite only for -T{order} < D{order} < "
-            f"(M - 1) T{order}, here between {-T} and {highest} (D is the sum of the off-diagonal "
-            "entries of a row)"
+            f"{D}: T^({order}) is positive definite only for -T{order} < D{order} < (M - 1) "
+            f"T{order}, here between {-T} and {highest} (D is the sum of the off-diagonal entries "
+            "of a row)",
+            argument=f"D{order}",
         )
 
 
@@ -124,10 +125,11 @@ def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> Homogene
     """
     _checked_units(units)
     if not 1 <= count <= MAX_MODES:
-        raise InputError(f"--distinct-eigenvalues {count}: must be from 1 to {MAX_MODES}")
+        raise InputError(f"{count}: must be from 1 to {MAX_MODES}", argument="distinct_eigenvalues")
     if not -1 < exponent <= 100:
         raise InputError(
-            f"--exponent {exponent}: must be above -1 and at most 100 (eigenvalues ~ k^-(1+beta))"
+            f"{exponent}: must be above -1 and at most 100 (eigenvalues ~ k^-(1+beta))",
+            argument="exponent",
         )
 
     def modes(bits: int) -> Modes:

@@ -157,11 +157,13 @@ def _refused(student: str, teacher: str) -> Iterator[None]:
     try:
         yield
     except NotYetError as error:
-        raise NotYetError(
-            f"has no Jacobian yet: means of {student!r} and {teacher!r} are integrals; "
-            "take an activation with closed means (erf, relu, linear, tanh, gelu, …)",
-            argument=error.argument,
-        ) from error
+        integrals = "with it, means are integrals of which no derivatives are known; leave it out"
+        if error.argument in (None, "activation", "teacher_activation"):
+            integrals = (
+                f"means of {student!r} and {teacher!r} are integrals; take an activation with "
+                "closed means (erf, relu, linear, tanh, gelu, …)"
+            )
+        raise NotYetError(f"has no Jacobian yet: {integrals}", argument=error.argument) from error
     except ProgramError as error:
         raise NotYetError(f"has no Jacobian yet: {error}", argument="activation") from error
 

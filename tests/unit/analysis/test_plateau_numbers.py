@@ -241,13 +241,13 @@ def test_a_power_law_is_the_mean_teacher_of_its_spectrum() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: teacher_of_moments(1, R(1), R(0), R(1), R(0)), "--units 1"),
-        (lambda: teacher_of_moments(3, R(0), R(0), R(1), R(0)), "--T1 0"),
-        (lambda: teacher_of_moments(3, R(1), R(2), R(1), R(0)), "--D1 2"),
-        (lambda: teacher_of_moments(3, R(1), R(0), R(1), R(-1)), "--D2 -1"),
-        (lambda: teacher_of_power_law(2, 0, R(1)), "--distinct-eigenvalues 0"),
-        (lambda: teacher_of_power_law(2, 4097, R(1)), "--distinct-eigenvalues 4097"),
-        (lambda: teacher_of_power_law(2, 4, R(-1)), "--exponent -1"),
+        (lambda: teacher_of_moments(1, R(1), R(0), R(1), R(0)), "units: 1"),
+        (lambda: teacher_of_moments(3, R(0), R(0), R(1), R(0)), "T1: 0"),
+        (lambda: teacher_of_moments(3, R(1), R(2), R(1), R(0)), "D1: 2"),
+        (lambda: teacher_of_moments(3, R(1), R(0), R(1), R(-1)), "D2: -1"),
+        (lambda: teacher_of_power_law(2, 0, R(1)), "distinct_eigenvalues: 0"),
+        (lambda: teacher_of_power_law(2, 4097, R(1)), "distinct_eigenvalues: 4097"),
+        (lambda: teacher_of_power_law(2, 4, R(-1)), "exponent: -1"),
     ],
 )
 def test_teachers_that_are_none_are_refused(make: object, words: str) -> None:
@@ -351,7 +351,7 @@ def test_a_report_shows_the_states_that_were_found() -> None:
 def test_a_rate_without_plateau_is_refused_with_the_one_up_to_which_there_is() -> None:
     """Q_s = 3 R / (1 - η ν_1/4): stationary up to η = 4, in isotropic inputs."""
     teacher = teacher_of_moments(3, R(1), R(0), R(1), R(0))
-    with pytest.raises(InputError, match=r"--learning-rate 9: .* only up to ([\d.]+) ") as caught:
+    with pytest.raises(InputError, match=r"learning_rate: 9 .* only up to ([\d.]+) ") as caught:
         full_plateau(flow(ETA * NU / 4), teacher, R(9), BITS)
     assert float(str(caught.value).partition("up to ")[2].split()[0]) == pytest.approx(4, rel=1e-3)
     near = full_plateau(flow(ETA * NU / 4), teacher, R(39, 10), BITS)

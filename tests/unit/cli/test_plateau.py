@@ -98,7 +98,7 @@ def test_the_full_flow_is_added_on_demand_and_its_bound_is_named() -> None:
     record = json.loads(out)
     assert record["full_flow"]["Q"] > record["Q"] > record["full_flow"]["C"]
     line = refused("plateau", "--units", 2, *isotropic, "--learning-rate", 40)
-    assert "--learning-rate 40: the full flow has a stationary symmetric plateau only up to" in line
+    assert "--learning-rate: 40 is too large: the full flow has a stationary" in line
 
 
 def test_cost_and_digits_do_not_depend_on_the_number_of_units() -> None:
