@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from flint import arb, fmpq
 
@@ -88,7 +87,7 @@ class ExactLinear:
         rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
         deviation, factor = (
             ball_of(self.deviation),
-            ball_of(_fraction(linear_system().error_factor)),
+            ball_of(linear_system().exact_factor),
         )
         frozen = sum((x * w for x, w in rest), arb(0)) * deviation
         noise = [y / x for x, y in zip(d, b, strict=True)]
@@ -106,11 +105,7 @@ class ExactLinear:
         time = ball_of(alpha)
         total = sum((y * (-x * time).exp() for x, y in zip(d, c, strict=True)), arb(0))
         total += sum((x * w for x, w in rest), arb(0))
-        return ball_of(_fraction(linear_system().error_factor) * self.deviation) * total
-
-
-def _fraction(expression: Any) -> Fraction:
-    return Fraction(int(expression.p), int(expression.q))
+        return ball_of(linear_system().exact_factor * self.deviation) * total
 
 
 def sum_of_exponentials(rates: Balls, weights: Balls, alpha: Fraction) -> arb:

@@ -28,7 +28,7 @@ from symderiv.analysis.linear.exact_spectrum import (
     secular_rates,
     sum_of_exponentials,
 )
-from symderiv.analysis.linear.system import linear_coefficients
+from symderiv.analysis.linear.system import linear_system
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.precision.balls.working import bits_of, working_bits
 from symderiv.precision.moments.agreement import Agreed, computed_twice
@@ -181,7 +181,7 @@ def _planned(
     late = _digits_below_start(generalization_error(directions, eta), last)
     wanted = digits + late + math.ceil(near)
     if method == "moments":
-        rate = float(linear_coefficients().numbers(eta, 1.0, 1.0)[0])
+        rate = float(linear_system().numbers(eta, 1.0, 1.0)[0])
         plan = moment_digits(rho, weight, wanted, alpha=last, rate=rate)
         needed = plan.digits + STEP_DIGITS
     else:
