@@ -15,10 +15,9 @@ turns it into digits that are proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,10 +87,7 @@ def full_plateau(
             f"--learning-rate {learning_rate}: the full flow has a stationary symmetric plateau "
             f"only up to {reached:.4g} here; above it Q grows without bound"
         )
-    closed = flow.plain.equations, flow.plain.slopes
-    return _enclosed(
-        flow, teacher, learning_rate, bits, closed, dict(zip("QCR", start, strict=True))
-    )
+    return _enclosed(flow, teacher, learning_rate, bits, dict(zip("QCR", start, strict=True)))
 
 
 def equal_students(
@@ -112,8 +108,7 @@ def equal_students(
     """
     if flow.plain.equal is None:
         raise ToleranceError("the equations of equal students are singular")
-    near = dict(zip("QR", start, strict=True))
-    return _enclosed(flow, teacher, learning_rate, bits, flow.plain.equal, near)
+    return _enclosed(flow, teacher, learning_rate, bits, dict(zip("QR", start, strict=True)))
 
 
 def _enclosed(
@@ -121,30 +116,28 @@ def _enclosed(
     teacher: HomogeneousTeacher,
     learning_rate: Fraction,
     bits: int,
-    closed: tuple[Sequence[Any], Sequence[Any]],
     start: Mapping[str, float],
 ) -> FullPlateau:
-    """Return the state near some numbers with its height and escape, from equations and their
-    slopes.
-    """
-    work = bits + 40
+    """Return the state near some numbers, of equal students without C, its height and escape."""
+    work, plain = bits + 40, flow.plain
+    equations, slopes = (plain.equations, plain.slopes) if "C" in start else plain.equal
     with working_bits(work):
         values = {**_given(teacher, work), "eta": rational_ball(learning_rate)}
-        state = enclosed_root(closed[0], [*start], values, list(start.values()), work, closed[1])
+        state = enclosed_root(equations, [*start], values, [*start.values()], work, slopes)
         found = dict(zip(start, state, strict=True))
         Q, C, R = (found.get(name, state[0]) for name in "QCR")
         if "C" not in found and Q * (values["T"] + values["D"]) < values["M"] * R**2:
             raise ToleranceError("no vectors have the overlaps of equal students that were found")
         values |= {"Q": Q, "C": C, "R": R}
         error, kappa, response = (
-            ball_at(getattr(flow.plain, name), values, work)
+            ball_at(getattr(plain, name), values, work)
             for name in ("generalization_error", "difference_stiffness", "teacher_response")
         )
         rate: arb | None = None
         if teacher.modes is not None:
             modes = teacher.modes(work)
             # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-            stiffness = values["eta"] * kappa if flow.plain.noise else arb(0)
+            stiffness = values["eta"] * kappa if plain.noise else arb(0)
             rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
         return FullPlateau(Q, C, R, error, rate)
 
