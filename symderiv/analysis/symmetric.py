@@ -210,18 +210,26 @@ class ReducedEquations:
     noise: Mapping[sp.Symbol, sp.Expr]
     spectral: Mapping[str, sp.Expr]
 
-    def mode_rates(self, places: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
-        """Return the rates of one eigenspace without weight decay, by letter.
+    def mode_rates(
+        self, places: Mapping[str, sp.Expr], order: int, factors: Mapping[str, sp.Expr]
+    ) -> list[sp.Expr]:
+        """Return coefficients of a power of η in the rates of one eigenspace without weight decay.
 
         Args:
             places: What stands for Q[k], C[k], R[k], S[k], T[k], D[k] and the eigenvalue, by name.
+            order: The power of η.
+            factors: What the rates of these letters are multiplied by, in this order.
         """
-        return {
-            letter: rate.xreplace({s.kappa: sp.Integer(0)}).replace(
-                lambda e: isinstance(e, sp.Indexed), lambda e: places[str(e.base.label)]
-            )
-            for letter, rate in self.spectral.items()
+        rates = {
+            letter: self.spectral[letter]
+            .xreplace({s.kappa: sp.Integer(0)})
+            .replace(lambda e: isinstance(e, sp.Indexed), lambda e: places[str(e.base.label)])
+            for letter in factors
         }
+        return [
+            sp.expand(rates[x].expand().coeff(s.eta, order) * factor)
+            for x, factor in factors.items()
+        ]
 
 
 def linearised(
