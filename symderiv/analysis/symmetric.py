@@ -196,7 +196,6 @@ class ReducedEquations:
     """The order-parameter equations of a symmetric state, symbolic in M (and K).
 
     Attributes:
-        paired: Whether R_ii = R and R_in = S are told apart (K = M); else R_in = R for all.
         generalization_error: ε_g in Q, C, R, S, T, D, M (and K), v, v_teacher.
         gradients: A_ii, A_ij, B_ii, B_in in the same symbols, by symbol.
         noise: Γ_ii and Γ_ij, by symbol.
@@ -204,7 +203,6 @@ class ReducedEquations:
             ``noise``, the eigenvalue and Q[k], C[k], R[k], S[k], T[k], D[k], by letter.
     """
 
-    paired: bool
     generalization_error: sp.Expr
     gradients: Mapping[sp.Symbol, sp.Expr]
     noise: Mapping[sp.Symbol, sp.Expr]
@@ -304,7 +302,6 @@ def reduced_equations(
     if paired:
         spectral["S"] = state.collapsed(motion.cross_overlap, cross)
     return ReducedEquations(
-        paired=paired,
         generalization_error=state.collapsed(equations.generalization_error, {}),
         gradients=gradients,
         noise=noises,

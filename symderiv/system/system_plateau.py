@@ -72,14 +72,10 @@ class SystemPlateau(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists and numbers; of eigenvalues the real parts."""
         return {
+            **vars(self),
             "state": {name: np.asarray(value).tolist() for name, value in self.state.items()},
             "observables": dict(self.observables),
-            "unstable_eigenvalue": self.unstable_eigenvalue,
-            "direction": self.direction,
-            "escape_time": self.escape_time,
             "eigenvalues": {kind: each.real.tolist() for kind, each in self.eigenvalues.items()},
-            "eigenvalue_error": self.eigenvalue_error,
-            "residual": self.residual,
         }
 
 
@@ -119,18 +115,12 @@ def plateau_of(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
     families = {each.name: inside(classes_of(size, each.orders)) for each in exchanges}
-    modes = flow.spectrum(values, families)
-    direction, rate = modes.escape
+    told = flow.spectrum(values, families).told(flow.residual(values))
     layout, state = solver.layout, whole.state(values)
     return SystemPlateau(
         state=layout.unpacked(state, constants, layout.shown(initial)),
         observables={k: float(v[0]) for k, v in solver.observed(state[None], constants).items()},
-        unstable_eigenvalue=rate,
-        direction=direction,
-        escape_time=1 / rate if rate > 0 else None,
-        eigenvalues=modes.eigenvalues,
-        eigenvalue_error=modes.error,
-        residual=flow.residual(values),
+        **told,
     )
 
 

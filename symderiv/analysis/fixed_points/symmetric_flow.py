@@ -84,6 +84,18 @@ class KindSpectrum:
         kind = max(largest, key=lambda each: largest[each])
         return kind, largest[kind]
 
+    def told(self, residual: float) -> dict[str, Any]:
+        """Return how the state is left, and the largest rate there, by their names in answers."""
+        direction, rate = self.escape
+        return {
+            "unstable_eigenvalue": rate,
+            "direction": direction,
+            "escape_time": 1 / rate if rate > 0 else None,
+            "eigenvalues": self.eigenvalues,
+            "eigenvalue_error": self.error,
+            "residual": residual,
+        }
+
 
 @dataclass(frozen=True)
 class SymmetricFlow:

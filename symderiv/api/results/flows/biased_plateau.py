@@ -107,7 +107,7 @@ def _record(study: Study, flow: RuleFlow, full: bool) -> dict[str, Any]:
     state, spectrum, residual = numeric_plateau(stated)
     views, weight = stated.packing(0).views(state), flow.state.weight
     Q = views["student_overlap"] @ (weight * flow.state.eigenvalue)
-    direction, rate = spectrum.escape
+    told = spectrum.told(residual)
     return {
         "activation": study.student_activation,
         "units": study.M,
@@ -118,10 +118,6 @@ def _record(study: Study, flow: RuleFlow, full: bool) -> dict[str, Any]:
         "R": float(views["cross_overlap"][0, 0] @ weight),
         "b": float(views["b"][0] if "b" in views else study.student_biases[0]),
         "generalization_error": flow.error_at(state, flow.parameters),
-        "unstable_eigenvalue": rate,
-        "direction": direction,
-        "escape_time": 1 / rate if rate > 0 else None,
-        "eigenvalues": {kind: each.real.tolist() for kind, each in spectrum.eigenvalues.items()},
-        "eigenvalue_error": spectrum.error,
-        "residual": residual,
+        **told,
+        "eigenvalues": {kind: each.real.tolist() for kind, each in told["eigenvalues"].items()},
     }
