@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.plateau.closed_plateau import FullFlow
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, rational_ball
@@ -40,6 +39,8 @@ _APART = -60.0
 # in one, and that of the last one.
 _FIRST_STEP, _SHORTEST_STEP = 0.01, 1e-9
 _CHANGE, _STILL = 0.3, 1e-9
+# Near a state: the first step, and by how much the logarithm of Q may grow.
+_LONG_STEP, _FURTHER = 100.0, 0.5
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,7 +88,9 @@ def full_plateau(
             f"--learning-rate {learning_rate}: the full flow has a stationary symmetric plateau "
             f"only up to {reached:.4g} here; above it Q grows without bound"
         )
-    return _enclosed(flow, teacher, learning_rate, bits, dict(zip("QCR", start, strict=True)))
+    spread, rest, cross = np.exp(start)
+    near = {"Q": rest, "C": rest - spread, "R": cross}
+    return _enclosed(flow, teacher, learning_rate, bits, near)
 
 
 def equal_students(
@@ -178,15 +181,19 @@ class _Numeric:
         rates = turn @ parts[:3]
         return rates, turn @ parts[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
-    def approached(self, eta: float) -> Floats | None:
-        """Return the state that is approached from small students, or None if Q runs away.
+    def approached(self, eta: float, start: Floats | None = None) -> Floats | None:
+        """Return y of the state that is approached, from small students if from nowhere else, or
+        None if Q runs away.
 
         Implicit steps of Euler's rule are those of Newton's where they are long; where a direction
         grows, they are shorter than it takes to double.
         """
-        y, step = np.log([0.01 * self.T, 0.01 * self.T, 0.002 * self.T]), _FIRST_STEP
+        small = [0.01 * self.T, 0.01 * self.T, 0.002 * self.T]
+        y, step, most = np.log(small), _FIRST_STEP, np.log(_LARGE * self.T)
+        if start is not None:
+            y, step, most = start, _LONG_STEP, start[1] + _FURTHER
         rates, slopes = self._moving(y, eta)
-        while step > _SHORTEST_STEP and np.exp(y[1]) < _LARGE * self.T and y[0] > _APART:
+        while step > _SHORTEST_STEP and y[1] < most and y[0] > _APART:
             growth = np.max(np.linalg.eigvals(slopes).real)
             step = min(step, 0.5 / growth) if growth > 0 else step
             change = np.linalg.solve(np.eye(3) / step - slopes, rates)
@@ -195,28 +202,13 @@ class _Numeric:
                 step /= 2
                 continue
             (rates, slopes), y, step = moved, y + change, 2 * step
-            if np.abs(change).max() < _STILL:
-                spread, rest, cross = np.exp(y)
-                return self.solved(np.array([rest, rest - spread, cross]), eta)
+            if max(np.abs(change).max(), np.abs(rates).max()) < _STILL:
+                return np.asarray(y)
         return None
 
-    def solved(self, start: Floats, eta: float) -> Floats | None:
-        """Return the state with Q > C by Newton's rule from one nearby."""
-        begin = np.array([max(start[0] - start[1], 1e-9 * start[0]), start[0], start[2]])
-        if np.any(begin <= 0):
-            return None
-        with np.errstate(all="ignore"):
-            solution = newton(lambda y: self._moving(y, eta), np.log(begin), 30, 1e-10)
-            if solution is None or not np.abs(self._moving(y := solution[0], eta)[0]).max() < 1e-9:
-                return None
-        if abs(y[1] - np.log(begin[1])) > 1.0:
-            return None
-        spread, rest, cross = np.exp(y)
-        return np.array([rest, rest - spread, cross]) if rest < _LARGE * self.T else None
-
     def followed(self, eta: float) -> tuple[float, Floats | None]:
-        """Return the state followed from a small learning rate: how far, and the state if it got
-        there.
+        """Return how far the state that is approached at a small learning rate can be followed, and
+        the state if that is up to this one.
 
         Raises:
             ToleranceError: None was found at smaller rates either.
@@ -236,7 +228,7 @@ class _Numeric:
         step = 0.2 * reached
         while step > 1e-5 * reached:
             wanted = min(reached + step, eta)
-            further = self.solved(state, wanted)
+            further = self.approached(wanted, state)
             if further is None:
                 step *= 0.5
                 continue
