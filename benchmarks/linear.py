@@ -16,7 +16,7 @@ import numpy as np
 from symderiv.analysis.linear.error_curve import eigendirections, generalization_error
 from symderiv.analysis.linear.exact_spectrum import ExactLinear, exact_power_law
 from symderiv.analysis.linear.many_digits import linear_digits
-from symderiv.analysis.linear.system import linear_system, moment_system
+from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.low_rank import low_rank_spectrum
 from symderiv.inputs.spectra import power_law
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
@@ -86,7 +86,7 @@ def mpmath_companion(L: int) -> tuple[float, list[Any]]:
     begin = time.process_time()
     shape = [mp.mpf(l) ** -(1 + mp.mpf(EXPONENT)) for l in range(1, L + 1)]
     rho = [x * L / mp.fsum(shape) for x in shape]
-    shift, source = moment_system().numbers(mp.mpf(LEARNING_RATE))
+    shift, source = linear_system().moments(mp.mpf(LEARNING_RATE))
     closure = closure_coefficients([x / rho[0] for x in rho])
     matrix = mp.zeros(L, L)
     for l in range(L):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symderiv.analysis.late.perfect_learning import matrix_texts, perfect_learning
-from symderiv.analysis.linear.system import linear_system, moment_system, system_texts
+from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.plateau.plateau_report import derived, kept_flow
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.formula import activation
@@ -25,8 +25,6 @@ ANALYSES: tuple[Call, ...] = (
     (kept_flow, (_RELU, True)),
     *((kept_flow, (_RELU, noise, units)) for noise in (True, False) for units in (2, 3)),
     (linear_system, ()),
-    (moment_system, ()),
-    (system_texts, ()),
 )
 #: Of plain descent of equal activations whose means are known for any tolerance.
 PROGRAMS: tuple[Call, ...] = tuple(

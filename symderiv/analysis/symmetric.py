@@ -196,7 +196,6 @@ class ReducedEquations:
     """The order-parameter equations of a symmetric state, symbolic in M (and K).
 
     Attributes:
-        paired: Whether R_ii = R and R_in = S are told apart (K = M); else R_in = R for all.
         generalization_error: ε_g in Q, C, R, S, T, D, M (and K), v, v_teacher.
         gradients: A_ii, A_ij, B_ii, B_in in the same symbols, by symbol.
         noise: Γ_ii and Γ_ij, by symbol.
@@ -204,24 +203,31 @@ class ReducedEquations:
             ``noise``, the eigenvalue and Q[k], C[k], R[k], S[k], T[k], D[k], by letter.
     """
 
-    paired: bool
     generalization_error: sp.Expr
     gradients: Mapping[sp.Symbol, sp.Expr]
     noise: Mapping[sp.Symbol, sp.Expr]
     spectral: Mapping[str, sp.Expr]
 
-    def mode_rates(self, places: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
-        """Return the rates of one eigenspace without weight decay, by letter.
+    def mode_rates(
+        self, places: Mapping[str, sp.Expr], order: int, factors: Mapping[str, sp.Expr]
+    ) -> list[sp.Expr]:
+        """Return coefficients of a power of η in the rates of one eigenspace without weight decay.
 
         Args:
             places: What stands for Q[k], C[k], R[k], S[k], T[k], D[k] and the eigenvalue, by name.
+            order: The power of η.
+            factors: What the rates of these letters are multiplied by, in this order.
         """
-        return {
-            letter: rate.xreplace({s.kappa: sp.Integer(0)}).replace(
-                lambda e: isinstance(e, sp.Indexed), lambda e: places[str(e.base.label)]
-            )
-            for letter, rate in self.spectral.items()
+        rates = {
+            letter: self.spectral[letter]
+            .xreplace({s.kappa: sp.Integer(0)})
+            .replace(lambda e: isinstance(e, sp.Indexed), lambda e: places[str(e.base.label)])
+            for letter in factors
         }
+        return [
+            sp.expand(rates[x].expand().coeff(s.eta, order) * factor)
+            for x, factor in factors.items()
+        ]
 
 
 def linearised(
@@ -296,7 +302,6 @@ def reduced_equations(
     if paired:
         spectral["S"] = state.collapsed(motion.cross_overlap, cross)
     return ReducedEquations(
-        paired=paired,
         generalization_error=state.collapsed(equations.generalization_error, {}),
         gradients=gradients,
         noise=noises,

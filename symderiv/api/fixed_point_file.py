@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.results.equations.certified import formulas_of
 from symderiv.api.results.equations.exports import Export, written_source
 from symderiv.api.results.flows.stationary import points_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow
+from symderiv.api.results.rate_function import formulas_of
 from symderiv.enclosures.coq_fixed_point import coq_fixed_point
 from symderiv.enclosures.proved_step import VectorField
 from symderiv.enclosures.traced_flow import TracedFlow

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partitions
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, partitions
 from symderiv.foundation.errors import NotYetError
 from symderiv.system.closed_motion import overlap_name
 from symderiv.system.symmetries import (
@@ -145,10 +145,7 @@ class SystemFlow(ExchangedFlow):
                             ):
                                 if number[place] >= 0:
                                     classes.setdefault((other, n), []).append(int(number[place]))
-                    projector = np.zeros((self.place.size, self.place.size))
-                    for each in classes.values():
-                        projector[np.ix_(each, each)] = 1 / len(each)
-                    yield projector
+                    yield averaging(self.place.size, classes.values())
 
     def _moving_families(self, exchange: UnitSwap) -> Iterator[tuple[Any, ...]]:
         """Yield the families of vectors that move, all of whose members may be exchanged."""

@@ -8,8 +8,7 @@ its Jacobian are of kinds: *symmetric* ones, and ones that tell members of famil
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,14 +72,10 @@ class SystemPlateau(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists and numbers; of eigenvalues the real parts."""
         return {
+            **vars(self),
             "state": {name: np.asarray(value).tolist() for name, value in self.state.items()},
             "observables": dict(self.observables),
-            "unstable_eigenvalue": self.unstable_eigenvalue,
-            "direction": self.direction,
-            "escape_time": self.escape_time,
             "eigenvalues": {kind: each.real.tolist() for kind, each in self.eigenvalues.items()},
-            "eigenvalue_error": self.eigenvalue_error,
-            "residual": self.residual,
         }
 
 
@@ -95,33 +90,37 @@ def plateau_of(
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
     whole = SystemFlow.of(solver, initial, parameters)
-    if not whole.exchanges:
+    exchanges, place = whole.exchanges, whole.place
+    if not exchanges:
         raise InputError(
             "no permutation of vectors leaves the equations unchanged, so there is no symmetric "
             "state; it needs families of several vectors that enter the equations alike, and "
             "fixed vectors whose overlaps are alike"
         )
     size, constants = whole.begin.size, whole.constants
-    labels = classes_of(size, [order for each in whole.exchanges for order in each.orders])
-    flow = SymmetricFlow(whole.rates, labels, whole.begin, whole.place)
-    state = flow.fixed_point(partial(_coinciding, solver, labels, whole.exchanges))
-    if state is None:
+    labels = classes_of(size, [order for each in exchanges for order in each.orders])
+    # also what constraints hold
+    alike = (np.bincount(labels, whole.begin) / np.bincount(labels))[labels]
+    whole = replace(whole, begin=alike)
+
+    def inside(orbits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return np.asarray(np.unique(orbits[place], return_inverse=True)[1])
+
+    flow = SymmetricFlow(lambda y: whole.rates(whole.state(y))[place], inside(labels), alike[place])
+    values = flow.fixed_point(
+        lambda y: inside(_coinciding(solver, labels, exchanges, whole.state(y)))
+    )
+    if values is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
-    families = {each.name: classes_of(size, each.orders) for each in whole.exchanges}
-    modes = flow.spectrum(state, families)
-    direction, rate = modes.escape
-    layout = solver.layout
+    families = {each.name: inside(classes_of(size, each.orders)) for each in exchanges}
+    told = flow.spectrum(values, families).told(flow.residual(values))
+    layout, state = solver.layout, whole.state(values)
     return SystemPlateau(
         state=layout.unpacked(state, constants, layout.shown(initial)),
         observables={k: float(v[0]) for k, v in solver.observed(state[None], constants).items()},
-        unstable_eigenvalue=rate,
-        direction=direction,
-        escape_time=1 / rate if rate > 0 else None,
-        eigenvalues=modes.eigenvalues,
-        eigenvalue_error=modes.error,
-        residual=flow.residual(state),
+        **told,
     )
 
 
@@ -145,4 +144,4 @@ def _coinciding(
                 if np.max(np.abs(state[slices[own]] - state[slices[pair]])) < scale:
                     for a, b in zip(labels[slices[own]], labels[slices[pair]], strict=True):
                         labels[labels == b] = a
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
+    return labels

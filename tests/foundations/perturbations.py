@@ -146,11 +146,6 @@ def _linear() -> Iterator[Replacement]:
         "linear_system",
         lambda f: _fields(f, decay=1, source=2, readout=3, error_factor=4),
     )
-    yield (
-        "symderiv.analysis.linear.system",
-        "moment_system",
-        lambda f: _fields(f, shift=1, source=2, error_factor=3),
-    )
 
 
 def _error() -> Iterator[Replacement]:

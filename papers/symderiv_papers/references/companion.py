@@ -16,7 +16,7 @@ from typing import Any
 from symderiv_ledger.claims.claim import Point
 from symderiv_ledger.rules.arithmetic import Indexed, Values
 
-from symderiv.analysis.linear.system import linear_system, moment_system
+from symderiv.analysis.linear.system import linear_system
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision.balls.contexts import numbers as arithmetic
 from symderiv_papers.references.exact import as_number
@@ -123,7 +123,7 @@ class Companion:
         """A_1, U, and the engine's generator of the deviation's moments at η = ε."""
         inner, L = self.inner, self.L
         A, U, generator = (inner.matrix(L, L) for _ in range(3))
-        shift, source = moment_system().numbers(as_number(self.epsilon, inner))
+        shift, source = linear_system().moments(as_number(self.epsilon, inner))
         for i in range(L):
             if i + 1 < L:
                 A[i, i + 1] = -inner.one

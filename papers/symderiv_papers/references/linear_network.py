@@ -232,15 +232,15 @@ class LinearNetwork:
         """Decay rates of ε_g, ascending: roots of the secular equation, enclosed in balls."""
         from symderiv.analysis.linear.exact_spectrum import (
             ExactLinear,
-            ball_of,
             exact_power_law,
             secular_rates,
         )
+        from symderiv.analysis.plateau.teacher import rational_ball
 
         case = self.case
 
         def spectrum() -> tuple[list[Any], list[Any]]:
-            return [ball_of(x) for x in case.spectrum], [arb(1) / self.L] * self.L
+            return [rational_ball(x) for x in case.spectrum], [arb(1) / self.L] * self.L
 
         if case.law:
             spectrum = exact_power_law(self.L, case.spectrum[1])

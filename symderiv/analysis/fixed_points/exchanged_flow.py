@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SAME", "ExchangedFlow", "partitions"]
+__all__ = ["SAME", "ExchangedFlow", "averaging", "partitions"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -76,6 +76,14 @@ class ExchangedFlow(ABC):
         """Return whether a symmetry takes one of two states to the other."""
         apart = np.min(np.max(np.abs(self.images(first) - second), axis=1))
         return bool(apart < tolerance * (1 + np.max(np.abs(second))))
+
+
+def averaging(size: int, classes: Iterable[list[int]]) -> Floats:
+    """Return the projector on states whose entries are equal within classes, else zero."""
+    projector = np.zeros((size, size))
+    for members in classes:
+        projector[np.ix_(members, members)] = 1 / len(members)
+    return projector
 
 
 def partitions(size: int) -> Iterator[list[int]]:

@@ -9,22 +9,26 @@ on the state; fixed points of theirs are found, not proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import acb, arb, arb_mat, arb_series
+from flint import acb, arb, arb_mat, arb_series, ctx
 from symderiv_codegen import PrinterError
 
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
+from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 __all__ = ["ExactFlow", "Proof", "spectral_module"]
 
@@ -80,13 +84,13 @@ class ExactFlow:
     Attributes:
         flow: The same in doubles.
         module: What :func:`spectral_module` gives.
-        exact: Numbers as formulas by the places where they lie in the packed state ("state") and
-            constants ("parameters"); those that are not there are the shortest decimals of doubles.
+        exact: Formulas of fields all of whose entries they are, by name; other numbers are the
+            shortest decimals of doubles.
     """
 
     flow: UnitFlow
     module: SimpleNamespace
-    exact: Mapping[str, Mapping[int, Callable[[], arb]]]
+    exact: Mapping[str, sp.Expr]
 
     def proof(self, values: Sequence[float], digits: int) -> Proof:
         """Return a box that holds exactly one fixed point, with all its eigenvalues.
@@ -145,13 +149,12 @@ class ExactFlow:
     def fields(self, context: Any, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the fields of a state and of the constants as nested lists."""
         flow, nested = self.flow, []
-        for which, name, vector in (
-            (0, "state", flow.begin),
-            (1, "parameters", flow.constants),
-        ):
+        for which, vector in enumerate((flow.begin, flow.constants)):
             flat: list[Any] = [context.mpf(repr(float(x))) for x in vector]
-            for place, value in self.exact.get(name, {}).items():
-                flat[place] = context.mpf(value())
+            for name, part in flow.packing(which).slices.items():
+                if name in self.exact:
+                    number = context.mpf(_number(self.exact[name], ctx.prec))
+                    flat[part] = [number] * len(flat[part])
             if which == 0:
                 places = np.arange(flow.begin.size)
                 for place, value in zip(flow.place, values, strict=True):
@@ -189,6 +192,9 @@ class ExactFlow:
                 ]
             )
         return [column[row] for row in range(len(values)) for column in columns]
+
+
+_number = lru_cache(maxsize=64)(ball)
 
 
 def _nested(flat: Sequence[Any], places: np.ndarray) -> Any:

@@ -84,46 +84,46 @@ class KindSpectrum:
         kind = max(largest, key=lambda each: largest[each])
         return kind, largest[kind]
 
+    def told(self, residual: float) -> dict[str, Any]:
+        """Return how the state is left, and the largest rate there, by their names in answers."""
+        direction, rate = self.escape
+        return {
+            "unstable_eigenvalue": rate,
+            "direction": direction,
+            "escape_time": 1 / rate if rate > 0 else None,
+            "eigenvalues": self.eigenvalues,
+            "eigenvalue_error": self.error,
+            "residual": residual,
+        }
+
 
 @dataclass(frozen=True)
 class SymmetricFlow:
     """A flow with the states in it whose entries are equal within orbits.
 
     Attributes:
-        rates: The rates of a state, shape (n,).
+        rates: The rates of a state, shape (n,); all entries move.
         labels: The orbit of each entry, 0, 1, …; shape (n,).
         begin: A state.
-        free: Entries that move.
         step: The step of differences.
     """
 
     rates: Callable[[Floats], Floats]
     labels: Labels
     begin: Floats
-    free: Labels
     step: float = 4e-3
 
-    def _mean(self, values: Floats) -> Floats:
-        """Return the means over orbits."""
-        return np.asarray(np.bincount(self.labels, values) / np.bincount(self.labels))
-
     def point(self, state: Floats) -> Floats:
-        """Return the values of the orbits that move."""
-        return np.asarray(self._mean(state)[np.unique(self.labels[self.free])])
-
-    def state(self, point: Floats) -> Floats:
-        """Return the state with these values."""
-        whole = self._mean(self.begin)
-        whole[np.unique(self.labels[self.free])] = point
-        return np.asarray(whole[self.labels])
+        """Return the means over orbits."""
+        return np.asarray(np.bincount(self.labels, state) / np.bincount(self.labels))
 
     def slope(self, point: Floats) -> Floats:
         """Return the rates of a point."""
-        return self.point(self.rates(self.state(point)))
+        return self.point(self.rates(point[self.labels]))
 
     def residual(self, state: Floats) -> float:
         """Return the largest rate of a state."""
-        return float(np.max(np.abs(self.rates(state)[self.free])))
+        return float(np.max(np.abs(self.rates(state))))
 
     def root(self, start: Floats, still: float = STILL) -> Floats | None:
         """Return the state near a point at which all rates vanish, None if there is none."""
@@ -131,7 +131,7 @@ class SymmetricFlow:
         zero = root_near(self.slope, lambda y: differences(self.slope, y, self.step), start)
         if zero is None or not np.max(np.abs(zero - start)) < _NEAR * scale:
             return None
-        state = self.state(zero)
+        state = zero[self.labels]
         return state if self.residual(state) < still * scale else None
 
     def fixed_point(
@@ -156,7 +156,7 @@ class SymmetricFlow:
             if reached is None:
                 break
             point, before = reached, end
-            for near in (self.root(point, still), self.state(point)):
+            for near in (self.root(point, still), point[self.labels]):
                 if near is None:
                     continue
                 one = replace(self, labels=coinciding(near), begin=near)
@@ -175,7 +175,8 @@ class SymmetricFlow:
         Raises:
             ToleranceError: The flow is not smooth there.
         """
-        fine, coarse = (self._jacobian(state, step) for step in (self.step, 2 * self.step))
+        steps = self.step, 2 * self.step
+        fine, coarse = (differences(self.rates, state, step) for step in steps)
         if not (np.all(np.isfinite(fine)) and np.all(np.isfinite(coarse))):
             raise ToleranceError("the flow is not smooth at its symmetric fixed point")
         by_kind, other = (self._by_kind(each, families) for each in (fine, coarse))
@@ -185,22 +186,12 @@ class SymmetricFlow:
         ]
         return KindSpectrum(by_kind, float(max(apart)))
 
-    def _jacobian(self, state: Floats, step: float) -> Floats:
-        """Return the derivatives of the rates by all entries that move."""
-
-        def rates(part: Floats) -> Floats:
-            whole = state.copy()
-            whole[self.free] = part
-            return np.asarray(self.rates(whole)[self.free])
-
-        return differences(rates, state[self.free], step)
-
     def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
-        identity = np.eye(self.free.size)
+        identity = np.eye(self.labels.size)
         averages = []
         for labels in families.values():
             same = (labels[:, None] == labels[None]).astype(float)
-            averages.append((same / same.sum(axis=1))[np.ix_(self.free, self.free)])
+            averages.append(same / same.sum(axis=1))
         by_kind = {}
         for alike in product((True, False), repeat=len(averages)):
             whole = identity

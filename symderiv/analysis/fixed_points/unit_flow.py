@@ -16,7 +16,7 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, partitions
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, partitions
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, orbits
@@ -302,10 +302,7 @@ class UnitFlow(ExchangedFlow):
                     if families_of(name)[:1] == families_of(name)[1:]:
                         units[:2] = sorted(units[:2])
                     classes.setdefault((name, *units), []).append(int(number))
-            projector = np.zeros((self.place.size, self.place.size))
-            for members in classes.values():
-                projector[np.ix_(members, members)] = 1 / len(members)
-            yield projector
+            yield averaging(self.place.size, classes.values())
 
 
 def exchanged(orders: Labels) -> list[list[int]]:

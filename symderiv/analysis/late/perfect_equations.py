@@ -13,7 +13,7 @@ from symderiv.analysis.symmetric import V_TEACHER, C, D, Q, R, ReducedEquations,
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.gaussian.forms.evaluate import number
 from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.derivation.symbols import M, eta, sigma
+from symderiv.learning.derivation.symbols import M, sigma
 from symderiv.learning.rule.learning_problem import learning_problem
 
 __all__ = ["derived_linearisation", "tidied", "written"]
@@ -105,17 +105,13 @@ def _matrices(
     rho = sp.Symbol("rho", positive=True)
     r, ss, q, c = sp.symbols("r s q c", real=True)
     teachers = {"T": rho**2 * T, "D": rho**2 * D, "eigenvalue": rho}
-    rates = reduced.mode_rates({"R": rho * r, "S": rho * ss, "Q": q, "C": c, **teachers})
-    power = {"R": 2, "S": 2, "Q": 1, "C": 1}
-    orders = {
-        order: [
-            sp.expand(sign * rates[x].expand().coeff(eta, order) / rho ** power[x]) for x in power
-        ]
-        for order, sign in ((1, -1), (2, 1))
-    }
+    places = {"R": rho * r, "S": rho * ss, "Q": q, "C": c, **teachers}
+    units = {"R": rho**-2, "S": rho**-2, "Q": 1 / rho, "C": 1 / rho}
+    drift = reduced.mode_rates(places, 1, {x: -unit for x, unit in units.items()})
+    noise = reduced.mode_rates(places, 2, units)
     at_teacher = {r: T, ss: D / (M - 1), q: T, c: D / (M - 1)}
-    local, forced = linearised(orders[1], at_teacher, fixed, slopes)
-    _, driven = linearised(orders[2], at_teacher, {}, noise_slopes)
+    local, forced = linearised(drift, at_teacher, fixed, slopes)
+    _, driven = linearised(noise, at_teacher, {}, noise_slopes)
     return {"G": local, "H": forced, "F": driven}
 
 

@@ -1,7 +1,7 @@
 r"""The linear network in the moments of the papers: companion matrix, and moments followed in time.
 
 The moments E^(l) = Σ_k w_k ρ_k^l D_k, l = 0 … L-1, obey the closed system that
-:func:`symderiv.analysis.linear.system.moment_system` derives. Its matrix is a companion matrix
+:meth:`.LinearSystem.moments` gives. Its matrix is a companion matrix
 (shift and closure by Cayley–Hamilton) plus one of rank one. Two ways to the error from it:
 
 * ``companion_rates``: its eigenvalues as roots of its characteristic polynomial, its right and left
@@ -22,8 +22,9 @@ from itertools import pairwise
 
 from flint import acb_poly, arb, arb_mat, arb_poly, ctx
 
-from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, ball_of
-from symderiv.analysis.linear.system import moment_system
+from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear
+from symderiv.analysis.linear.system import linear_system
+from symderiv.analysis.plateau.teacher import rational_ball
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision.balls.krawczyk import enclosed_zero
@@ -86,7 +87,7 @@ def moment_matrix(problem: ExactLinear) -> MomentMatrix:
     scaled = [x / unit for x in rho]
     if any(not x > y for x, y in pairwise(rho)):
         raise InputError("the moment form needs different eigenvalues; group equal ones")
-    shift, source = moment_system().numbers(ball_of(problem.learning_rate))
+    shift, source = linear_system().moments(rational_ball(problem.learning_rate))
     powers, moments = [arb(1)] * len(rho), []
     for _ in range(len(rho) + 1):
         moments.append(sum((x * w for x, w in zip(powers, weight, strict=True)), arb(0)))
@@ -197,7 +198,7 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
         span = float(time - now) * fastest
         count = max(1, math.ceil(span / _STEP))
         if time > now:
-            step = ball_of((time - now) / count)
+            step = rational_ball((time - now) / count)
             for _ in range(count):
                 state = stepper.taylor(state, step)
         now = time

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.analysis.linear.decay import ExponentialSum, decay_of
-from symderiv.analysis.linear.system import linear_coefficients
+from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.low_rank import Floats, exponential_sum
 from symderiv.foundation.errors import InputError
 
@@ -157,7 +157,7 @@ def stability_limit(directions: Directions) -> float:
     The secular function at 0 is linear in η, so its value at one η gives the limit: 2 over
     the sum of the trained eigenvalues divided by N.
     """
-    d, b, c = linear_coefficients().numbers(1.0, directions.eigenvalue, directions.weight)
+    d, b, c = linear_system().numbers(1.0, directions.eigenvalue, directions.weight)
     return 1.0 / math.fsum(b * c / d)
 
 
@@ -196,7 +196,7 @@ def generalization_error(
         deviation: S² + T, or the mean of (J - B)² of each direction, shape (n,), in place of
             an average (then without ``directions.frozen``).
     """
-    system = linear_coefficients()
+    system = linear_system()
     d, b, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     scale = np.asarray(deviation, dtype=np.float64)
     constant = directions.frozen * float(scale) if scale.ndim == 0 else 0.0
@@ -215,7 +215,7 @@ def small_learning_rate(
         alpha: times, any shape.
         deviation: S² + T.
     """
-    system = linear_coefficients()
+    system = linear_system()
     d, _, c = system.numbers(learning_rate, directions.eigenvalue, directions.weight)
     times = np.asarray(alpha, dtype=np.float64)
     curve = exponential_sum(times, d, c * directions.deviation)
@@ -266,7 +266,7 @@ def finite_dimension(
     source = small * small * rho
     start = np.full(rho.size, deviation)
     curve = decay_of(diagonal, source, count * rho, start, directions.frozen * deviation * N)
-    return curve.scaled(linear_coefficients().factor / N)
+    return curve.scaled(linear_system().factor / N)
 
 
 def finite_stability_limit(eigenvalue: Floats, multiplicity: Floats, dimension: float) -> float:

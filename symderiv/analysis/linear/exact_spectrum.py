@@ -9,21 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-from flint import arb, fmpq
+from flint import arb
 
 from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.low_rank import secular_roots
+from symderiv.analysis.plateau.teacher import power_law_balls, rational_ball
 
 Balls = list[arb]
 #: The spectrum at the present working precision: ρ_k descending and w_k, L of each.
 Spectrum = Callable[[], tuple[Balls, Balls]]
-
-
-def ball_of(number: Fraction) -> arb:
-    """Return a rational number as a ball."""
-    return arb(fmpq(number.numerator, number.denominator))
 
 
 def exact_power_law(distinct_eigenvalues: int, exponent: Fraction) -> Spectrum:
@@ -34,23 +29,13 @@ def exact_power_law(distinct_eigenvalues: int, exponent: Fraction) -> Spectrum:
         exponent: β.
     """
 
-    def balls() -> tuple[Balls, Balls]:
-        L = distinct_eigenvalues
-        power = -(1 + ball_of(exponent))
-        shape = [arb(l) ** power for l in range(1, L + 1)]
-        mean = sum(shape, arb(0)) / L
-        return [value / mean for value in shape], [arb(1) / L] * L
-
-    return balls
+    L = distinct_eigenvalues
+    return lambda: (power_law_balls(L, exponent), [arb(1) / L] * L)
 
 
 def exact_spectrum(eigenvalue: Sequence[float], weight: Sequence[float]) -> Spectrum:
     """Return a spectrum of doubles, taken as the exact numbers that they are."""
-
-    def balls() -> tuple[Balls, Balls]:
-        return [arb(float(x)) for x in eigenvalue], [arb(float(x)) for x in weight]
-
-    return balls
+    return lambda: ([arb(float(x)) for x in eigenvalue], [arb(float(x)) for x in weight])
 
 
 @dataclass(frozen=True)
@@ -77,7 +62,7 @@ class ExactLinear:
 
     def coefficients(self) -> tuple[Balls, Balls, Balls]:
         """d, b, c of the trained directions; see :mod:`symderiv.analysis.linear.system`."""
-        eta, system = ball_of(self.learning_rate), linear_system()
+        eta, system = rational_ball(self.learning_rate), linear_system()
         columns = [system.numbers(eta, x, w) for x, w in zip(*self.trained(), strict=True)]
         return ([c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns])
 
@@ -86,10 +71,8 @@ class ExactLinear:
         d, b, c = self.coefficients()
         rho, weight = self.spectrum()
         rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
-        deviation, factor = (
-            ball_of(self.deviation),
-            ball_of(_fraction(linear_system().error_factor)),
-        )
+        deviation = rational_ball(self.deviation)
+        factor = rational_ball(linear_system().exact_factor)
         frozen = sum((x * w for x, w in rest), arb(0)) * deviation
         noise = [y / x for x, y in zip(d, b, strict=True)]
         limit = frozen / (1 - sum((x * y for x, y in zip(noise, c, strict=True)), arb(0)))
@@ -103,19 +86,15 @@ class ExactLinear:
         d, _, c = self.coefficients()
         rho, weight = self.spectrum()
         rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
-        time = ball_of(alpha)
+        time = rational_ball(alpha)
         total = sum((y * (-x * time).exp() for x, y in zip(d, c, strict=True)), arb(0))
         total += sum((x * w for x, w in rest), arb(0))
-        return ball_of(_fraction(linear_system().error_factor) * self.deviation) * total
-
-
-def _fraction(expression: Any) -> Fraction:
-    return Fraction(int(expression.p), int(expression.q))
+        return rational_ball(linear_system().exact_factor * self.deviation) * total
 
 
 def sum_of_exponentials(rates: Balls, weights: Balls, alpha: Fraction) -> arb:
     """Σ_j W_j exp(-s_j α)."""
-    time = ball_of(alpha)
+    time = rational_ball(alpha)
     return sum((w * (-s * time).exp() for s, w in zip(rates, weights, strict=True)), arb(0))
 
 

@@ -16,7 +16,6 @@ from flint import arb
 
 from symderiv.analysis.linear.companion import STEP_DIGITS, companion_rates, moment_error
 from symderiv.analysis.linear.decay import ExponentialSum
-from symderiv.analysis.linear.digit_limits import check_digits
 from symderiv.analysis.linear.error_curve import (
     eigendirections,
     generalization_error,
@@ -28,7 +27,7 @@ from symderiv.analysis.linear.exact_spectrum import (
     secular_rates,
     sum_of_exponentials,
 )
-from symderiv.analysis.linear.system import linear_coefficients
+from symderiv.analysis.linear.system import linear_system
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.precision.balls.working import bits_of, working_bits
 from symderiv.precision.moments.agreement import Agreed, computed_twice
@@ -92,9 +91,9 @@ def linear_digits(
         alpha: times ≥ 0.
         method: one of :data:`METHODS`; ``moments`` gives rates and weights of the secular equation,
             because following moments in time finds none.
-        digits: decimal digits of every number, 1 to ``digit_limits.MAX_DIGITS``.
-        working_digits: work with so many instead of the planned number, 1 to
-            ``digit_limits.MAX_WORKING_DIGITS``; 15 or 16 mean double precision.
+        digits: decimal digits of every number, at least 1.
+        working_digits: work with so many instead of the planned number; 15 or
+            16 mean double precision.
 
     Raises:
         InputError: an argument is out of range.
@@ -102,7 +101,6 @@ def linear_digits(
             computation does not agree.
     """
     check_one_of("method", method, METHODS)
-    check_digits(digits, working_digits)
     if problem.trainable > MOST_EIGENVALUES[method]:
         raise InputError(
             f"{problem.trainable} eigenvalues are more than the "
@@ -181,7 +179,7 @@ def _planned(
     late = _digits_below_start(generalization_error(directions, eta), last)
     wanted = digits + late + math.ceil(near)
     if method == "moments":
-        rate = float(linear_coefficients().numbers(eta, 1.0, 1.0)[0])
+        rate = float(linear_system().numbers(eta, 1.0, 1.0)[0])
         plan = moment_digits(rho, weight, wanted, alpha=last, rate=rate)
         needed = plan.digits + STEP_DIGITS
     else:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symderiv.analysis.linear.system import linear_coefficients
+from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.working import working_bits
@@ -55,7 +55,7 @@ class PowerLawSum:
 
     def decay_per_alpha(self, learning_rate: float) -> float:
         """2ηλ_+, the rate of the largest direction."""
-        d, _, _ = linear_coefficients().numbers(learning_rate, self.largest, 1.0)
+        d, _, _ = linear_system().numbers(learning_rate, self.largest, 1.0)
         return float(d)
 
 
@@ -89,7 +89,7 @@ def integral_approximation(
     L, n, beta = law.distinct_eigenvalues, law.trainable, law.exponent
     with np.errstate(over="ignore"):
         z = np.minimum(law.decay_per_alpha(learning_rate) * times, _LATEST)
-    scale = linear_coefficients().factor * deviation * law.largest / L
+    scale = linear_system().factor * deviation * law.largest / L
     integral = np.array([_integral(beta, float(one), n) for one in z.ravel()]).reshape(z.shape)
     first, last = _summand(beta, z, 1), _summand(beta, z, n)
     estimate = 0.5 * (first + last) + (_slope(beta, z, n) - _slope(beta, z, 1)) / 12.0

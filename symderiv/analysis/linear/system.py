@@ -20,22 +20,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
+from symderiv.formula.kept_trees import KeptTrees, kept_property
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import SymderivError
 
-# numbers do not need SymPy once the coefficients were derived
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["LinearCoefficients", "linear_coefficients", "linear_system", "moment_system"]
+__all__ = ["LinearSystem", "linear_system"]
 
 
 @dataclass(frozen=True)
-class LinearSystem:
+class LinearSystem(KeptTrees):
     """Coefficients of dD_k/dα = -decay_k D_k + source_k Σ_h readout_h D_h.
 
     Expressions in ``learning_rate`` (η), ``rho`` (ρ_k) and ``weight`` (w_k).
@@ -52,46 +53,34 @@ class LinearSystem:
     readout: sp.Expr
     error_factor: sp.Expr
 
+    @kept_property
+    def texts(self) -> tuple[str, ...]:
+        """d, b, c as Python text: polynomials with whole coefficients."""
+        return tuple(map(str, (self.decay, self.source, self.readout)))
+
     def numbers(self, learning_rate: Any, eigenvalue: Any, weight: Any) -> tuple[Any, Any, Any]:
         """d, b, c for numbers of any kind: arrays, balls, fractions."""
-        decay, source, readout = _function(_texts(self))(learning_rate, eigenvalue, weight)
+        decay, source, readout = _function(self.plain.texts)(learning_rate, eigenvalue, weight)
         return decay, source, readout
+
+    def moments(self, learning_rate: Any) -> tuple[Any, Any]:
+        """Return shift and source of dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1).
+
+        E^(L) = -Σ_l c_l E^(l), l = 0 … L-1, closes it (c_l as in ``closure_coefficients``), and
+        ε_g = error_factor E^(1).
+        """
+        decay, source, _ = self.numbers(learning_rate, 1, 1)
+        return -decay, source
+
+    @property
+    def exact_factor(self) -> Fraction:
+        """``error_factor`` as a fraction."""
+        return Fraction(self.plain.error_factor)
 
     @property
     def factor(self) -> float:
         """``error_factor`` as a double."""
-        return float(self.error_factor)
-
-
-@dataclass(frozen=True)
-class DeviationMoments:
-    """Coefficients of dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1), l = 0 … L-1.
-
-    E^(L) = -Σ_l c_l E^(l) closes it (c_l as in ``closure_coefficients``) and
-    ε_g = error_factor E^(1). Expressions in ``learning_rate``.
-    """
-
-    shift: sp.Expr
-    source: sp.Expr
-    error_factor: sp.Expr
-
-    def numbers(self, learning_rate: Any) -> tuple[Any, Any]:
-        """shift and source for a number of any kind."""
-        shift, source = _function((str(self.shift), str(self.source)))(learning_rate, 1, 1)
-        return shift, source
-
-
-@dataclass(frozen=True)
-class LinearCoefficients:
-    """Coefficients of :class:`LinearSystem` for numbers.
-
-    Attributes:
-        numbers: (η, ρ_k, w_k) → (d_k, b_k, c_k), for numbers of any kind: arrays, balls, fractions.
-        factor: ε_g / E[δ²] as a double.
-    """
-
-    numbers: Callable[[Any, Any, Any], tuple[Any, Any, Any]]
-    factor: float
+        return float(self.exact_factor)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
@@ -122,47 +111,14 @@ def linear_system() -> LinearSystem:
     if not linear or factor(theory.H) != 0:
         raise SymderivError("the equations of the linear network are not linear in its deviation")
     rho, weight = sp.Symbol("rho", positive=True), sp.Symbol("weight", positive=True)
-    square = factor(theory.F)
+    decay, square = factor(theory.G), factor(theory.F)
+    readout = square * rho * weight
+    # sums with the weights w_k ρ_k^l are moments
+    if readout != rho * weight or decay.has(rho):
+        raise SymderivError(f"the moments of the deviation do not close: {readout}, {decay}")
     return LinearSystem(
-        s.eta * rho * factor(theory.G),
-        s.eta**2 * rho,
-        square * rho * weight,
-        sp.simplify(theory.error[2] / square),
+        s.eta * rho * decay, s.eta**2 * rho, readout, sp.simplify(theory.error[2] / square)
     )
-
-
-@derived_once(imports=MODULES, shipped=SHIPPED)
-def moment_system() -> DeviationMoments:
-    """Return the system of the moments.
-
-    Raises:
-        SymderivError: The eigenspaces do not reduce to it (never with the linear unit).
-    """
-    system = linear_system()
-    rho, weight = sorted(system.readout.free_symbols, key=str)
-    shift, source = -system.decay / rho, system.source / rho
-    if system.readout != rho * weight or (shift * source).has(rho):
-        raise SymderivError(f"the moments of the deviation do not close: {system}")
-    return DeviationMoments(shift, source, system.error_factor)
-
-
-@lru_cache(maxsize=1)
-def linear_coefficients() -> LinearCoefficients:
-    """Return the coefficients of the engine's linear system."""
-    *texts, factor = system_texts()
-    return LinearCoefficients(_function(tuple(texts)), float(factor))
-
-
-@derived_once(imports=MODULES, shipped=SHIPPED)
-def system_texts() -> tuple[str, ...]:
-    """Return d, b, c of the system as texts, and the factor of its error."""
-    system = linear_system()
-    return (*_texts(system), str(system.factor))
-
-
-def _texts(system: LinearSystem) -> tuple[str, ...]:
-    """d, b, c as Python text: polynomials with whole coefficients."""
-    return tuple(map(str, (system.decay, system.source, system.readout)))
 
 
 @lru_cache(maxsize=8)

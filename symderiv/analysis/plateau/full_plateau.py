@@ -15,6 +15,7 @@ turns it into digits that are proved.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -32,8 +33,6 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
-_UNKNOWNS = ("Q", "C", "R")
-_GIVEN = ("M", "T", "D", "nu")
 _LARGE = 1e5
 # Logarithms of Q - C below this mean equal students.
 _APART = -60.0
@@ -80,8 +79,7 @@ def full_plateau(
             is one.
         ToleranceError: The state could not be enclosed.
     """
-    numeric = _Numeric(flow, teacher)
-    closed, eta = flow.plain, float(learning_rate)
+    numeric, eta = _Numeric(flow, teacher), float(learning_rate)
     start = numeric.approached(eta)
     if start is None:
         reached, start = numeric.followed(eta)
@@ -91,12 +89,8 @@ def full_plateau(
             f"{reached:.4g} here; above it Q grows without bound",
             argument="learning_rate",
         )
-    work = bits + 40
-    with working_bits(work):
-        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
-        state = enclosed_root(closed.equations, _UNKNOWNS, values, list(start), work, closed.slopes)
-        values.update(zip(_UNKNOWNS, state, strict=True))
-        return _measured(flow, teacher, values, work)
+    near = dict(zip("QCR", map(float, start), strict=True))
+    return _enclosed(flow, teacher, learning_rate, bits, near)
 
 
 def equal_students(
@@ -115,58 +109,61 @@ def equal_students(
     Raises:
         ToleranceError: There is none that could be enclosed, or no vectors have its overlaps.
     """
-    work = bits + 40
-    numeric = _Numeric(flow, teacher)
-    with working_bits(work):
-        values = {**numeric.values(work), "eta": rational_ball(learning_rate)}
-        if flow.plain.equal is None:
-            raise ToleranceError("the equations of equal students are singular")
-        equations, slopes = flow.plain.equal
-        first, second = enclosed_root(equations, ("Q", "R"), values, list(start), work, slopes)
-        if first * (values["T"] + values["D"]) < values["M"] * second**2:
-            raise ToleranceError("no vectors have the overlaps of equal students that were found")
-        values.update({"Q": first, "C": first, "R": second})
-        return _measured(flow, teacher, values, work)
+    if flow.plain.equal is None:
+        raise ToleranceError("the equations of equal students are singular")
+    return _enclosed(flow, teacher, learning_rate, bits, dict(zip("QR", start, strict=True)))
 
 
-def _measured(
-    flow: FullFlow, teacher: HomogeneousTeacher, values: dict[str, arb], bits: int
+def _enclosed(
+    flow: FullFlow,
+    teacher: HomogeneousTeacher,
+    learning_rate: Fraction,
+    bits: int,
+    start: Mapping[str, float],
 ) -> FullPlateau:
-    """Height and escape of a state."""
-    error, kappa, response = (
-        ball_at(getattr(flow.plain, name), values, bits)
-        for name in ("generalization_error", "difference_stiffness", "teacher_response")
-    )
-    rate: arb | None = None
+    """Return the state near some numbers, of equal students without C, its height and escape."""
+    work, plain = bits + 40, flow.plain
+    equations, slopes = (plain.equations, plain.slopes) if "C" in start else plain.equal
+    with working_bits(work):
+        values = {**_given(teacher, work), "eta": rational_ball(learning_rate)}
+        state = enclosed_root(equations, [*start], values, [*start.values()], work, slopes)
+        found = dict(zip(start, state, strict=True))
+        Q, C, R = (found.get(name, state[0]) for name in "QCR")
+        if "C" not in found and Q * (values["T"] + values["D"]) < values["M"] * R**2:
+            raise ToleranceError("no vectors have the overlaps of equal students that were found")
+        values |= {"Q": Q, "C": C, "R": R}
+        error, kappa, response = (
+            ball_at(getattr(plain, name), values, work)
+            for name in ("generalization_error", "difference_stiffness", "teacher_response")
+        )
+        rate: arb | None = None
+        if teacher.modes is not None:
+            modes = teacher.modes(work)
+            # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
+            stiffness = values["eta"] * kappa if plain.noise else arb(0)
+            rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
+        return FullPlateau(Q, C, R, error, rate)
+
+
+def _given(teacher: HomogeneousTeacher, bits: int) -> dict[str, arb]:
+    """M, T, D and the mean eigenvalue as balls."""
+    T1, D1, _, _ = teacher.moments(bits)
+    mean = arb(1)
     if teacher.modes is not None:
         modes = teacher.modes(bits)
-        # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
-        stiffness = values["eta"] * kappa if flow.plain.noise else arb(0)
-        rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
-    return FullPlateau(values["Q"], values["C"], values["R"], error, rate)
+        with working_bits(bits):
+            mean = sum((w * x for w, x in zip(modes.weight, modes.eigenvalue, strict=True)), arb(0))
+    return {"M": arb(teacher.units), "T": T1, "D": D1, "nu": mean}
 
 
 class _Numeric:
     """The flow in double precision: integration, and solutions followed in η."""
 
     def __init__(self, flow: FullFlow, teacher: HomogeneousTeacher) -> None:
-        self.teacher = teacher
-        values = {name: float(x) for name, x in self.values(60).items()}
+        values = {name: float(x) for name, x in _given(teacher, 60).items()}
         self.M, self.T = values["M"], values["T"]
-        self._given = [values[each] for each in _GIVEN]
+        self._given = list(values.values())
         self._call = function_written(flow.plain.text, {"SignMean4": _sign_mean4})
-
-    def values(self, bits: int) -> dict[str, arb]:
-        """M, T, D and the mean eigenvalue as balls."""
-        T1, D1, _, _ = self.teacher.moments(bits)
-        mean = arb(1)
-        if self.teacher.modes is not None:
-            modes = self.teacher.modes(bits)
-            with working_bits(bits):
-                mean = sum(
-                    (w * x for w, x in zip(modes.weight, modes.eigenvalue, strict=True)), arb(0)
-                )
-        return {"M": arb(self.teacher.units), "T": T1, "D": D1, "nu": mean}
 
     def _overlaps(self, y: Floats) -> Floats:
         """Return Q, C and R at y = log(Q - C, Q + (M-1) C, R)."""

@@ -15,7 +15,6 @@ H = H_τ + H_θ matters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
@@ -47,7 +46,14 @@ def linearised_matrices(
         return None
     rho, tau, theta = sp.symbols("rho tau theta", real=True)
     mode = sp.symbols("R_mode S_mode Q_mode C_mode", real=True)
-    rates = _mode_rates(reduced, mode, rho, tau, theta)
+    diagonal = (tau + (_M - 1) * theta) / _M
+    places = dict(zip("RS", mode, strict=False)) | {"Q": mode[2] / rho, "C": mode[3] / rho}
+    places |= {"T": diagonal, "D": tau - diagonal, "eigenvalue": rho}
+    one = sp.Integer(1)
+    rates = [
+        rate.xreplace({s.M: _M})
+        for rate in reduced.mode_rates(places, 1, {"R": one, "S": one, "Q": rho, "C": rho})
+    ]
     short = _PlateauLetters(forms.length)
     state = short.state()
     gradients = {name: value.xreplace({s.M: _M}) for name, value in reduced.gradients.items()}
@@ -120,17 +126,3 @@ class _PlateauLetters:
     def back(self, expression: sp.Expr) -> sp.Expr:
         """Return an expression in M, T, D again."""
         return expression.xreplace(self._back)
-
-
-def _mode_rates(
-    reduced: ReducedEquations, mode: Sequence[sp.Symbol], rho: Any, tau: Any, theta: Any
-) -> list[sp.Expr]:
-    """Return rates of R, S, ρQ, ρC of one mode per ηα, without noise and weight decay."""
-    diagonal = (tau + (_M - 1) * theta) / _M
-    R_, S_, Q_, C_ = mode
-    teachers = {"T": diagonal, "D": tau - diagonal, "eigenvalue": rho}
-    rates = reduced.mode_rates({"R": R_, "S": S_, "Q": Q_ / rho, "C": C_ / rho, **teachers})
-    return [
-        sp.expand(sp.expand(rates[x].xreplace({s.M: _M})).coeff(s.eta, 1) * factor)
-        for x, factor in (("R", 1), ("S", 1), ("Q", rho), ("C", rho))
-    ]

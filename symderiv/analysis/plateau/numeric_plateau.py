@@ -8,8 +8,6 @@ all order parameters are of four kinds: *symmetric* ones, ones that tell *studen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -17,7 +15,7 @@ from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, Symmetri
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["NumericPlateau", "numeric_plateau"]
+__all__ = ["numeric_plateau"]
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -37,29 +35,9 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class NumericPlateau:
-    """A symmetric fixed point and the spectrum of its Jacobian.
-
-    Attributes:
-        state: Packed.
-        students, pairs, cross: Q_ii, Q_ij and R_in of every eigenspace, shape (L,).
-        bias: b_i where biases are trained, else None.
-        residual: Largest rate that is left.
-        spectrum: Eigenvalues per unit of α by kind.
-    """
-
-    state: Floats
-    students: Floats
-    pairs: Floats
-    cross: Floats
-    bias: float | None
-    residual: float
-    spectrum: KindSpectrum
-
-
-def numeric_plateau(flow: UnitFlow) -> NumericPlateau:
-    """Return the plateau that a flow approaches from small symmetric overlaps.
+def numeric_plateau(flow: UnitFlow) -> tuple[Floats, KindSpectrum, float]:
+    """Return the plateau that a flow approaches from small symmetric overlaps: its packed state,
+    the spectrum of its Jacobian per unit of α by kind, and the largest rate that is left.
 
     Args:
         flow: Its begin is symmetric in students, and in teachers. Biases that are trained are its
@@ -81,27 +59,17 @@ def numeric_plateau(flow: UnitFlow) -> NumericPlateau:
                 labels[labels == labels[pair]] = labels[own]
         return np.asarray(np.unique(labels, return_inverse=True)[1])
 
-    inside = SymmetricFlow(flow.slope, both, begin, np.arange(begin.size), _STEP)
+    inside = SymmetricFlow(flow.slope, both, begin, _STEP)
     values = inside.fixed_point(coinciding, (_LASTING,), _STILL)
     if values is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point within ηα = "
             f"{_LASTING:g}; take a smaller learning rate"
         )
-    spectrum = inside.spectrum(values, {"students": flow.alike("K"), "teachers": flow.alike("M")})
+    found = inside.spectrum(values, {"students": flow.alike("K"), "teachers": flow.alike("M")})
     none = np.empty(0, dtype=complex)
     eigenvalues = {
-        name: flow.unit * spectrum.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
+        name: flow.unit * found.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
     }
-    state = flow.state(values)
-    views = packing.views(state)
-    Q, R = views["student_overlap"], views["cross_overlap"]
-    return NumericPlateau(
-        state=state,
-        students=Q[0, 0].copy(),
-        pairs=Q[0, -1].copy() if len(Q) > 1 else np.zeros_like(Q[0, 0]),
-        cross=R[0, 0].copy(),
-        bias=float(views["b"][0]) if "b" in views else None,
-        residual=flow.unit * inside.residual(values),
-        spectrum=KindSpectrum(eigenvalues, flow.unit * spectrum.error),
-    )
+    spectrum = KindSpectrum(eigenvalues, flow.unit * found.error)
+    return flow.state(values), spectrum, flow.unit * inside.residual(values)

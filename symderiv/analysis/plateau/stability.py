@@ -28,6 +28,22 @@ __all__ = ["Group", "PlateauNumbers", "plateau_numbers"]
 _GRID = [2.0 ** (k / 8) for k in range(-96, 97)]
 
 
+SYMMETRIC, DIFFERENCE = RATES[:2]
+# Letters of rates, and of mode vectors with their names.
+_STIFFNESS = {
+    (1, 0): "a_s",
+    (2, 0): "2 a_s",
+    (0, 1): "kappa",
+    (0, 2): "2 kappa",
+    (1, 1): "(a_s + kappa)",
+}
+_RESPONSES = {
+    "teacher_response": ("B' theta", "difference"),
+    "length_response": ("f_s tau", "row_sum"),
+    "one_length_response": ("f_d tau", "row_sum"),
+}
+
+
 @dataclass(frozen=True)
 class Sector:
     """A symmetry sector of the linearised flow, with matrix -stiffness Λ - response u wᵀ, times η.
@@ -35,82 +51,36 @@ class Sector:
     Attributes:
         name: Key in outputs.
         words: What moves.
-        formula: The matrix over the modes, in the names of
-            :mod:`symderiv.analysis.plateau.plateau_forms`.
         multiplicity: How often, as a formula in M.
-        stiffness: Names and factors that add up to the coefficient of -Λ.
+        stiffness: How many times a_s and κ are in the coefficient of -Λ.
         response: Name of the coefficient of the rank-one part, if there is one.
-        vector: Which of the mode vectors u is.
     """
 
     name: str
     words: str
-    formula: str
     multiplicity: str
-    stiffness: tuple[tuple[str, int], ...]
+    stiffness: tuple[int, int]
     response: str | None = None
-    vector: str = ""
+
+    @property
+    def formula(self) -> str:
+        """The matrix over the modes, in the names of
+        :mod:`symderiv.analysis.plateau.plateau_forms`.
+        """
+        drift = f"-{_STIFFNESS[self.stiffness]} Lambda"
+        return drift if self.response is None else f"{drift} - {_RESPONSES[self.response][0]} w^T"
 
 
-SYMMETRIC, DIFFERENCE = RATES[:2]
+_OF_TEACHERS, _OF_ALL, _OF_ONE = _RESPONSES
+_APART = "every student towards a teacher of its own"
 SECTORS = (
-    Sector(
-        "length",
-        "length of all students",
-        "-a_s Lambda - f_s tau w^T",
-        "1",
-        ((SYMMETRIC, 1),),
-        "length_response",
-        "row_sum",
-    ),
-    Sector(
-        "norm",
-        "Q off the line of equal students, all alike",
-        "-2 a_s Lambda",
-        "1",
-        ((SYMMETRIC, 2),),
-    ),
-    Sector(
-        "common",
-        "all students alike, teachers told apart",
-        "-a_s Lambda - B' theta w^T",
-        "M - 1",
-        ((SYMMETRIC, 1),),
-        "teacher_response",
-        "difference",
-    ),
-    Sector(
-        "specialisation",
-        "every student towards a teacher of its own",
-        "-kappa Lambda - B' theta w^T",
-        "(M - 1)**2",
-        ((DIFFERENCE, 1),),
-        "teacher_response",
-        "difference",
-    ),
-    Sector(
-        "one_length",
-        "lengths of the students differ",
-        "-kappa Lambda - f_d tau w^T",
-        "M - 1",
-        ((DIFFERENCE, 1),),
-        "one_length_response",
-        "row_sum",
-    ),
-    Sector(
-        "one_norm",
-        "Q of one student with the others off the line",
-        "-(a_s + kappa) Lambda",
-        "M - 1",
-        ((SYMMETRIC, 1), (DIFFERENCE, 1)),
-    ),
-    Sector(
-        "spread",
-        "Q of differences of students",
-        "-2 kappa Lambda",
-        "M*(M - 1)/2",
-        ((DIFFERENCE, 2),),
-    ),
+    Sector("length", "length of all students", "1", (1, 0), _OF_ALL),
+    Sector("norm", "Q off the line of equal students, all alike", "1", (2, 0)),
+    Sector("common", "all students alike, teachers told apart", "M - 1", (1, 0), _OF_TEACHERS),
+    Sector("specialisation", _APART, "(M - 1)**2", (0, 1), _OF_TEACHERS),
+    Sector("one_length", "lengths of the students differ", "M - 1", (0, 1), _OF_ONE),
+    Sector("one_norm", "Q of one student with the others off the line", "M - 1", (1, 1)),
+    Sector("spread", "Q of differences of students", "M*(M - 1)/2", (0, 2)),
 )
 
 
@@ -214,13 +184,14 @@ def _group(
     eta: arb,
 ) -> Group:
     count = int(evaluate_scalar(sector.multiplicity, {"M": teacher.units}))
-    stiffness = eta * sum((factor * rates[name] for name, factor in sector.stiffness), arb(0))
+    along, across = sector.stiffness
+    stiffness = eta * (along * rates[SYMMETRIC] + across * rates[DIFFERENCE])
     response = arb(0) if sector.response is None else eta * rates[sector.response]
     slope = -stiffness if response.is_zero() else None
     values: list[arb] | None = None
     if modes is not None:
-        vector = getattr(modes, sector.vector) if sector.vector else modes.eigenvalue
-        values = mode_rates(modes, stiffness, response, vector)
+        vector = _RESPONSES[sector.response][1] if sector.response else "eigenvalue"
+        values = mode_rates(modes, stiffness, response, getattr(modes, vector))
     elif stiffness.is_zero() and response.is_zero():
         slope = arb(0)
     kind = "unknown" if values is None else _kind(values)

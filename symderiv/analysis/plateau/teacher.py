@@ -60,6 +60,14 @@ def rational_ball(value: Fraction) -> arb:
     return arb(fmpq(int(value.numerator), int(value.denominator)))
 
 
+def power_law_balls(count: int, exponent: Fraction) -> list[arb]:
+    """Return eigenvalues ∝ k^-(1+β) with mean 1, k = 1 … count, at the present precision."""
+    power = -rational_ball(1 + exponent)
+    shape = [arb(k) ** power for k in range(1, count + 1)]
+    scale = count / sum(shape, arb(0))
+    return [scale * x for x in shape]
+
+
 def _checked_units(units: int) -> int:
     if units < 2:
         raise InputError(f"{units}: a symmetric plateau needs at least 2 units", argument="units")
@@ -135,10 +143,7 @@ def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> Homogene
     def modes(bits: int) -> Modes:
         # A steep spectrum spans many orders of magnitude; differences of eigenvalues stay exact.
         with working_bits(bits + 40):
-            power = -rational_ball(1 + exponent)
-            shape = [arb(k) ** power for k in range(1, count + 1)]
-            scale = count / sum(shape, arb(0))
-            rho = tuple(scale * x for x in shape)
+            rho = tuple(power_law_balls(count, exponent))
             square = tuple(x * x for x in rho)
             return Modes(rho, (arb(1) / count,) * count, square, square)
 

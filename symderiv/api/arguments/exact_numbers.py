@@ -9,7 +9,24 @@ from typing import Any
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["exact", "exact_decimal", "times_of"]
+__all__ = ["check_digits", "exact", "exact_decimal", "times_of"]
+
+_MOST_DIGITS, _MOST_WORKING_DIGITS = 1000, 20_000
+
+
+def check_digits(digits: int, working_digits: int | None = None) -> None:
+    """Refuse numbers of digits that nobody computes with, before anything is computed.
+
+    Raises:
+        InputError: one of them is out of range.
+    """
+    given = (
+        ("digits", digits, _MOST_DIGITS),
+        ("working_digits", working_digits, _MOST_WORKING_DIGITS),
+    )
+    for name, value, most in given:
+        if value is not None and not 1 <= value <= most:
+            raise InputError(f"{value} is not between 1 and {most}", argument=name)
 
 
 def exact(name: str, value: Any) -> Fraction:

@@ -18,13 +18,15 @@ from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.initial import check_equations
 
 if TYPE_CHECKING:
+    import sympy as sp
+
     from symderiv.problem.initial import Initial
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
     Start = State | str | PathLike[str] | Mapping[str, Any]
 
-__all__ = ["RateFunction", "flow_at", "slope_at"]
+__all__ = ["RateFunction", "flow_at", "formulas_of", "slope_at"]
 
 
 class RateFunction(Shown):
@@ -137,6 +139,23 @@ def flow_at(study: Study, start: Initial) -> Flow:
             )
     check_equations(start)
     return flow_of(study, start)(start.state)
+
+
+def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
+    """Return output weights that are formulas in K and M."""
+    from symderiv.formula import parse_formula
+
+    formulas = {}
+    for field, key, values in (
+        ("v", "student_weights", flow.state.student_weights),
+        ("v_teacher", "teacher_weights", flow.state.teacher_weights),
+    ):
+        given = getattr(study.network, key)
+        if isinstance(given, str) and np.array_equal(values, getattr(study, key)):
+            tree = parse_formula(given, ("K", "M"))
+            numbers = {each: {"K": study.K, "M": study.M}[each.name] for each in tree.free_symbols}
+            formulas[field] = tree.subs(numbers)
+    return formulas
 
 
 def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:

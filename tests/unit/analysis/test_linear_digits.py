@@ -163,8 +163,6 @@ def test_more_digits_are_planned_for_longer_spectra_and_later_times() -> None:
     ("arguments", "message"),
     [
         ({"method": "newton"}, "method: 'newton'"),
-        ({"digits": 0}, "digits: 0"),
-        ({"digits": 1001}, "digits: 1001"),
         ({"method": "moments", "alpha": [Fraction(10**6)]}, "alpha: following the moments"),
     ],
 )

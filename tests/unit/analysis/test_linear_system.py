@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 from support.plain_module import checked_in, module_rates
 
-from symderiv.analysis.linear.system import linear_system, moment_system
+from symderiv.analysis.linear.system import linear_system
 
 SEED = 3
 kernel = checked_in("linear")
@@ -44,7 +44,7 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
     error = kernel.generalization_error(Q, R, T, one, one)
     assert abs(system.factor * np.sum(readout * deviation) - error) < 1e-13 * error
     # the same state in moments of the deviation: E^(l) = sum_k w_k rho_k^l D_k
-    shift, noise = moment_system().numbers(eta)
+    shift, noise = linear_system().moments(eta)
     moments = [np.sum(weight * rho**l * deviation) for l in range(L + 1)]
     for l in range(L):
         nu = np.sum(weight * rho ** (l + 1))

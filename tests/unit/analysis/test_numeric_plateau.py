@@ -70,17 +70,19 @@ def test_biases_find_their_plateau_and_students_leave_it_towards_teachers() -> N
     start = PACKING.packed(
         **small, cross_overlap=np.full((2, 2, 1), 1e-4), v=np.full(2, 0.5**0.5), b=np.full(2, 0.3)
     )
-    found = numeric_plateau(unit_flow(flow, start))
-    assert found.cross == pytest.approx([6**-0.5], abs=2e-4)
-    assert found.bias == pytest.approx(2 * TEACHER_BIAS * found.cross[0], abs=2e-4)
-    assert found.students == pytest.approx(found.pairs, rel=1e-14)
-    assert {kind: each.size for kind, each in found.spectrum.eigenvalues.items()} == {
+    state, spectrum, _ = numeric_plateau(unit_flow(flow, start))
+    at = PACKING.views(state)
+    Q, R = at["student_overlap"], at["cross_overlap"]
+    np.testing.assert_allclose(R, 6**-0.5, atol=2e-4)
+    assert at["b"] == pytest.approx(2 * TEACHER_BIAS * R[:, 0, 0], abs=2e-4)
+    np.testing.assert_allclose(Q, Q[0, 0, 0], rtol=1e-14)
+    assert {kind: each.size for kind, each in spectrum.eigenvalues.items()} == {
         "symmetric": 4,
         "students": 3,
         "teachers": 1,
         "specialisation": 1,
     }
-    direction, rate = found.spectrum.escape
+    direction, rate = spectrum.escape
     assert direction == "specialisation"
     assert rate == pytest.approx(0.0116011, rel=5e-3)
 

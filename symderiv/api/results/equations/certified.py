@@ -16,7 +16,7 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equations.balls_shown import ball_arrays
 from symderiv.api.results.equations.departures import departure_of, shown, told
-from symderiv.api.results.rate_function import flow_at
+from symderiv.api.results.rate_function import flow_at, formulas_of
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
     from symderiv.enclosures.proved_step import StateSet
     from symderiv.enclosures.traced_flow import TracedFlow
-    from symderiv.integrate.flows.study_flow import Flow
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "formulas_of", "radius_of"]
+__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "radius_of"]
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -303,23 +302,6 @@ def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
     time = event.time if begin <= event.time <= end else (begin + end) / 2
     error = float(np.nextafter(max(end - time, time - begin), np.inf)) + np.spacing(time)
     return {**event, **ends, "alpha": time, "error_bound": error}
-
-
-def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
-    """Return output weights that are formulas in K and M."""
-    from symderiv.formula import parse_formula
-
-    formulas = {}
-    for field, key, values in (
-        ("v", "student_weights", flow.state.student_weights),
-        ("v_teacher", "teacher_weights", flow.state.teacher_weights),
-    ):
-        given = getattr(study.network, key)
-        if isinstance(given, str) and np.array_equal(values, getattr(study, key)):
-            tree = parse_formula(given, ("K", "M"))
-            numbers = {each: {"K": study.K, "M": study.M}[each.name] for each in tree.free_symbols}
-            formulas[field] = tree.subs(numbers)
-    return formulas
 
 
 def _gap(text: str, traced: TracedFlow) -> sp.Expr:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.plateau.numeric_plateau import NumericPlateau, numeric_plateau
+from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary_flow import unit_flow_of
 from symderiv.foundation.errors import InputError
@@ -76,8 +76,7 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
     state = _alike(study, float(moments.get("T1", 1)), float(moments.get("D1", 0)))
     chosen = study.changed({"training.order": "full" if full else "small-learning-rate"})
     flow = rule_flow(chosen, Initial(state, None, None))(state)
-    plateau = numeric_plateau(unit_flow_of(flow, study.training.learning_rate))
-    return BiasedPlateau(_record(study, flow, plateau, full))
+    return BiasedPlateau(_record(study, flow, full))
 
 
 def _alike(study: Study, diagonal: float, rest: float) -> State:
@@ -103,25 +102,22 @@ def _alike(study: Study, diagonal: float, rest: float) -> State:
     )
 
 
-def _record(study: Study, flow: RuleFlow, found: NumericPlateau, full: bool) -> dict[str, Any]:
-    variance, weight = flow.state.weight * flow.state.eigenvalue, flow.state.weight
-    direction, rate = found.spectrum.escape
-    eigenvalues = found.spectrum.eigenvalues
-    bias = float(study.student_biases[0]) if found.bias is None else found.bias
+def _record(study: Study, flow: RuleFlow, full: bool) -> dict[str, Any]:
+    stated = unit_flow_of(flow, study.training.learning_rate)
+    state, spectrum, residual = numeric_plateau(stated)
+    views, weight = stated.packing(0).views(state), flow.state.weight
+    Q = views["student_overlap"] @ (weight * flow.state.eigenvalue)
+    told = spectrum.told(residual)
     return {
         "activation": study.student_activation,
         "units": study.M,
         "learning_rate": study.training.learning_rate,
         "order": "full" if full else "small-learning-rate",
-        "Q": float(found.students @ variance),
-        "C": float(found.pairs @ variance),
-        "R": float(found.cross @ weight),
-        "b": bias,
-        "generalization_error": flow.error_at(found.state, flow.parameters),
-        "unstable_eigenvalue": rate,
-        "direction": direction,
-        "escape_time": 1 / rate if rate > 0 else None,
-        "eigenvalues": {kind: each.real.tolist() for kind, each in eigenvalues.items()},
-        "eigenvalue_error": found.spectrum.error,
-        "residual": found.residual,
+        "Q": float(Q[0, 0]),
+        "C": float(Q[0, -1]) if len(Q) > 1 else 0.0,
+        "R": float(views["cross_overlap"][0, 0] @ weight),
+        "b": float(views["b"][0] if "b" in views else study.student_biases[0]),
+        "generalization_error": flow.error_at(state, flow.parameters),
+        **told,
+        "eigenvalues": {kind: each.real.tolist() for kind, each in told["eigenvalues"].items()},
     }

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.exact_numbers import check_digits
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
 from symderiv.foundation.documents.document import Part, Summary, Tabular
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import OVERLAPS, Packing
 from symderiv.foundation.showing import Shown
 from symderiv.integrate.flows.tangents import moving_packing, tangent_function, tangent_program_of
@@ -40,7 +41,7 @@ __all__ = [
     "system_slopes",
 ]
 
-_DOUBLE, _MOST_DIGITS = 15, 1000
+_DOUBLE = 15
 _NEUTRAL = 1e-12
 _SYMMETRIC = {"T", *(name for (first, second), name in OVERLAPS.items() if first == second)}
 _SHOWN_MODES, _SHOWN_ENTRIES = 12, 3
@@ -204,8 +205,7 @@ def system_jacobian(
 
 
 def _jacobian(point: _Point, digits: int) -> Jacobian:
-    if not 1 <= digits <= _MOST_DIGITS:
-        raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
+    check_digits(digits)
     along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
     still = np.zeros(point.moving.size)
     places, columns = _columns(point, lambda direction: along(direction, still))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import exact_decimal, times_of
+from symderiv.api.arguments.exact_numbers import check_digits, exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, check_one_of
@@ -102,8 +102,6 @@ def linear(
     >>> curve.generalization_error.round(6)
     array([0.5     , 0.008616])
     """
-    from symderiv.analysis.linear.digit_limits import check_digits
-
     check_digits(digits, working_digits)
     times, deviation = times_of(alpha), 1.0 + _variance(student_std)
     with _naming_the_covariance():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.arguments.exact_numbers import exact
+from symderiv.api.arguments.exact_numbers import check_digits, exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Plateau", "plateau"]
 
-_MAX_DIGITS = 1000
 _MOMENTS = ("T1", "D1", "T2", "D2")
 
 
@@ -114,8 +113,7 @@ def plateau(
     >>> found.R, found.Q
     (0.408248, 0.333333)
     """
-    if not 1 <= digits <= _MAX_DIGITS:
-        raise InputError(f"{digits} is not between 1 and {_MAX_DIGITS}", argument="digits")
+    check_digits(digits)
     eta = exact("learning_rate", learning_rate)
     if not eta > 0:
         raise InputError(f"{learning_rate} is not positive", argument="learning_rate")

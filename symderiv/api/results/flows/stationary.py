@@ -19,6 +19,7 @@ from symderiv.analysis.fixed_points.continuation import FixedPointBranch, follow
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
+from symderiv.api.arguments.exact_numbers import check_digits
 from symderiv.api.results.flows.fixed_point_answer import FixedPoints
 from symderiv.api.results.flows.stationary_flow import (
     StationaryFlow,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["fixed_points_of", "points_of", "value_of"]
 
-_MOST_DIGITS = 1000
 _DOUBLE = 15
 _LARGE_FLOW = 400
 _LARGEST_BOX = 100.0
@@ -64,8 +64,7 @@ def fixed_points_of(
     follow: Mapping[str, Sequence[float]],
 ) -> FixedPoints:
     """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
-    if not 1 <= digits <= _MOST_DIGITS:
-        raise InputError(f"{digits} is not between 1 and {_MOST_DIGITS}", argument="digits")
+    check_digits(digits)
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
     if complete is not None and not 0 < complete < _LARGEST_BOX:
@@ -269,20 +268,26 @@ def _curves(
 
 def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve) -> dict[str, Any]:
     parameter, second = curve.parameters.T
-    given = [plane.along(0, q)(p) for p, q in curve.parameters]
+    constants, units = zip(*(plane.along(0, q)(p) for p, q in curve.parameters), strict=True)
     return {
         "kind": curve.kind,
         "parameter": parameter.tolist(),
         "second": second.tolist(),
-        "generalization_error": [
-            stated.error_at(values, constants)
-            for values, (constants, _) in zip(curve.values, given, strict=True)
-        ],
-        "frequency": [f * unit for f, (_, unit) in zip(curve.frequency, given, strict=True)],
-        "physical": [
-            stated.flow.physical(values, constants)
-            for values, (constants, _) in zip(curve.values, given, strict=True)
-        ],
+        "frequency": [f * unit for f, unit in zip(curve.frequency, units, strict=True)],
+        **_along(stated, curve, constants),
+    }
+
+
+def _along(
+    stated: StationaryFlow,
+    curve: BifurcationCurve | FixedPointBranch,
+    constants: Sequence[np.ndarray],
+) -> dict[str, Any]:
+    """Return what is known of every point of a curve, and why it ends."""
+    points = list(zip(curve.values, constants, strict=True))
+    return {
+        "generalization_error": [stated.error_at(*each) for each in points],
+        "physical": [stated.flow.physical(*each) for each in points],
         **overlaps_at(stated, curve.values),
         "ends": list(curve.ends),
     }
@@ -306,20 +311,10 @@ def _branch_record(
     at: Callable[[float], tuple[np.ndarray, float]],
     branch: FixedPointBranch,
 ) -> dict[str, Any]:
-    flow = stated.flow
     return {
         "parameter": branch.parameter.tolist(),
-        "generalization_error": [
-            stated.error_at(values, at(value)[0])
-            for values, value in zip(branch.values, branch.parameter, strict=True)
-        ],
         "index": branch.index.tolist(),
-        "physical": [
-            flow.physical(values, at(value)[0])
-            for values, value in zip(branch.values, branch.parameter, strict=True)
-        ],
-        **overlaps_at(stated, branch.values),
-        "ends": list(branch.ends),
+        **_along(stated, branch, [at(value)[0] for value in branch.parameter]),
     }
 
 

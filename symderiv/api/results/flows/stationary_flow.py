@@ -13,14 +13,12 @@ from numpy.polynomial import chebyshev
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.rate_function import flow_at
+from symderiv.api.results.rate_function import flow_at, formulas_of
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.components import ComponentsFlow
 
 if TYPE_CHECKING:
-    from flint import arb
-
     from symderiv.analysis.fixed_points.proof import ExactFlow
     from symderiv.api.results.rate_function import Start
     from symderiv.integrate.flows.study_flow import Flow
@@ -76,18 +74,9 @@ class StationaryFlow:
 
         if self.study.rule_keys:
             raise NotYetError("only plain descent of the squared loss has proofs")
-        study, exact = self.study, {}
-        for which, vector, name, key in (
-            (0, "state", "v", "student_weights"),
-            (1, "parameters", "v_teacher", "teacher_weights"),
-        ):
-            given = getattr(study.network, key)
-            if isinstance(given, str):
-                place = self.flow.packing(which).slices[name]
-                value = partial(_ball_of, given, study.K, study.M)
-                exact[vector] = dict.fromkeys(range(place.start, place.stop), value)
+        study = self.study
         module = spectral_module(study.student_activation, study.network.teacher_activation)
-        return ExactFlow(self.flow, module, exact)
+        return ExactFlow(self.flow, module, formulas_of(study, self.own))
 
 
 def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
@@ -110,23 +99,6 @@ def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
     sizes = {"K": own.state.K, "M": own.state.M, "L": own.state.L}
     layout = own.layout["state"], own.layout["parameters"]
     return UnitFlow(rates, layout, sizes, own.begin.copy(), own.parameters.copy(), learning_rate)
-
-
-def _ball_of(formula: str, K: int, M: int) -> arb:
-    """Return an output weight that is a formula in K and M, at the working precision."""
-    from flint import ctx
-
-    return _ball_at(formula, K, M, ctx.prec)
-
-
-@lru_cache(maxsize=64)
-def _ball_at(formula: str, K: int, M: int, bits: int) -> arb:
-    from symderiv.formula import parse_formula
-    from symderiv.precision.balls.expression_balls import ball_at
-
-    tree = parse_formula(formula, ("K", "M"))
-    values = {each: {"K": K, "M": M}[each.name] for each in tree.free_symbols}
-    return ball_at(tree.subs(values), {}, bits)
 
 
 def overlaps_at(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
