@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 import symderiv_kernels.erf
-import sympy as sp
 
 from symderiv.analysis.late.late_dynamics import LateDynamics
-from symderiv.analysis.late.perfect_learning import perfect_learning
 
 pytestmark = pytest.mark.days(6)
 
@@ -95,64 +91,3 @@ def test_only_the_full_flow_can_be_unstable() -> None:
         assert full.stable == stable
         assert (min(full.rates()) > 0) == stable
         assert LateDynamics("erf", 2, RHO, WEIGHT, part * limit).stable
-
-
-def test_the_curvature_of_the_noise_is_that_of_the_module() -> None:
-    """Second differences of Γ on states R = T + δ, Q = T + 2δ, δ uniform, differing or both."""
-    units, T1, D1, h = 3, 1.2, 0.4, 2e-3
-    found = np.array(
-        LateDynamics("erf", units, [1.0], [1.0], 0.1, teachers=(T1, D1)).theory.noise_curvature(
-            units, T1, D1
-        )
-    )
-    T = np.full((units, units), D1 / (units - 1))
-    np.fill_diagonal(T, T1)
-    v = np.full(units, units**-0.5)
-
-    def noise(uniform: float, differing: float) -> np.ndarray:
-        own = _symmetric(uniform, differing, units)
-        gamma = np.zeros((units, units))
-        symderiv_kernels.erf.noise(T + 2 * own, T + own, T, v, v, 0.0, gamma)
-        return np.array([gamma[0].sum(), gamma[0, 0] - gamma[0, 1]])
-
-    for a in range(2):
-        for b in range(2):
-            ends = [
-                i * j * noise(*(h * (i * np.eye(2)[a] + j * np.eye(2)[b])))
-                for i in (1, -1)
-                for j in (1, -1)
-            ]
-            np.testing.assert_allclose(found[:, a, b], sum(ends) / (4 * h * h), rtol=2e-3)
-
-
-@pytest.mark.parametrize("mean", [0.5, 2.0])
-def test_teachers_are_seen_through_the_mean_eigenvalue(mean: float) -> None:
-    seen = LateDynamics("erf", 3, [mean], [1.0], 0.1, teachers=(1.5, 0.25))
-    assert seen.teacher_moments == (1.5 * mean, 0.25 * mean)
-
-
-def _alike(one: object, other: object, known: dict[tuple[int, int], bool]) -> bool:
-    """Whether two trees are built alike; parts that stand in several places are compared once."""
-    if isinstance(one, sp.MatrixBase) and isinstance(other, sp.MatrixBase):
-        parts = one.shape, other.shape, one.flat(), other.flat()
-    elif isinstance(one, sp.Basic) and isinstance(other, sp.Basic) and one.args:
-        parts = one.func, other.func, one.args, other.args
-    else:
-        return sp.srepr(one) == sp.srepr(other)
-    key = id(one), id(other)
-    if key not in known:
-        pairs = zip(parts[2], parts[3], strict=False)
-        known[key] = (parts[0], len(parts[2])) == (parts[1], len(parts[3])) and all(
-            _alike(a, b, known) for a, b in pairs
-        )
-    return known[key]
-
-
-def test_a_linearisation_comes_back_from_its_file_with_the_very_trees() -> None:
-    theory = perfect_learning("erf(x/sqrt(2))")
-    content = pickle.dumps(theory)
-    sp.core.cache.clear_cache()
-    again = pickle.loads(content)
-    for name, value in vars(again).items():
-        assert _alike(value, getattr(theory, name), {}), name
-    assert str(again.coefficients(3, "1.3", "0.1")) == str(theory.coefficients(3, "1.3", "0.1"))

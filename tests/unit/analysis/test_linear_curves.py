@@ -111,15 +111,6 @@ def test_the_stability_limit_separates_decay_from_growth(eta: float) -> None:
     assert generalization_error(directions, limit * (1.0 + 1e-9)).rate[0] < 0.0
 
 
-def test_small_learning_rates_reach_their_limit() -> None:
-    directions = directions_of(30, 0.7, 20)
-    slow = generalization_error(directions, 1e-6, 1.2)(ALPHA / 1e-6)
-    limit = small_learning_rate(directions, 1e-6, ALPHA / 1e-6, 1.2)
-    np.testing.assert_allclose(slow, limit, rtol=2e-4)
-    # noise only adds
-    assert np.all(slow >= limit * (1.0 - 1e-12))
-
-
 @pytest.mark.parametrize("eta", [1e-4, 1.4])
 def test_training_coordinates_outside_of_the_eigenbasis(eta: float) -> None:
     """The full matrix E[d d^T] of all coordinates, integrated without any reduction."""
@@ -200,18 +191,6 @@ def test_three_updates_by_enumeration_of_the_inputs() -> None:
             update = np.eye(N) - eta / N * np.outer(x, x)
             following += weights[one] * weights[two] * update @ C @ update.T
         C = following
-
-
-def test_many_coordinates_per_eigenvalue_lead_to_the_limit() -> None:
-    component = power_law(4, 1.0).single()
-    limit = generalization_error(directions_of(4, 1.0), 0.9)
-    differences = []
-    for N in (400, 4000):
-        exact = finite_dimension(component.eigenvalue, component.weight * N, 0.9)
-        differences.append(float(exact.after(2 * N) / limit(2.0) - 1.0))
-    # of order 1/N
-    assert differences[0] / differences[1] == pytest.approx(10.0, rel=0.02)
-    assert abs(differences[0]) < 0.02
 
 
 @pytest.mark.parametrize("eta", [1e-100, 1e-30, 1e-12])

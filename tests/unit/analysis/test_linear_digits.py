@@ -151,14 +151,6 @@ def test_double_precision_is_refused_from_about_ten_eigenvalues_on() -> None:
         linear_digits(problem_of(30), ALPHA, "companion", 15, working_digits=40)
 
 
-def test_more_digits_are_planned_for_longer_spectra_and_later_times() -> None:
-    used = [
-        linear_digits(problem_of(L), [Fraction(time)], "moments", 15).digits_used
-        for L, time in ((6, 1), (20, 1), (20, 8))
-    ]
-    assert used[0] < used[1] < used[2]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
