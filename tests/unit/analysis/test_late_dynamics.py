@@ -91,3 +91,31 @@ def test_only_the_full_flow_can_be_unstable() -> None:
         assert full.stable == stable
         assert (min(full.rates()) > 0) == stable
         assert LateDynamics("erf", 2, RHO, WEIGHT, part * limit).stable
+
+
+def test_the_curvature_of_the_noise_is_that_of_the_module() -> None:
+    """Second differences of Γ on states R = T + δ, Q = T + 2δ, δ uniform, differing or both."""
+    units, T1, D1, h = 3, 1.2, 0.4, 2e-3
+    found = np.array(
+        LateDynamics("erf", units, [1.0], [1.0], 0.1, teachers=(T1, D1)).theory.noise_curvature(
+            units, T1, D1
+        )
+    )
+    T = np.full((units, units), D1 / (units - 1))
+    np.fill_diagonal(T, T1)
+    v = np.full(units, units**-0.5)
+
+    def noise(uniform: float, differing: float) -> np.ndarray:
+        own = _symmetric(uniform, differing, units)
+        gamma = np.zeros((units, units))
+        symderiv_kernels.erf.noise(T + 2 * own, T + own, T, v, v, 0.0, gamma)
+        return np.array([gamma[0].sum(), gamma[0, 0] - gamma[0, 1]])
+
+    for a in range(2):
+        for b in range(2):
+            ends = [
+                i * j * noise(*(h * (i * np.eye(2)[a] + j * np.eye(2)[b])))
+                for i in (1, -1)
+                for j in (1, -1)
+            ]
+            np.testing.assert_allclose(found[:, a, b], sum(ends) / (4 * h * h), rtol=2e-3)

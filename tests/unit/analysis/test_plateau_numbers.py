@@ -19,7 +19,7 @@ from support.plateau_teachers import teacher_of_modes
 
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.closed_plateau import FullFlow, PlateauForms
-from symderiv.analysis.plateau.full_plateau import equal_students, full_plateau
+from symderiv.analysis.plateau.full_plateau import _Numeric, equal_students, full_plateau
 from symderiv.analysis.plateau.plateau_algebra import ETA, NU, TEACHER, M, c
 from symderiv.analysis.plateau.plateau_report import PlateauReport
 from symderiv.analysis.plateau.stability import plateau_numbers
@@ -356,3 +356,14 @@ def test_a_box_with_exactly_one_solution() -> None:
     for touching in (x - 4, x - x):
         with pytest.raises(ToleranceError, match="could not be enclosed"):
             enclosed_root([circle, touching], [x, y], {a: arb(10)}, [3.0, 0.5], BITS)
+
+
+def test_students_may_differ_much_on_the_plateau() -> None:
+    spread = 9 * state.T / 10
+    made = flow(R(0), noise=False)
+    third = (state.Q - state.C - spread) * (state.Q - state.C)
+    made = replace(made, equations=(*made.equations[:2], third))
+    teacher = teacher_of_moments(2, R(1), R(0), R(1), R(0))
+    found = _Numeric(made, teacher).solved(np.array([0.9, 0.06, 0.5]), 0.1)
+    assert found is not None
+    np.testing.assert_allclose(found, [0.95, 0.05, 0.5], rtol=1e-9)

@@ -95,14 +95,6 @@ def test_the_sine_kernel_is_tidy() -> None:
     assert i2(ALL["sin"], ALL["sin"]).value == sp.exp(-c11 / 2 - c22 / 2) * sp.sinh(c12)
 
 
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic", "exp"])
-def test_price_derivatives_of_i2_agree_with_differentiation(name: str) -> None:
-    g = ALL[name]
-    value, slope = i2(g, g).value, derivative(g)
-    assert abs(at(sp.diff(value, c12) - i2(slope, slope).value, 2)) < 1e-27
-    assert abs(at(sp.diff(value, c11) - i2(derivative(slope) / 2, g).value, 2)) < 1e-27
-
-
 @pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "sin", "cubic", "exp"])
 def test_self_averages_and_their_derivatives(name: str) -> None:
     g = ALL[name]
@@ -120,27 +112,6 @@ def test_i3_is_a_combination_of_price_derivatives(name: str) -> None:
     expected = c12 * i2(derivative(slope), g, pair).value
     expected += c23 * i2(slope, slope, pair).value
     assert abs(at(i3(g, g).value - expected, 3)) < 1e-27
-
-
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "cubic"])
-@pytest.mark.parametrize("pattern", [(0, 0, 1, 2), (0, 1, 0, 2), (0, 1, 1, 0)])
-def test_coincident_fields_are_limits_of_degenerate_covariances(
-    name: str, pattern: tuple[int, ...]
-) -> None:
-    g = ALL[name]
-    small = sp.Matrix(
-        [
-            [2, 1, R(-1, 2), R(1, 3)],
-            [1, 3, R(1, 2), 1],
-            [R(-1, 2), R(1, 2), 1, R(1, 4)],
-            [R(1, 3), 1, R(1, 4), 2],
-        ]
-    )
-    count = len(set(pattern))
-    big = sp.Matrix(4, 4, lambda i, j: small[pattern[i], pattern[j]])
-    reduced = i4(g, g, g, g, small[:count, :count], fields=pattern).evaluate(25).value
-    direct = i4(g, g, g, g, big).evaluate(25).value
-    assert abs(sp.Float(reduced, 25) - sp.Float(direct, 25)) < 1e-23
 
 
 def test_i4_of_sign_diverges_at_coincident_derivatives() -> None:

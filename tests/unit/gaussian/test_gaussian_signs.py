@@ -45,14 +45,6 @@ def test_two_signs_with_means_obey_price(factors: tuple[sp.Expr, sp.Expr]) -> No
     assert abs(difference.evalf(30)) < 1e-25
 
 
-def test_one_vanishing_mean_is_the_limit_of_small_means() -> None:
-    e = sp.sign(x) * sp.sign(y)
-    cov = sp.Matrix([[2, 1], [1, 3]])
-    limit = expectation(e, [x, y], cov, sp.Matrix([0, R(1, 2)])).value.evalf(25)
-    near = expectation(e, [x, y], cov, sp.Matrix([R(1, 10**20), R(1, 2)])).evaluate(25)
-    assert abs(sp.Float(near.value, 25) - limit) < 1e-18
-
-
 def test_four_signs_are_one_function_of_six_correlations() -> None:
     result = expectation(sp.Mul(*(sp.sign(f) for f in FIELDS)), FIELDS, C)
     assert isinstance(result.value, SignMean4)

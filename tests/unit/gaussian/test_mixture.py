@@ -91,13 +91,6 @@ def test_more_terms_are_used_only_where_fewer_do_not_do() -> None:
     assert all(a > 0 for a in mixture(form, 1e-9).weights)
 
 
-def test_a_mixture_is_the_same_to_the_last_digit_every_time() -> None:
-    form = TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0))
-    first = mixture(form, 1e-6)
-    mixture.cache_clear()
-    assert mixture(form, 1e-6) == first
-
-
 def test_what_is_out_of_reach_is_refused_with_the_best_bound() -> None:
     with pytest.raises(ToleranceError, match=r"tolerance 1e-13: .* has the error 1\.6e-12"):
         mixture(TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0)), 1e-13)
