@@ -64,14 +64,6 @@ def test_the_eigenvalues_of_a_rotated_diagonal_are_recovered_with_their_multipli
     assert model.remarks == ()
 
 
-def test_an_archive_and_a_plain_array_mean_the_same(tmp_path):
-    C = rotated([3.0, 2.0, 1.0])
-    one, two = covariance(npz(tmp_path, covariance=C)), covariance(npy(tmp_path, C))
-    np.testing.assert_array_equal(one.single().eigenvalue, two.single().eigenvalue)
-    named = covariance(npz(tmp_path, other=C, samples=np.zeros((3, 3))), "other")
-    np.testing.assert_array_equal(one.single().eigenvalue, named.single().eigenvalue)
-
-
 def test_samples_give_the_unbiased_covariance_with_their_mean_removed(tmp_path):
     rng = np.random.default_rng(3)
     samples = rng.standard_normal((50, 7)) @ rng.standard_normal((7, 7)) + 100.0
@@ -120,13 +112,6 @@ def test_arrays_given_as_such_are_read_as_from_a_file(tmp_path):
         assert found.remarks == file.remarks
     with pytest.raises(InputError, match="the array given: is not a covariance"):
         covariance(Given(-C))
-
-
-def test_scales_far_from_one_are_kept(tmp_path):
-    C = rotated([3.0, 2.0, 1.0])
-    for scale in (1e90, 1e-90):
-        found = covariance(npz(tmp_path, covariance=scale * C)).single().eigenvalue
-        np.testing.assert_allclose(found, np.array([3.0, 2.0, 1.0]) * scale, rtol=1e-13)
 
 
 def test_a_single_precision_covariance_may_have_negative_rounding(tmp_path):
@@ -371,19 +356,6 @@ def test_the_file_of_the_example_is_the_covariance_of_1797_digits():
     assert np.sum(study.data_model.single().eigenvalue > 0) == 1
     model = covariance(EXAMPLES / "digits-covariance.npz")
     assert model.multiplicities().tolist() == [1] * 61 + [3]
-
-
-def test_samples_are_read_in_blocks_whose_length_does_not_matter(monkeypatch):
-    samples = np.random.default_rng(4).uniform(1.0, 2.0, (50, 3)) ** 2
-    whole = covariance_module.sample_covariance(samples, 2.0)
-    np.testing.assert_allclose(whole, np.cov(samples.T) / 4.0, rtol=1e-13)
-    unscaled = covariance_module.sample_covariance(samples)
-    np.testing.assert_allclose(unscaled, np.cov(samples.T), rtol=1e-13)
-    for numbers in (1, 21, 30, 149, 150):
-        monkeypatch.setattr(covariance_module, "_BLOCK_NUMBERS", numbers)
-        np.testing.assert_allclose(
-            covariance_module.sample_covariance(samples, 2.0), whole, rtol=1e-13
-        )
 
 
 def test_the_covariance_of_a_file_is_a_matrix_in_its_own_coordinates(tmp_path):

@@ -186,11 +186,6 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
         solve(study_of("implicit"))
 
 
-def test_an_unknown_method_is_refused():
-    with pytest.raises(InputError, match=r"time\.method: .*'auto', 'explicit' or 'implicit'"):
-        study_of("radau")
-
-
 def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path):
     study = study_of(
         "auto",

@@ -41,14 +41,6 @@ def test_the_derivation_has_its_sections_in_order(equations) -> None:
         assert all(step.rule and step.statement and step.after for step in section.steps)
 
 
-def test_indices_are_whole_numbers_and_coordinates_are_counted_from_one() -> None:
-    """Sums over powers of -1 and the like are then real, and coordinates never zero."""
-    for index in (s.i, s.n, s.k, s.c, s.a, s.b):
-        assert ((-1) ** (2 * index)).simplify() == 1
-    assert sp.Abs(s.a) == s.a
-    assert sp.Abs(s.b) == s.b
-
-
 def test_moments_of_one_eigenvalue_are_powers_of_it() -> None:
     value = definition(student_moment[2, s.i, s.j]).xreplace({s.L: sp.Integer(1)}).doit()
     assert value == s.weight[0] * s.eigenvalue[0] ** 2 * s.student_overlap[0, s.i, s.j]

@@ -44,15 +44,6 @@ def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return shorter and a[2] > b[2]
 
 
-def test_finer_rules_are_finer_in_everything() -> None:
-    smooth, kinked = smooth_rule(0.5, 1e-6, 3.0), kinked_rule(2.0, 1e-4, 3.0, True)
-    for rule, less in ((smooth, finer_steps), (kinked, finer_panels)):
-        reference = finer(rule)
-        assert reference.step < rule.step
-        assert less(reference.four, rule.four)
-        assert less(reference.two, rule.two)
-
-
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
 def test_what_rules_leave_of_the_weight_is_below_the_tolerance(tolerance: float) -> None:
     """Beyond the reach, and by the sum instead of the integral: exp(-2 π²/step²)."""
@@ -81,20 +72,6 @@ def test_means_of_two_factors_take_finer_rules(tolerance: float) -> None:
             # kinks leave no more than about 1e-6
             rule = kinked_rule(panel, max(tolerance, 1e-6), 3.0, slope_jumps)
             assert finer_panels(rule.two, rule.four)
-
-
-def test_rules_go_from_coarse_to_fine_in_small_steps() -> None:
-    for ladder in (SMOOTH_STEPS, KINKED_PANELS):
-        assert all(1.1 < a / b < 1.5 for a, b in pairwise(ladder))
-
-
-def test_layers_taken_for_kinks_are_thinner_where_slopes_jump() -> None:
-    """Width w of a layer changes a mean by w where both factors jump, else by w²."""
-    for tolerance in (1e-3, 1e-5):
-        jumping = kinked_rule(2.0, tolerance, 0.0, True).four[4]
-        smooth = kinked_rule(2.0, tolerance, 0.0, False).four[4]
-        assert jumping < 0.1 * tolerance
-        assert jumping < smooth < 0.2 * math.sqrt(tolerance)
 
 
 def eigenvalues(covariance: np.ndarray) -> np.ndarray:

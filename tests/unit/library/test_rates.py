@@ -71,18 +71,6 @@ def test_rates_at_the_start_need_no_times() -> None:
     np.testing.assert_array_equal(alone.dQ, timed.dQ)
 
 
-def test_rates_are_the_slope_of_the_trajectory() -> None:
-    stated = problem()
-    h = 1e-4
-    run = stated.solve(alpha=[0, h, 2 * h], initial={"Q": Q, "R": R, "T": T, "v": V})
-    found = stated.rates(Q=Q, R=R, T=T, v=V)
-    for name in ("Q", "R", "v"):
-        values = getattr(run, name)
-        slope = (-3 * values[0] + 4 * values[1] - values[2]) / (2 * h)
-        np.testing.assert_allclose(slope, getattr(found, f"d{name}"), rtol=1e-5, atol=1e-6)
-    assert found.generalization_error == pytest.approx(run.generalization_error[0], rel=1e-12)
-
-
 def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
     inputs = sd.PowerLaw(4, exponent=1, dimension=64)
     stated = problem(inputs=inputs)

@@ -136,23 +136,6 @@ def test_equations_have_one_line_each_and_leave_out_what_is_zero(results: dict[s
     assert "dQᵢⱼ/dα" in plain
 
 
-def test_the_align_block_compiles(results: dict[str, Any], tmp_path: Path) -> None:
-    import shutil
-    import subprocess
-
-    compiler = shutil.which("pdflatex") or shutil.which("tectonic")
-    if compiler is None:
-        pytest.skip("no TeX here")
-    source = tmp_path / "e.tex"
-    source.write_text(
-        "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
-        f"{results['equations'].to_latex()}\\end{{document}}\n"
-    )
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in compiler else []
-    done = subprocess.run([compiler, *options, source.name], cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
-
-
 def test_progress_is_told_and_an_interrupt_keeps_what_there_is() -> None:
     told: list[tuple[str, float]] = []
     problem = sd.Problem(
