@@ -154,20 +154,6 @@ def test_a_name_that_there_is_not_is_found() -> None:
     assert julia.unknown_names(text.replace("using SpecialFunctions: erf,", "using A:")) == {"erf"}
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        *(("]]", "]"), (" * ", " * * "), ("{p, ", "{p, , "), ("c11_, ", "c11_, , ")),
-        ("ArcSin[", "ArcSin("),
-    ],
-)
-def test_what_is_no_wolfram_language_is_found(right: str, wrong: str) -> None:
-    text = print_mathematica(Case("erf", "erf").program())
-    assert right in text
-    with pytest.raises(SyntaxError):
-        wolfram.statements(text.replace(right, wrong, 1))
-
-
 def test_numbers_in_wolfram_language_are_doubles() -> None:
     """With a point: without one they would be exact numbers, and sums of them slow."""
     written = [mathematica._double(value) for value in (1e-07, -2.5e22, 3.0, 0.1)]

@@ -168,14 +168,6 @@ def test_brackets_stand_only_where_they_are_needed(expression: sp.Expr, printed:
     assert text_of(one_function(expression, x, y, z), "f").endswith(f"return {printed}")
 
 
-def test_numbers_with_hundreds_of_digits_are_the_nearest_doubles() -> None:
-    for value in (sp.Rational(10**400 + 1, 3 * 10**400), sp.Integer(10) ** 300):
-        printed = as_plain_python(print_numba(one_function(value * x, x)))["f"](1.0)
-        assert printed == pytest.approx(float(value), rel=2e-16)
-    text = text_of(one_function(x + sp.Rational(10**400 + 1, 3 * 10**400), x), "f")
-    assert text.endswith("return x + 0.3333333333333333")
-
-
 def test_roots_and_inverse_roots_of_one_quantity_are_taken_once() -> None:
     text = text_of(one_function(EXPRESSIONS[11], x, y, z), "f")
     assert text.count("math.sqrt(") == 1

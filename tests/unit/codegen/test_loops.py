@@ -49,29 +49,6 @@ def test_everything_for_one_mode_happens_in_one_loop_over_modes() -> None:
     assert d_cross == pytest.approx(-0.3 * np.einsum("k,ia,kan->kin", rates, matrix, cross))
 
 
-def test_loops_that_need_each_others_other_turns_stay_apart() -> None:
-    program = one_procedure(
-        (Array("v", ("K",)),),
-        (Array("t", ("K",)), Array("u", ("K",))),
-        Assignment(t[i], 2 * v[i]),
-        Assignment(u[i], sp.Sum(t[j], j)),
-    )
-    assert text_of(program).count("for i in range(K):") == 2
-    first, second = np.empty(3), np.empty(3)
-    as_plain_python(print_numba(program))["p"](np.array([1.0, 2.0, 3.0]), first, second)
-    assert second.tolist() == [12.0, 12.0, 12.0]
-
-
-def test_loops_are_fused_when_the_same_turn_is_all_they_need() -> None:
-    program = one_procedure(
-        (Array("v", ("K",)),),
-        (Array("t", ("K",)), Array("u", ("K",))),
-        Assignment(t[i], 2 * v[i]),
-        Assignment(u[i], t[i] ** 2),
-    )
-    assert text_of(program).count("for ") == 1
-
-
 def test_a_mirrored_array_is_complete_before_it_is_read() -> None:
     program = one_procedure(
         (Array("v", ("K",)),),
@@ -125,26 +102,3 @@ def test_a_call_made_twice_in_one_turn_is_made_once() -> None:
         functions=(SCALAR,),
     )
     assert text_of(program).count("f(v[i])") == 1
-
-
-def test_a_product_in_front_of_two_loops_is_computed_once() -> None:
-    s = sp.Symbol("s", real=True)
-    program = one_procedure(
-        (Array("v", ("K",)), Array("B", ("M",)), Array("eta"), Array("s")),
-        (Array("t", ("K",)), Array("u", ("M",))),
-        Assignment(t[i], eta * s * v[i]),
-        Assignment(u[n], eta * s * B[n]),
-    )
-    assert text_of(program).count("eta * s") == 1
-
-
-def test_temporaries_never_take_a_name_that_is_in_use() -> None:
-    taken = sp.Symbol("sum_over_j", real=True)
-    program = one_procedure(
-        (Array("v", ("K",)), Array("sum_over_j")),
-        (Array("u", ("K",)),),
-        Assignment(u[i], taken * v[i] + sp.Sum(v[j] * v[i], j) ** 2),
-    )
-    result = np.empty(2)
-    as_plain_python(print_numba(program))["p"](np.array([1.0, 2.0]), 10.0, result)
-    assert result.tolist() == [19.0, 56.0]

@@ -122,12 +122,6 @@ def test_an_argument_that_needs_a_sum_is_not_asked_for_before_the_sum() -> None:
     assert "_arcsines" not in text_of(value, 3, 4)
 
 
-def test_what_other_sums_give_between_the_double_sums_is_waited_for() -> None:
-    mean = total(S[i, q] * v[q], q)
-    first = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q]), p, q)
-    text_of(first + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + mean**2)), p, m), 3, 2)
-
-
 def test_an_argument_that_needs_another_value_is_not_asked_for_before_it() -> None:
     text_of(total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q), 3)
 

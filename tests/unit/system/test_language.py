@@ -20,23 +20,14 @@ Wrong = Callable[[sd.System, Any, Any, Any], Any]
 
 WRONG: dict[str, tuple[Wrong, str]] = {
     "a name that is taken": (lambda P, x, w, B: P.scalars("w"), "'w' is the name of vectors"),
-    "a name that is none": (lambda P, x, w, B: P.scalars("2u"), "is not a valid name"),
-    "a keyword": (lambda P, x, w, B: P.scalars("lambda"), "choose another"),
     "a foreign symbol": (
         lambda P, x, w, B: P.descend((w @ x)[0] * sp.Symbol("eta"), {w: 1}),
         "was not declared",
     ),
-    "a fixed vector": (lambda P, x, w, B: P.descend((B @ x) ** 2, {B: 1}), "fixed=True"),
     "a scalar for a vector": (lambda P, x, w, B: P.update({w: 2}), "must be a vector"),
     "too few values": (lambda P, x, w, B: P.descend((w @ x)[0], {w: [1, 2, 3]}), "3 values"),
     "nothing that moves": (lambda P, x, w, B: P.update({}), "give a dictionary"),
     "an unknown constraint": (lambda P, x, w, B: P.constrain(w, "spher"), "did you mean 'sphere'"),
-    "probabilities": (lambda P, x, w, B: P.latents("c", {1: 0.5, 2: 0.4}), "sum to 1"),
-    "a correlation": (
-        lambda P, x, w, B: P.inputs("y", length=2, correlation=[[1, 2], [2, 1]]),
-        "positive semidefinite",
-    ),
-    "zero vectors": (lambda P, x, w, B: P.vectors("v", 0), "from 1 to 64"),
     "an example outside of its sum": (
         lambda P, x, w, B: P.update({w[0]: P.inputs("e", episode=3)}),
         "example of an episode",

@@ -182,49 +182,9 @@ def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
         assert not np.any(np.triu(rows, 1))
 
 
-def test_a_run_depends_on_its_seed_and_index_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    P, state = _tokens()
-    for method in ("vectors", "gram"):
-
-        def ends(runs: int = 2, alpha: tuple[float, ...] = (2.0,), seed: int = 3) -> np.ndarray:
-            run = P.simulate(
-                24,
-                runs=runs,
-                alpha=alpha,
-                initial=state,
-                seed=seed,
-                method=method,  # noqa: B023
-            )
-            return np.asarray(run.runs["w.w"][:2, -1])
-
-        plain = ends()
-        assert np.max(np.abs(plain[0] - plain[1])) > 1e-3
-        np.testing.assert_array_equal(ends(runs=3), plain)
-        np.testing.assert_array_equal(ends(alpha=(0.5, 1.1, 2.0)), plain)
-        assert np.max(np.abs(ends(seed=4) - plain)) > 1e-3
-        with monkeypatch.context() as patch:
-            patch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 24 * 5)
-            np.testing.assert_array_equal(ends(), plain)
-
-
 def test_the_cheaper_method_is_taken() -> None:
     P, state = _tokens()
     assert P.simulate(8, runs=1, alpha=[0.1], initial=state).method == "vectors"
     assert P.simulate(800, runs=1, alpha=[0.1], initial=state).method == "gram"
     with pytest.raises(InputError, match=r"'grim' is unknown"):
         P.simulate(8, runs=1, alpha=[0.1], initial=state, method="grim")
-
-
-def test_batches_and_rates_that_depend_on_time_follow_their_equations() -> None:
-    P = sd.System()
-    x = P.inputs("x", batch_ratio=0.5)
-    w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
-    g = sd.activation("erf")
-    gap = g(w @ x).sum() - g(B @ x).sum()
-    P.descend(x.mean(gap**2 / 2), {w: 0.5 / (1 + P.alpha)})
-    state = {"w.w": 0.3 * np.eye(2), "w.B": [[0.1, 0.0], [0.0, 0.2]], "B.B": np.eye(2)}
-    curve = P.solve(alpha=[2, 6], initial=state)
-    runs = P.simulate(400, runs=12, alpha=[2, 6], initial=state)
-    for name in ("w.w", "w.B"):
-        off = np.abs(runs.mean[name] - curve[name]) - 4 * runs.standard_error[name]
-        assert np.max(off) < 0.3 / np.sqrt(400), name
