@@ -18,7 +18,6 @@ from symderiv.analysis.linear.exact_spectrum import (
     ExactLinear,
     exact_power_law,
     exact_spectrum,
-    secular_rates,
 )
 from symderiv.analysis.linear.many_digits import linear_digits
 from symderiv.foundation.errors import InputError, ToleranceError
@@ -46,31 +45,6 @@ def mp() -> Iterator[Any]:
 
 def mpmath_of(value: Any, mp: Any) -> Any:
     return mp.mpf(flint.arb(value).str(55, radius=False))
-
-
-@pytest.mark.parametrize(("exponent", "eta"), [("0.25", "0.8"), ("1.5", "1.99"), ("1", "0.01")])
-def test_certified_rates_are_the_eigenvalues_of_the_dense_matrix(
-    exponent: str, eta: str, mp: Any
-) -> None:
-    L = 9
-    rates, weights = secular_rates(problem_of(L, exponent, eta))
-    shape = [mp.mpf(l) ** -(1 + mp.mpf(exponent)) for l in range(1, L + 1)]
-    rho = [x * L / mp.fsum(shape) for x in shape]
-    step = mp.mpf(eta)
-    dense = mp.matrix(L, L)
-    for k in range(L):
-        for h in range(L):
-            dense[k, h] = -(step**2) * rho[k] * rho[h] / L
-        dense[k, k] += 2 * step * rho[k]
-    values, vectors = mp.eigsy(dense)
-    for j in range(L):
-        rate = mpmath_of(rates[j], mp)
-        assert abs(rate / values[j] - 1) < mp.mpf(10) ** -45
-        one = mp.fsum(vectors[k, j] for k in range(L))
-        other = mp.fsum(vectors[k, j] * rho[k] for k in range(L))
-        assert abs(mpmath_of(weights[j], mp) / (one * other / L) - 1) < mp.mpf(10) ** -42
-    assert sum(weights, flint.arb(0)).contains(1)
-    assert sum(weights, flint.arb(0)).rad() < 1e-40
 
 
 @pytest.mark.parametrize("method", ["companion", "moments"])

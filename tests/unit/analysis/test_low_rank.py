@@ -16,7 +16,6 @@ from symderiv.analysis.low_rank import (
     LowRankSpectrum,
     exponential_sum,
     low_rank_spectrum,
-    merged,
     secular_roots,
 )
 from symderiv.compiled_code import compiled
@@ -105,22 +104,6 @@ def test_roots_are_accurate_to_the_last_places(L: int, exponent: float, eta: flo
     assert slope < 2e-13
 
 
-@pytest.mark.parametrize("eta", [0.3, 1.6, 2.5])
-def test_roots_are_the_eigenvalues_of_the_matrix(eta: float) -> None:
-    random = np.random.default_rng(SEED)
-    pole = np.sort(random.uniform(0.1, 5.0, 25))
-    vector = eta * random.uniform(0.01, 0.3, 25)
-    expected, vectors = np.linalg.eigh(np.diag(pole) - np.outer(vector, vector))
-    numerator = random.standard_normal(25)
-    roots = roots_of(pole, vector**2, numerator * vector)
-    np.testing.assert_allclose(roots.value, expected, rtol=0.0, atol=3e-14)
-    # eigenvectors are vector/(pole - s): the sums that weights are made of
-    unnormalised = vector[:, None] / (pole[:, None] - expected[None, :])
-    np.testing.assert_allclose(roots.slope, np.sum(unnormalised**2, axis=0), rtol=1e-9)
-    np.testing.assert_allclose(roots.moment[0], numerator @ unnormalised, rtol=1e-8, atol=1e-8)
-    assert np.allclose(np.abs(np.sum(vectors * unnormalised, axis=0)) ** 2, roots.slope)
-
-
 def test_poles_that_nearly_coincide_and_strengths_of_all_sizes() -> None:
     random = np.random.default_rng(SEED)
     pole = np.sort(random.uniform(0.5, 1.0, 30))
@@ -131,15 +114,6 @@ def test_poles_that_nearly_coincide_and_strengths_of_all_sizes() -> None:
     root, offset, _ = errors_in_60_digits(pole, strength)
     assert root < 1e-15
     assert offset < 1e-13
-
-
-def test_equal_poles_count_once() -> None:
-    pole, strength, other = merged(
-        np.array([2.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])
-    )
-    assert pole.tolist() == [1.0, 2.0]
-    np.testing.assert_allclose(strength, [0.2, 0.4])
-    np.testing.assert_allclose(other, [2.0, 4.0])
 
 
 @pytest.mark.parametrize("bounds", [(1.0, 3.0), (-3.0, -1.0), (1e-9, 2.0), (-2.0, -1e-9)])

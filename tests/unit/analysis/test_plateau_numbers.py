@@ -208,20 +208,6 @@ def test_one_rate_is_said_in_closed_form_where_it_is_one() -> None:
 # -- teachers ----------------------------------------------------------------------------------
 
 
-def test_moments_of_modes_are_their_weighted_sums() -> None:
-    teacher = modes(4)
-    assert teacher.modes is not None
-    found = teacher.modes(BITS)
-    rho, w = numbers(found.eigenvalue), numbers(found.weight)
-    row, theta = numbers(found.row_sum), numbers(found.difference)
-    np.testing.assert_allclose(row - theta, 4 / 3 * np.array([0.3, -0.15, 1 / 3]))
-    # diagonal and the rest of a row
-    same = theta + (row - theta) / 4
-    T1, D1, T2, D2 = numbers(teacher.moments(BITS))
-    np.testing.assert_allclose([T1, T2], [w @ (same / rho), w @ same])
-    np.testing.assert_allclose([D1, D2], [w @ ((row - same) / rho), w @ (row - same)])
-
-
 def test_a_power_law_is_the_mean_teacher_of_its_spectrum() -> None:
     teacher = teacher_of_power_law(3, 7, R(1, 2))
     assert teacher.modes is not None

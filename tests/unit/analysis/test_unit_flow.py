@@ -27,14 +27,6 @@ def gradient_flow(weights: tuple[float, float], teachers: tuple[float, float]) -
     return UnitFlow(rates, (STATE, CONSTANTS), {"K": 2, "M": 2, "L": 1}, begin, constants, 1.0)
 
 
-def test_the_entry_of_a_pair_is_one_coordinate_and_fixed_weights_are_none() -> None:
-    flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
-    assert flow.place.tolist() == [0, 1, 3, 4, 5, 6, 7]
-    state = flow.state(np.arange(7.0))
-    assert state[1] == state[2] == 1.0
-    assert state[8:].tolist() == [1.0, 1.0]
-
-
 def test_only_exchanges_that_commute_with_the_flow_are_symmetries() -> None:
     # students and teachers are exchanged independently
     assert len(gradient_flow((1.0, 1.0), (1.0, 1.0)).group[0]) == 4
@@ -42,18 +34,6 @@ def test_only_exchanges_that_commute_with_the_flow_are_symmetries() -> None:
     assert len(gradient_flow((1.0, 2.0), (1.0, 1.0)).group[0]) == 2
     # with a sign on both, one exchange of students changes the sign of both
     assert len(gradient_flow((1.0, -1.0), (1.0, 1.0)).group[0]) == 4
-
-
-def test_images_of_a_point_are_one_point_with_an_orbit() -> None:
-    flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
-    values = np.array([2.0, 0.3, 1.0, 0.1, 0.2, 0.3, 0.4])
-    chosen, orbit, kept = flow.canonical(values)
-    assert orbit == 4
-    assert len(kept) == 1
-    for image in flow.images(values):
-        assert np.array_equal(flow.canonical(image)[0], chosen)
-        assert flow.same(image, values)
-    assert not flow.same(values + 1e-3, values)
 
 
 def test_all_wells_are_found_and_counted_with_their_images() -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import sympy as sp
-from symderiv_codegen.passes.coincidence import partitions, tidy_condition
+from symderiv_codegen.passes.coincidence import tidy_condition
 
 i, j, p, q = sp.symbols("i j p q", integer=True)
-
-
-def test_there_are_as_many_ways_to_coincide_as_bell_numbers_say() -> None:
-    assert [len(list(partitions([i, j, p, q][:n]))) for n in range(5)] == [1, 1, 2, 5, 15]
 
 
 def test_alternatives_that_were_multiplied_out_are_found_again() -> None:
@@ -31,8 +27,3 @@ def test_a_tidy_condition_holds_for_the_same_indices() -> None:
     for values in product(range(3), repeat=4):
         at = dict(zip((i, j, p, q), values, strict=True))
         assert tidy.subs(at) == clauses.subs(at)
-
-
-def test_other_conditions_are_left_alone() -> None:
-    for condition in (sp.Ne(i, j), sp.And(sp.Eq(i, j), sp.Ne(p, q)), i < j, sp.true):
-        assert tidy_condition(condition) == condition

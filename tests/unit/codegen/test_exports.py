@@ -109,12 +109,6 @@ def test_means_that_are_integrals_are_refused_by_name(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_language_is_refused() -> None:
-    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.1)
-    with pytest.raises(sd.InputError, match="'fortran' is not one of python, c"):
-        problem.export("fortran")
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_julia_and_wolfram_language_of_every_case(case: Case) -> None:
     """The grammar reads Julia; Wolfram language has the numbers of the solver module."""

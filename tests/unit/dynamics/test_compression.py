@@ -96,12 +96,6 @@ def test_equal_overlaps_keep_sums_of_twice_the_degree(rough):
     assert reduced.weight.sum() == pytest.approx(1.0, abs=1e-14)
 
 
-def test_with_as_many_nodes_as_eigenvalues_nothing_changes(rough):
-    same = compress(rough, rough.L)
-    for name in ("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap"):
-        np.testing.assert_array_equal(getattr(same, name), getattr(rough, name))
-
-
 @pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
 def test_nodes_of_narrow_clusters_keep_the_sums(width):
     """Four clusters, more nodes than clusters: the polynomials beyond are as short as the width."""

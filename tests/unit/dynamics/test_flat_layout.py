@@ -10,7 +10,6 @@ from symderiv.problem.flat_layout import (
     pack_state,
     places,
     sizes_of,
-    state_size,
 )
 
 K, M, L = 2, 3, 4
@@ -20,14 +19,6 @@ def parts(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     J = random.normal(size=(L, K, 5))
     return J @ J.transpose(0, 2, 1), random.normal(size=(L, K, M)), random.normal(size=K)
-
-
-def test_the_overlaps_of_one_pair_of_units_are_neighbours():
-    students, cross, v = parts(1)
-    flat = pack_state(students, cross, v)
-    assert flat.size == state_size(K, M, L)
-    np.testing.assert_array_equal(flat[(1 * K + 0) * L :][:L], students[:, 1, 0])
-    np.testing.assert_array_equal(flat[K * K * L + (1 * M + 2) * L :][:L], cross[:, 1, 2])
 
 
 def test_the_covariance_of_the_fields_is_read_from_the_flat_vectors():

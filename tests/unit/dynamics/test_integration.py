@@ -151,17 +151,6 @@ def _reference(study):
     return solve(parse_study(text), check="never")
 
 
-def test_a_long_run_is_repeated_too():
-    text = ERF.replace("end = 30.0\npoints = 21", "values = [0, 3000]\nrelative_tolerance = 1e-7")
-    text = text.replace("learning_rate = 0.4", "learning_rate = 1.5") + 'method = "explicit"\n'
-    first, both = (solve(parse_study(text), check=how) for how in ("never", "always"))
-    # so many that a limit without regard to the first run would be passed
-    assert first.steps > 1000
-    assert both.tolerance_method == REPEATED
-    # the difference of two runs of different tolerance, not of one with itself
-    assert 0.0 < both.tolerance_reached < 1e-7
-
-
 def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
     """The room for its results, the edge of the cone, the absolute tolerance; what it says."""
     asked, memory = [], []
@@ -276,12 +265,6 @@ def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endle
     assert result.rhs_evaluations < 15_000_000
     assert result.cause == "done"
     np.testing.assert_allclose(result.Q[:, 0, 0], np.exp([0.0, -1.0, -2.0]), rtol=1e-5)
-
-
-def test_the_warning_about_small_multiplicities_reaches_the_result():
-    text = ERF.replace("distinct_eigenvalues = 4", "distinct_eigenvalues = 128")
-    (warning,) = solve(parse_study(text)).warnings
-    assert "only 2 of 256 coordinates" in warning
 
 
 def test_a_study_with_a_sweep_is_not_one_run():

@@ -290,9 +290,3 @@ def test_files_that_are_no_state_are_refused_and_never_unpickled(tmp_path):
     np.savez(path, **_with(weight=np.array([object()] * 3, dtype=object)))
     with pytest.raises(InputError, match="weight: does not hold plain numbers"):
         load_state(path)
-
-
-def test_a_state_changed_in_place_is_not_possible():
-    state = initial(parse_study(STUDY)).state
-    with pytest.raises(ValueError, match="read-only"):
-        state.student_overlap[0, 0, 0] = 1.0

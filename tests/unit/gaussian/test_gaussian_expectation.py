@@ -53,12 +53,6 @@ def test_symbolic_fields_that_are_equal_are_recognised() -> None:
     assert expectation(sp.Max(x, 0) * sp.Max(y, 0), [x, y], same).value == q / 2
 
 
-def test_results_of_oscillating_integrands_are_real() -> None:
-    m = sp.symbols("m1:3", real=True)
-    value = expectation(x * sp.sin(2 * x + 1) * sp.cos(y), [x, y], C[:2, :2], sp.Matrix(m)).value
-    assert not value.has(sp.I)
-
-
 def test_numbers_come_with_a_measured_error() -> None:
     result = expectation(sp.erf(x) * sp.erf(y), [x, y], sp.Matrix([[1, R(1, 3)], [R(1, 3), 2]]))
     few, many = result.evaluate(12), result.evaluate(60)
@@ -169,12 +163,6 @@ def test_thousands_of_digits() -> None:
     digits = 4000
     value = evaluated(sp.sqrt(2), digits, "closed-form").value
     assert int(value.replace(".", "")[:-1]) == math.isqrt(2 * 10 ** (2 * digits - 4))
-
-
-def test_named_entries_number_the_fields_and_the_signs() -> None:
-    folded = expectation(sp.erf(x) * sp.erf(y) * z**2, FIELDS, C, folded=True)
-    names = {"c_s1_3_given_s2", "c_s2_3_given_s1", "c_s2_s2_given_s1"}
-    assert {s.name for s, _ in folded.definitions} == names
 
 
 def test_shifted_variances_are_written_as_such() -> None:

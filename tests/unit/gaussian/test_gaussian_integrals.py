@@ -59,42 +59,6 @@ def at(e: sp.Expr, size: int = 4) -> sp.Expr:
     return e.subs(point).evalf(30)
 
 
-def test_the_integrals_of_erf_have_their_classical_forms() -> None:
-    assert i2(ERF, ERF).value == 2 / sp.pi * sp.asin(c12 / sp.sqrt(1 + c11) / sp.sqrt(1 + c22))
-    lambda3 = (1 + c11) * (1 + c33) - c13**2
-    numerator = c23 * (1 + c11) - c12 * c13
-    expected = 2 / sp.pi / sp.sqrt(lambda3) * numerator / (1 + c11)
-    assert sp.simplify(i3(ERF, ERF).value - expected) == 0
-    lambda4 = (1 + c11) * (1 + c22) - c12**2
-    lambda0 = (
-        lambda4 * c34
-        - c23 * c24 * (1 + c11)
-        - c13 * c14 * (1 + c22)
-        + c12 * c13 * c24
-        + c12 * c14 * c23
-    )
-
-    def lambda1(a: sp.Expr, b: sp.Expr, c: sp.Expr) -> sp.Expr:
-        return lambda4 * (1 + c) - b**2 * (1 + c11) - a**2 * (1 + c22) + 2 * c12 * a * b
-
-    root = sp.sqrt(lambda1(c13, c23, c33)) * sp.sqrt(lambda1(c14, c24, c44))
-    expected = 4 / sp.pi**2 / sp.sqrt(lambda4) * sp.asin(lambda0 / root)
-    found = i4(ERF, ERF, ERF, ERF).value
-    assert abs(at(found) - at(expected)) < 1e-28
-    assert sp.count_ops(found) <= sp.count_ops(expected)
-
-
-def test_the_arc_cosine_kernel_of_relu_comes_out() -> None:
-    found = i2(RELU, RELU).value
-    angle = sp.acos(c12 / sp.sqrt(c11 * c22))
-    kernel = sp.sqrt(c11 * c22) / (2 * sp.pi) * (sp.sin(angle) + (sp.pi - angle) * sp.cos(angle))
-    assert abs(at(found, 2) - at(kernel, 2)) < 1e-28
-
-
-def test_the_sine_kernel_is_tidy() -> None:
-    assert i2(ALL["sin"], ALL["sin"]).value == sp.exp(-c11 / 2 - c22 / 2) * sp.sinh(c12)
-
-
 @pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "sin", "cubic", "exp"])
 def test_self_averages_and_their_derivatives(name: str) -> None:
     g = ALL[name]

@@ -168,12 +168,6 @@ def test_thresholds_on_one_field_are_intervals() -> None:
     )
 
 
-def test_odd_products_vanish() -> None:
-    assert mean_of(sp.erf(x) * y**2, 2) == 0
-    assert mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3) == 0
-    assert mean_of(sp.sin(x) * sp.cos(y), 2) == 0
-
-
 @pytest.mark.parametrize("orders", [(1, 1), (2, 1), (1, 3)])
 def test_derivatives_of_two_deltas_are_those_of_the_joint_density(orders: tuple[int, int]) -> None:
     at = sp.symbols("t1:3", real=True)

@@ -18,11 +18,6 @@ def mean_of(e: sp.Expr, count: int, mean: list[object] | None = None) -> sp.Expr
     return expectation(e, FIELDS[:count], C[:count, :count], means).value
 
 
-def test_two_signs_are_an_arcsine() -> None:
-    expected = 2 / sp.pi * sp.asin(C[0, 1] / sp.sqrt(C[0, 0]) / sp.sqrt(C[1, 1]))
-    assert mean_of(sp.sign(x) * sp.sign(y), 2) == expected
-
-
 def test_one_sign_with_a_mean_is_an_error_function() -> None:
     m = sp.Symbol("m", real=True)
     assert mean_of(sp.sign(x), 1, [m]) == sp.erf(sp.sqrt(2) * m / (2 * sp.sqrt(C[0, 0])))
@@ -75,12 +70,6 @@ def test_six_correlated_signs_are_not_guessed() -> None:
         mean_of(e, 4)
     with pytest.raises(NotYetError, match="s = 3 sign factors with means"):
         mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3, [1, 1, 1])
-
-
-def test_a_squared_error_function_times_an_error_function_is_closed() -> None:
-    result = expectation(sp.erf(x) ** 2 * sp.erf(y) * z, FIELDS[:3], C[:3, :3])
-    assert result.method == "closed-form"
-    assert not result.value.has(sp.Integral)
 
 
 def test_two_signs_with_one_symbolic_mean_are_right_at_its_zero() -> None:

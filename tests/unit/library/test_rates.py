@@ -63,14 +63,6 @@ def test_rates_are_the_mean_change_of_one_example() -> None:
         assert np.max(distance) < 5.0, name
 
 
-def test_rates_at_the_start_need_no_times() -> None:
-    fixed = {"students": 2, "teachers": 1, "learning_rate": 0.5, "student_std": 0.5, "seed": 3}
-    inputs = sd.Spectrum([1.6, 0.4], dimension=40)
-    alone = sd.Problem("erf", inputs=inputs, **fixed).rates()
-    timed = sd.Problem("erf", inputs=inputs, time={"end": 1.0}, **fixed).rates()
-    np.testing.assert_array_equal(alone.dQ, timed.dQ)
-
-
 def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
     inputs = sd.PowerLaw(4, exponent=1, dimension=64)
     stated = problem(inputs=inputs)

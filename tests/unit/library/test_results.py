@@ -82,17 +82,6 @@ def test_curves_and_points_share_axes(results: dict[str, Any]) -> None:
         results["run"].plot(3)
 
 
-def test_a_dataset_has_names_units_and_the_numbers(results: dict[str, Any]) -> None:
-    run, sgd = results["run"], results["sgd"]
-    data = run.to_xarray()
-    assert data["R"].dims == ("alpha", "student", "teacher")
-    assert data["R"].attrs == {"long_name": data["R"].attrs["long_name"], "units": "1"}
-    np.testing.assert_array_equal(data["R"].sel(student=2, teacher=1), run.R[:, 1, 0])
-    means = sgd.to_xarray()
-    np.testing.assert_array_equal(means["Q"], sgd.mean("Q"))
-    assert means["Q_run"].dims == ("run", "alpha", "student", "student_2")
-
-
 def test_files_are_read_back_as_what_they_are(results: dict[str, Any], tmp_path: Path) -> None:
     for name, file, kind in (("run", "r.nc", sd.Trajectory), ("sgd", "s.nc", sd.Simulation)):
         saved = results[name].save(tmp_path / file)

@@ -54,20 +54,6 @@ def test_a_wrong_statement_is_refused_in_one_line(name: str) -> None:
     assert len(P.statement.lines) == before
 
 
-def test_vectors_are_sums_as_they_are_written() -> None:
-    P = sd.System()
-    x, c = P.inputs("x"), P.latents("c", number=2)
-    U, w = P.vectors("U", 2, fixed=True), P.vectors("w", 2)
-    z = x + c @ U
-    for k in range(2):
-        field = (w @ z)[k]
-        assert sp.expand(field - (w[k] @ x) - c[0] * w[k].dot(U[0]) - c[1] * w[k].dot(U[1])) == 0
-    assert sp.expand(sd.norm2(2 * w[0] - w[1]) - 4 * w[0].dot(w[0]) + 4 * w[0].dot(w[1])) == (
-        w[1].dot(w[1])
-    )
-    assert w[1].dot(w[0]) == w[0].dot(w[1])
-
-
 def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
     """Descent of norm2 by finite differences of the loss over actual vectors."""
     P, _ = statements.autoencoder()
