@@ -59,6 +59,10 @@ def at(e: sp.Expr, size: int = 4) -> sp.Expr:
     return e.subs(point).evalf(30)
 
 
+def test_the_sine_kernel_is_tidy() -> None:
+    assert i2(ALL["sin"], ALL["sin"]).value == sp.exp(-c11 / 2 - c22 / 2) * sp.sinh(c12)
+
+
 @pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "sin", "cubic", "exp"])
 def test_self_averages_and_their_derivatives(name: str) -> None:
     g = ALL[name]

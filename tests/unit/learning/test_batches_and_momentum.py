@@ -11,6 +11,7 @@ from symderiv.learning.derivation.equivalent_rates import (
     BETA,
     batched_velocities,
     heavy_ball,
+    small_batch,
 )
 
 
@@ -29,6 +30,12 @@ def test_heavy_ball_is_plain_descent_at_a_larger_rate() -> None:
         J = J + V
         followed = followed - float(found.factor.subs(BETA, beta)) * g
         assert combination(J, V, beta) == pytest.approx(followed, rel=1e-12)
+
+
+def test_orders_are_below_one() -> None:
+    for found in (heavy_ball(), small_batch()):
+        (N,) = {symbol for symbol in found.distance.free_symbols if str(symbol) == "N"}
+        assert sp.degree(1 / found.distance, N) == 1
 
 
 def test_velocities_of_batches_move_as_those_of_single_examples_at_other_rates() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from importlib import import_module
 
 import pytest
@@ -9,12 +10,22 @@ import pytest
 from symderiv.checking.recipes import generate
 from symderiv.foundation.errors import DivergentError
 from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.derivation.moment_hierarchy import (
+    closure_coefficients,
+)
 from symderiv.learning.rule.learning_problem import learning_problem
 
 
 @pytest.fixture(scope="module")
 def equations():
     return derive_equations(learning_problem("erf"))
+
+
+def test_the_closure_polynomial_vanishes_at_every_eigenvalue() -> None:
+    eigenvalues = [Fraction(3, 2), Fraction(1, 3), Fraction(2, 7), Fraction(5)]
+    coefficients = [*closure_coefficients(eigenvalues), 1]
+    for rho in eigenvalues:
+        assert sum(c * rho**power for power, c in enumerate(coefficients)) == 0
 
 
 def test_a_sign_student_is_refused_and_the_diverging_term_is_named() -> None:
