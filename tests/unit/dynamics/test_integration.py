@@ -267,6 +267,12 @@ def test_a_tolerance_that_rounding_forbids_is_reported_as_not_kept_without_endle
     np.testing.assert_allclose(result.Q[:, 0, 0], np.exp([0.0, -1.0, -2.0]), rtol=1e-5)
 
 
+def test_the_warning_about_small_multiplicities_reaches_the_result():
+    text = ERF.replace("distinct_eigenvalues = 4", "distinct_eigenvalues = 128")
+    (warning,) = solve(parse_study(text)).warnings
+    assert "only 2 of 256 coordinates" in warning
+
+
 def test_a_study_with_a_sweep_is_not_one_run():
     study = parse_study(ERF + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
     with pytest.raises(InputError, match=r"^sweep: "):

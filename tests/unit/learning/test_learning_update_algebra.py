@@ -47,6 +47,10 @@ def test_moving_to_other_indices_does_not_capture_them() -> None:
         )
 
 
+def test_an_empty_summand_counts_its_range() -> None:
+    assert Term(s.v[s.i], ((s.p, 0, s.K - 1),)).expression() == s.K * s.v[s.i]
+
+
 def test_powers_of_the_label_noise_have_the_moments_of_a_standard_normal() -> None:
     expression = (s.v[s.i] - s.sigma * s.zeta) ** 2
     assert mean_over_example(sp.expand(expression)) == s.v[s.i] ** 2 + s.sigma**2
