@@ -88,19 +88,6 @@ def test_curves_are_matrix_exponentials(exponent: float, eta: float, trainable: 
     assert np.all(curve.rate > 0.0)
 
 
-def test_growing_solutions_are_right_too_and_the_command_refuses_them() -> None:
-    directions = directions_of(8, 1.0)
-    rho, w = directions.eigenvalue, directions.weight
-    matrix = 2.4**2 * np.outer(rho, w * rho) - np.diag(2.0 * 2.4 * rho)
-    expected = 0.5 * (w * rho) @ expm(matrix * 3.0).sum(axis=1)
-    curve = generalization_error(directions, 2.4)
-    assert curve(3.0) == pytest.approx(expected, rel=1e-10)
-    assert curve.rate[0] < 0.0
-    assert stability_limit(directions) == pytest.approx(2.0, rel=1e-14)
-    with pytest.raises(InputError, match="stability limit 2 "):
-        check_learning_rate(directions, 2.0)
-
-
 @pytest.mark.parametrize("eta", [0.2, 1.9])
 def test_the_stability_limit_separates_decay_from_growth(eta: float) -> None:
     random = np.random.default_rng(SEED)

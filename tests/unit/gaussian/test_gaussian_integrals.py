@@ -32,14 +32,6 @@ ALL = {
     "cubic": X**3 - X,
     "exp": sp.exp(X / 2),
 }
-LINE = sp.Matrix([1, 2, -1, R(1, 2)])
-PLANE = sp.Matrix([[1, 0], [1, 1], [2, -1], [0, 1]])
-DEGENERATE = {
-    "equal": sp.ones(4, 4),
-    "zero": sp.zeros(4, 4),
-    "rank one": LINE * LINE.T,
-    "rank two": PLANE * PLANE.T,
-}
 REGULAR = sp.Matrix(
     [
         [2, R(1, 2), -R(1, 3), R(1, 5)],
@@ -72,16 +64,6 @@ def test_self_averages_and_their_derivatives(name: str) -> None:
     assert abs(at(sp.diff(own, c11) - i2(curvature, sp.S.One, fields=(0, 0)).value, 1)) < 1e-27
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_i3_is_a_combination_of_price_derivatives(name: str) -> None:
-    """E[g'(u) v g(w)] = C_uv E[g''(u) g(w)] + C_vw E[g'(u) g'(w)] (Stein)."""
-    g, slope = ALL[name], derivative(ALL[name])
-    pair = sp.Matrix([[c11, c13], [c13, c33]])
-    expected = c12 * i2(derivative(slope), g, pair).value
-    expected += c23 * i2(slope, slope, pair).value
-    assert abs(at(i3(g, g).value - expected, 3)) < 1e-27
-
-
 def test_i4_of_sign_diverges_at_coincident_derivatives() -> None:
     with pytest.raises(DivergentError, match="delta"):
         i4(SIGN, SIGN, SIGN, SIGN, fields=(0, 0, 1, 2))
@@ -93,19 +75,6 @@ def test_i4_of_relu_has_fewer_signs_where_fields_coincide() -> None:
     assert i4(RELU, RELU, RELU, RELU).sign_factors == 4
     assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 1, 2)).sign_factors == 2
     assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 0, 0)).value == c11 / 2
-
-
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic"])
-@pytest.mark.parametrize("matrix", DEGENERATE.values(), ids=list(DEGENERATE))
-def test_degenerate_covariances_are_limits(name: str, matrix: sp.Matrix) -> None:
-    g = ALL[name]
-    near = matrix + sp.eye(4) / 10**20
-    for integral, size in ((i2, 2), (i3, 3), (i4, 4)):
-        functions = [g] * (4 if size == 4 else 2)
-        exact = integral(*functions, matrix[:size, :size]).evaluate(20).value
-        close = integral(*functions, near[:size, :size]).evaluate(20).value
-        # Roots of the distance 1e-20 from the boundary.
-        assert abs(sp.Float(exact, 20) - sp.Float(close, 20)) < 1e-8
 
 
 @pytest.mark.parametrize("name", ALL)

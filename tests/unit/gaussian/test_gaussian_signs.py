@@ -47,15 +47,6 @@ def test_four_signs_are_one_function_of_six_correlations() -> None:
     assert result.method == "orthant-integral"
 
 
-def test_four_signs_obey_price() -> None:
-    value = mean_of(sp.Mul(*(sp.sign(f) for f in FIELDS)), 4)
-    slope = mean_of(4 * sp.DiracDelta(x) * sp.DiracDelta(y) * sp.sign(z) * sp.sign(w), 4)
-    exact = [[2, 1, 0, -1], [1, 3, 1, 1], [0, 1, 2, 1], [-1, 1, 1, 4]]
-    point = {C[i, j]: R(exact[i][j], 1 if i == j else 3) for i in range(4) for j in range(4)}
-    difference = sp.diff(value, C[0, 1]).subs(point) - slope.subs(point)
-    assert abs(difference.evalf(30)) < 1e-25
-
-
 def test_independent_groups_factorise() -> None:
     blocks = sp.diag(
         sp.Matrix([[1, R(1, 2)], [R(1, 2), 1]]), sp.Matrix([[1, R(1, 2)], [R(1, 2), 1]])

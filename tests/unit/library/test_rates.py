@@ -63,19 +63,6 @@ def test_rates_are_the_mean_change_of_one_example() -> None:
         assert np.max(distance) < 5.0, name
 
 
-def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
-    inputs = sd.PowerLaw(4, exponent=1, dimension=64)
-    stated = problem(inputs=inputs)
-    run = stated.solve(alpha=[0, 1e-4, 2e-4])
-    found = stated.rates(state=run.initial)
-    assert found.d_student_overlap.shape == (4, 3, 3)
-    slope = (-3 * run.Q[0] + 4 * run.Q[1] - run.Q[2]) / 2e-4
-    np.testing.assert_allclose(slope, found.dQ, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(
-        stated.rates(Q=run.initial.student_overlap, R=run.initial.cross_overlap).dQ, found.dQ
-    )
-
-
 def test_rates_of_schedules_and_tasks_are_the_slope_of_the_trajectory_at_their_time() -> None:
     h, start = 1e-4, {"Q": Q[:2, :2], "R": R[:2], "T": T}
     stated = sd.Problem(

@@ -89,19 +89,6 @@ def test_covariances_of_forms_are_those_of_drawn_inputs() -> None:
     assert means == [said["u"] + 3, 0, 0, 0, 0, 0]
 
 
-def test_inputs_correlate_with_themselves_and_tokens_with_tokens() -> None:
-    P, said = _said()
-    law, e = Law(P.statement), _copies(P)
-    assert law.correlation(said["x"], said["x"]) == 1
-    assert law.correlation(said["x"], said["s"]) == 0
-    assert law.correlation(said["y"][0], said["y"][1]) == HALF
-    assert law.correlation(said["y"][0], said["y"][2]) == 0
-    assert law.correlation(said["l"][0], said["l"][1]) == 0
-    assert law.correlation(e[0], e[1]) == 0
-    assert law.correlation(e[2], e[2]) == 1
-    assert law.inputs_of(e[1]).name == "e"
-
-
 def test_fields_that_are_independent_are_in_different_blocks() -> None:
     P, said = _said()
     law, e, B = Law(P.statement), _copies(P), said["B"]

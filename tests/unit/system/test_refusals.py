@@ -9,7 +9,6 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.foundation.errors import InputError
 from symderiv.lowering.means.joint_means import MOST_NONLINEAR
 
 
@@ -106,11 +105,6 @@ def test_what_does_not_close_is_refused_by_its_average(name: str) -> None:
     assert error.average
     assert "\n" not in str(error)
     assert len(str(error)) < 900
-
-
-def test_a_refusal_is_an_input_error() -> None:
-    with pytest.raises(InputError):
-        _gradient_of_a_jump()
 
 
 def test_neighbours_of_refused_statements_close() -> None:
