@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import flint
-import mpmath
 import numpy as np
 import pytest
 
@@ -31,20 +29,6 @@ def problem_of(
 ) -> ExactLinear:
     spectrum = exact_power_law(L, Fraction(exponent))
     return ExactLinear(spectrum, trainable or L, Fraction(eta), Fraction("1.25"))
-
-
-@pytest.fixture
-def mp() -> Iterator[Any]:
-    before = flint.ctx.dps
-    flint.ctx.dps = 60
-    context = mpmath.MPContext()
-    context.dps = 55
-    yield context
-    flint.ctx.dps = before
-
-
-def mpmath_of(value: Any, mp: Any) -> Any:
-    return mp.mpf(flint.arb(value).str(55, radius=False))
 
 
 @pytest.mark.parametrize("method", ["companion", "moments"])
@@ -75,18 +59,6 @@ def test_moments_agree_with_the_secular_equation(
     assert found == pytest.approx(curve([float(a) for a in ALPHA]).tolist(), rel=1e-12)
     np.testing.assert_allclose([float(x) for x in one.weights], curve.weight, rtol=1e-12)
     assert float(one.final_error) == pytest.approx(curve.limit, rel=1e-13, abs=1e-300)
-
-
-def test_the_limit_of_small_learning_rates_is_a_sum_over_directions(mp: Any) -> None:
-    problem = problem_of(5, "0.5", "0.03", trainable=3)
-    share = [mp.mpf(l) ** -mp.mpf("1.5") for l in range(1, 6)]
-    rho = [5 * x / mp.fsum(share) for x in share]
-    for alpha in (Fraction(0), Fraction(70, 3)):
-        time = mp.mpf(alpha.numerator) / alpha.denominator
-        left = mp.fsum(x * mp.exp(-2 * mp.mpf("0.03") * x * time) for x in rho[:3])
-        expected = mp.mpf("1.25") / 2 * (left + mp.fsum(rho[3:])) / 5
-        found = mpmath_of(problem.small_learning_rate(alpha), mp)
-        assert abs(found / expected - 1) < mp.mpf(10) ** -50
 
 
 def test_moments_are_followed_over_times_that_no_double_holds() -> None:

@@ -112,30 +112,6 @@ def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> N
             np.testing.assert_allclose(found[letter], value, rtol=2e-12, atol=1e-13)
 
 
-def test_the_reduced_error_is_that_of_the_module() -> None:
-    equations = reduced_equations(derive_equations(learning_problem("erf")), paired=True)
-    module = checked_in("erf")
-    values = {
-        state.Q: 0.7,
-        state.C: 0.2,
-        state.R: 0.5,
-        state.S: 0.1,
-        state.T: 1.2,
-        state.D: 0.4,
-        state.V: 0.5,
-        state.V_TEACHER: 0.6,
-    }
-    for M in (2, 5):
-        error = equations.generalization_error.subs({**values, s.M: M})
-        arguments = (
-            _matrix(M, M, 0.7, 0.2),
-            _matrix(M, M, 0.5, 0.1),
-            _matrix(M, M, 1.2, 0.4 / (M - 1)),
-        )
-        full = module.generalization_error(*arguments, np.full(M, 0.5), np.full(M, 0.6))
-        assert float(error) == pytest.approx(full, rel=1e-13)
-
-
 @pytest.mark.parametrize(("name", "eta"), [("erf", 0.3), ("erf", 1.7), ("quadratic", 0.6)])
 def test_the_flow_of_symmetric_states_is_that_of_the_module(name: str, eta: float) -> None:
     """One eigenvalue 1: sums over units of dQ, differences of dQ, and dR, with their factors."""

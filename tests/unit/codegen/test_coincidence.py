@@ -19,11 +19,3 @@ def test_alternatives_that_were_multiplied_out_are_found_again() -> None:
         )
     )
     assert tidy_condition(clauses) == pairs
-
-
-def test_a_tidy_condition_holds_for_the_same_indices() -> None:
-    clauses = sp.And(sp.Or(sp.Eq(i, j), sp.Eq(i, p)), sp.Or(sp.Eq(j, p), sp.Eq(p, q)))
-    tidy = tidy_condition(clauses)
-    for values in product(range(3), repeat=4):
-        at = dict(zip((i, j, p, q), values, strict=True))
-        assert tidy.subs(at) == clauses.subs(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy as sp
-from symderiv_codegen.ir.loops import Loop, Node, Remark, Set
+from symderiv_codegen.ir.loops import Loop, Node, Set
 from symderiv_codegen.passes.fuse import fuse
 
 i, K = sp.Symbol("i", integer=True), sp.Symbol("K", integer=True)
@@ -13,16 +13,6 @@ a, b = sp.symbols("a b", real=True)
 
 def loop(*body: Node) -> Loop:
     return Loop(i, sp.Integer(0), K, body)
-
-
-def test_a_remark_on_the_first_loop_stays_with_its_part() -> None:
-    first, second = Set(y[i], x[i]), Set(z[i], y[i])
-    nodes = (Set(a, b), Remark("one"), loop(first), Remark("two"), loop(second), Set(b, a))
-    fused = loop(Remark("one"), first, Remark("two"), second)
-    assert fuse(nodes) == (Set(a, b), fused, Set(b, a))
-    # without one on the second loop it stays where it is
-    nodes = (Remark("one"), loop(first), loop(second))
-    assert fuse(nodes) == (Remark("one"), loop(first, second))
 
 
 def test_what_is_in_between_goes_in_front_where_it_is_needed_and_behind_where_not() -> None:

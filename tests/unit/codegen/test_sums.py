@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, ScalarFunction, print_numba
-from symderiv_codegen.ir.walk import with_plain_indices
 from symderiv_codegen.passes.sums import SumRewriter
 from unit.codegen.support import as_plain_python, one_procedure, text_of
 
@@ -45,22 +44,6 @@ def test_a_sum_over_exchangeable_pairs_runs_over_half_of_them() -> None:
     d = np.diag(matrix)
     expected = np.einsum("i,j,ij->", vector, vector, (d[:, None] + d[None, :]) * matrix**2)
     assert run(value, Q=matrix, v=vector) == pytest.approx(expected, rel=1e-13)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        v[i] * v[j] * R[i, j],
-        v[i] * w[j] * Q[i, j],
-        v[i] * v[j] * f(Q[i, i], Q[i, j], v[j]),
-    ],
-    ids=["array not symmetric", "different weights", "arguments do not match"],
-)
-def test_a_sum_that_changes_under_exchange_keeps_all_pairs(value: sp.Expr) -> None:
-    arrays = {array.name: array for array in (SYMMETRIC_Q, R_ANY, V, W)}
-    rewriter = SumRewriter(arrays, {"f": EXCHANGED})
-    p, q = (sp.Symbol(name, integer=True) for name in "ij")
-    assert not rewriter.exchangeable(with_plain_indices(value), p, q)
 
 
 def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:

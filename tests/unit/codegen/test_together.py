@@ -94,17 +94,6 @@ def test_an_argument_that_needs_a_sum_is_not_asked_for_before_the_sum() -> None:
     assert "_arcsines" not in text_of(value, 3, 4)
 
 
-def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_indices() -> None:
-    def root(index: sp.Idx) -> sp.Expr:
-        return 1 / sp.sqrt(1 + S[index, index] - S[i, index] * S[j, index])
-
-    value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
-    text = text_of(value, 9, symmetric=True)
-    assert "math.sqrt" not in text
-    assert text.count("to_inverse_roots(inverse_roots, K)") == 1
-    assert "math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])" in text
-
-
 def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_array() -> None:
     def base(index: sp.Idx) -> sp.Expr:
         return 1 + S[index, index] * S[i, index] ** 2

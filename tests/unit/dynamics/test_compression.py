@@ -64,21 +64,6 @@ def whole() -> Trajectory:
     return solve(study_of("off"), check="never")
 
 
-def test_rough_overlaps_keep_their_sums_with_polynomials_of_one_degree_less_than_nodes(rough):
-    reduced = compress(rough, 6)
-    scale = sums(rough, np.ones_like)
-    for degree in range(6):
-        found = sums(reduced, lambda x, n=degree: (x / 10.0) ** n)
-        expected = sums(rough, lambda x, n=degree: (x / 10.0) ** n)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * np.abs(scale).max())
-    # one degree more is not exact: the rule is not better than claimed by accident
-    blunt = compress(rough, 2)
-    assert np.max(np.abs(sums(blunt, np.square) / sums(rough, np.square) - 1)) > 1e-6
-    np.testing.assert_allclose(reduced.Q, rough.Q, rtol=1e-12)
-    np.testing.assert_allclose(reduced.R, rough.R, rtol=1e-10)
-    np.testing.assert_array_equal(reduced.T, rough.T)
-
-
 def test_equal_overlaps_keep_sums_of_twice_the_degree(rough):
     ones = replace(
         rough,

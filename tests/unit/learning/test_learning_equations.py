@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import import_module
 
 import pytest
 
@@ -32,13 +31,3 @@ def test_a_sign_student_is_refused_and_the_diverging_term_is_named() -> None:
     with pytest.raises(DivergentError, match=r"Γ_ii.*sign\(x\).*teacher's") as caught:
         generate("sign", "sign", "erf")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "distinguishes"), [("erf", False), ("gelu", False), ("relu", True), ("erf_sign", True)]
-)
-def test_coinciding_indices_are_told_apart_only_where_it_matters(
-    name: str, distinguishes: bool
-) -> None:
-    module = import_module(f"symderiv_kernels.fast.{name}")
-    assert any("_aa" in function for function in vars(module)) == distinguishes

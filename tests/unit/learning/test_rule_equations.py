@@ -53,16 +53,6 @@ def at_units(expression: sp.Expr, units: dict[sp.Idx, int]) -> sp.Expr:
     )
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_means_of_masks_are_those_over_all_masks(count: int) -> None:
-    letters = (s.i, s.j, s.p, s.q)[:count]
-    term = example_noise.Term(sp.Mul(*(s.mask[letter] for letter in letters)))
-    found = sp.Add(*(part.factor for part in example_noise.kept_units(term)))
-    for units in list(product(range(3), repeat=count))[:: 1 if count < 3 else 5]:
-        at = dict(zip(letters, units, strict=True))
-        assert at_units(found, at) == by_enumeration(units) != 0, units
-
-
 @pytest.mark.parametrize("units", [(0, 0, 0, 0), (0, 1, 1, 0), (0, 1, 2, 2), (0, 1, 2, 0)])
 def test_means_given_that_two_units_are_kept(units: tuple[int, ...]) -> None:
     """As in Γ: i and j are free, p and q are summed over."""

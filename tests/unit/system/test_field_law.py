@@ -160,14 +160,3 @@ def test_steps_in_time_have_one_symbol_each() -> None:
     assert len(law.jumps) == 2
     with pytest.raises(NotClosed, match="no linear equation gives"):
         law.timed(sp.Heaviside(P.alpha**2 - 1))
-
-
-@pytest.mark.parametrize("of", ["g", "c", "u"])
-def test_latents_are_random_and_scalars_are_not(of: str) -> None:
-    P, said = _said()
-    law, symbol = Law(P.statement), said[of]
-    expression = symbol * (said["B"] @ said["x"])
-    assert law.is_gaussian(symbol) == (of == "g")
-    assert (symbol in law.gaussian(expression)) == (of == "g")
-    assert [s for s, _ in law.finite_latents(expression)] == ([symbol] if of == "c" else [])
-    assert law.gaussian(expression) == sorted(law.gaussian(expression), key=str)

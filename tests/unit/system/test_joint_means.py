@@ -56,13 +56,6 @@ def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degre
     assert found == pytest.approx(_by_characteristic_function(frequencies, degree), abs=1e-11)
 
 
-def test_a_field_that_does_not_vary_is_its_mean() -> None:
-    joint = Joint(sp.cos(Z[0]) * Z[1] ** 2, 1, 2)
-    covariance = np.array([[0.0, 0.0], [0.0, 0.7]])
-    found = mean_by_rule(joint)(RULE, covariance, MEAN[:2], NONE)
-    assert found == pytest.approx(np.cos(0.2) * (0.7 + 0.09), abs=1e-13)
-
-
 def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
     easy, hard = Joint(sp.tanh(Z[0] / 2), 1, 1), Joint(sp.tanh(3 * Z[0] / 2) ** 2, 1, 1)
     (step, error), (finer, more) = rule_for(easy), rule_for(hard)

@@ -140,27 +140,6 @@ def test_with_the_coordinates_of_real_inputs_overlaps_are_those_of_the_vectors(
     assert np.max(np.abs(one - gram)) > 1e-2
 
 
-def test_vectors_of_a_step_have_the_gram_matrices_of_normal_ones() -> None:
-    """Squared lengths have mean n and variance 2 n, inner products mean square n."""
-    counts = np.array([14, 9, 30])
-    space = replace(Space(counts, (2, 0, 1), 2), together=2)
-    assert space.open.tolist() == [True, True, True]
-    assert replace(space, together=3).open.tolist() == [True, False, True]
-    drawn = np.empty((4 * 20_000, space.bounds[-1]))
-    space.draw(drawn, np.random.default_rng(1), np.random.default_rng(2))
-    groups = drawn.reshape(20_000, 4, -1)
-    for k, n in enumerate(counts):
-        part = groups[:, :, space.bounds[k] : space.bounds[k + 1]]
-        products = np.einsum("sfc,sgc->sfg", part, part)
-        for f in range(4):
-            for g in range(f, 4):
-                value = products[:, f, g]
-                mean, square = (n, n**2 + 2 * n) if f == g else (0, n)
-                for power, wanted in ((value, mean), (value**2, square)):
-                    error = power.std() / np.sqrt(len(power))
-                    assert abs(power.mean() - wanted) < 4.5 * error, (k, f, g)
-
-
 @pytest.mark.parametrize("together", [1, 3])
 def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
     """Steps too small to matter; what is left is the rounding of reflections."""
