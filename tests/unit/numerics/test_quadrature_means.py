@@ -456,6 +456,7 @@ BIASES = np.array([0.7, -0.4, 0.0, 1.1])
 
 
 @pytest.mark.usefixtures("waves")
+@pytest.mark.usefixtures("waves")
 def test_biases_of_analytic_factors_are_phases() -> None:
     c, kinds = COVARIANCES["generic"], (1, 0, 3, 4)
     found = smooth._mean_of_4(QUICK_RULE, kinds, *moments(c, BIASES))

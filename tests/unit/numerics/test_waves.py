@@ -54,13 +54,6 @@ def test_two_signs_at_imaginary_places(h1: float, h2: float, r: float) -> None:
         assert abs(found - expected * mp.exp(mp.mpf(exponent))) < mp.mpf(10) ** -18
 
 
-@pytest.mark.parametrize("r", [1.0, -1.0, 1.0000000000000002])
-def test_signs_of_one_field_are_one(r: float) -> None:
-    assert _tilted_signs(-0.3, 0.7, np.sign(r) * 0.7, r) == pytest.approx(np.sign(r) * np.exp(-0.3))
-    exact = _tilted_signs_mpmath(mp, mp.mpf(0), mp.mpf(1), mp.mpf(np.sign(r)), mp.mpf(np.sign(r)))
-    assert float(exact) == pytest.approx(np.sign(r))
-
-
 def test_a_field_and_itself_are_one_whatever_the_rounding_of_their_correlation() -> None:
     """Half of all variances give r = 1 - 1e-16, whose arcsine is 1.5e-8 off."""
     for variance in np.random.default_rng(3).uniform(0.1, 3.0, 50):
