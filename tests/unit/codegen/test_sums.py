@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, ScalarFunction, print_numba
-from symderiv_codegen.passes.sums import SumRewriter
 from unit.codegen.support import as_plain_python, one_procedure, text_of
 
 K, M = sp.symbols("K M", integer=True)
@@ -59,20 +58,6 @@ def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:
         ends = [(low, int(high.subs(K, 5)) + 1) for low, high in (first, second)]
         expected = terms[slice(*ends[0]), slice(*ends[1])].sum()
         assert run(value, Q=matrix, v=vector) == pytest.approx(expected, rel=1e-12)
-
-
-def test_cases_over_coinciding_indices_are_compared_case_by_case() -> None:
-    rewriter = SumRewriter({"v": V, "Q": SYMMETRIC_Q}, {})
-    p, q, r = (sp.Symbol(name, integer=True) for name in "abi")
-    symmetric = sp.Piecewise(
-        (v[p], sp.Eq(p, q)),
-        (g(v[p]) * v[q], sp.Eq(p, r)),
-        (g(v[q]) * v[p], sp.Eq(q, r)),
-        (Q[p, q], True),
-    )
-    one_sided = sp.Piecewise((g(v[p]) * v[q], sp.Eq(p, r)), (Q[p, q], True))
-    assert rewriter.exchangeable(symmetric, p, q)
-    assert not rewriter.exchangeable(one_sided, p, q)
 
 
 def test_a_sum_of_something_without_the_index_is_a_product() -> None:

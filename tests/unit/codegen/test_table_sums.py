@@ -116,13 +116,6 @@ def test_exchanged_rows_are_computed_once_where_arguments_are_equal(equal, swapp
         assert paired.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_list_of_pairs_gives_the_sum_of_any_term() -> None:
-    paired = plain_module(PairedModule(program(fourfold())).module())
-    plain = plain_module(print_numba(program(fourfold())))
-    for c0, d0 in ((0.7, 1.9), (0.7, 0.7)):
-        assert paired.total_of(c0, d0) == pytest.approx(plain.total_of(c0, d0), rel=1e-14)
-
-
 def test_numbers_and_names_are_checked() -> None:
     w1, _ = entries(1)
     with pytest.raises(ProgramError, match="floating-point"):
