@@ -31,6 +31,21 @@ def at(expression: sp.Expr, length: float) -> float:
     return float(expression.subs({M: UNITS, TEACHER: T1, D: D1, c: length}))
 
 
+def test_the_plateau_of_saad_and_solla() -> None:
+    """Isotropic teachers: R = 1/√(M (2M-1)), Q = 1/(2M-1), height (1/π) (π/6 - M asin(1/(2M)))."""
+    _, forms = derived("erf")
+    assert forms.closed is not None
+    assert forms.closed["difference_stiffness"] == 0
+    for m in (2, 3, 7):
+        place = {M: m, TEACHER: 1, D: 0}
+        R, Q, error = (
+            float(forms.closed[name].subs(place)) for name in ("R", "Q", "generalization_error")
+        )
+        assert pytest.approx(1 / np.sqrt(m * (2 * m - 1))) == R
+        assert pytest.approx(1 / (2 * m - 1)) == Q
+        assert error == pytest.approx((np.pi / 6 - m * np.arcsin(1 / (2 * m))) / np.pi)
+
+
 def module_at(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """A, B and the error of students that are multiples of the sum of the teachers."""
     P = T1 + D1

@@ -86,6 +86,22 @@ def test_missing_digits_are_asked_for_the_next_time(monkeypatch: pytest.MonkeyPa
     assert (found.working_digits, found.compared_digits) == (digits[2], digits[1])
 
 
+def test_curves_are_compared_relative_to_the_largest_entry_of_each_time() -> None:
+    Q = np.array([[[4.0, 1e-6], [1e-6, 1.0]], [[2.0, 0.0], [0.0, 0.5]]])
+    zero = np.zeros((2, 2, 1))
+    v, error = np.ones((2, 2)), np.array([0.5, 0.25])
+    base = Q, zero, v, error
+    assert moments._difference(base, base) == 0.0
+    # R may vanish, also at all times: then it is compared with Q
+    assert moments._difference((Q, zero + 1e-3, v, error), base) == pytest.approx(5e-4)
+    assert moments._difference((Q + 4e-4, zero, v, error), base) == pytest.approx(2e-4)
+    assert moments._difference((Q, zero, v, error * (1 + 3e-5)), base) == pytest.approx(3e-5)
+    # what vanishes has no relative difference
+    gone = Q, zero, v, np.array([0.0, 0.25])
+    assert moments._difference(gone, gone) == 0.0
+    assert moments._difference((Q, zero, v, np.array([1e-5, 0.25])), gone) == pytest.approx(1e-5)
+
+
 def test_digits_are_planned_for_the_last_time(monkeypatch: pytest.MonkeyPatch) -> None:
     ends: list[float] = []
     original = moments.moment_digits
