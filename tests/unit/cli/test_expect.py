@@ -283,6 +283,14 @@ def test_i2_of_tanh_is_certified_to_thirty_digits() -> None:
     assert record["value"] in run(*arguments, "--digits", "30").stdout
 
 
+def test_i3_leaves_the_linear_field_to_conditioning() -> None:
+    covariance = '[[1,"1/2",0],["1/2",1,"1/4"],[0,"1/4",1]]'
+    record = answer("integral", "i3", "--activation", "softplus", "--covariance", covariance)
+    rules = [step["rule"] for step in record["steps"]]
+    assert rules == ["conditioning", "normals", "quadrature", "enclosure"]
+    assert record["certified"] is True
+
+
 def test_a_removable_pole_is_none() -> None:
     matrix = '[[1,"1/2"],["1/2",1]]'
     record = answer("expect", "sin(x)/x*tanh(y)", "--covariance", matrix, "--mean", "[0,1]")
