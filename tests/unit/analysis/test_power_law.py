@@ -58,6 +58,22 @@ def test_the_integral_and_its_error(exponent: float, L: int, trainable: int) -> 
         assert value == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 
+@pytest.mark.parametrize("exponent", [0.05, 0.25, 1.5])
+def test_the_estimate_is_the_sum_up_to_third_derivatives(exponent: float) -> None:
+    """Of Euler and Maclaurin: the next term is f'''/720, at the end where f is larger."""
+    beta = 1.0 + exponent
+    third = beta * (beta + 1.0) * (beta + 2.0) / 720.0
+    for L, trainable, alpha, first in ((300, 300, 0.0, 1), (300, 3, 1e9, 3), (300, 3, 0.0, 1)):
+        component = power_law(L, exponent).single()
+        directions = eigendirections(component.eigenvalue, component.weight, trainable)
+        law = law_of(L, exponent, trainable)
+        exact = float(small_learning_rate(directions, 0.3, np.array([alpha]))[0])
+        found = integral_approximation(law, 0.3, np.array([alpha]))
+        left = exact - float((found.value + found.error_estimate)[0])
+        unit = 0.5 * law.largest / L * third * float(first) ** -(beta + 3.0)
+        assert abs(left) < 1.5 * unit
+
+
 def test_inside_the_window_the_error_is_a_power_law() -> None:
     L, exponent, eta = 4000, 1.0, 0.1
     law = law_of(L, exponent)

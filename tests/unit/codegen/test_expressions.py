@@ -11,9 +11,11 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from symderiv_codegen import PrinterError, print_latex, print_mpmath, print_numba
-from unit.codegen.support import as_multiprecision, as_plain_python, one_function
+from symderiv_codegen.passes.scalars import _shared_roots
+from unit.codegen.support import as_multiprecision, as_plain_python, one_function, text_of
 
 x, y, z = sp.symbols("x y z", real=True)
+d = sp.Symbol("determinant", positive=True)
 HALF = sp.Rational(1, 2)
 DELTA = (1 + x) * (1 + z) - y**2
 
@@ -139,3 +141,45 @@ def test_guarded_functions_are_right_at_the_edge_and_keep_nan() -> None:
         assert multi(mpmath.mp, *map(mpmath.mpf, point)) == pytest.approx(expected, abs=1e-15)
     assert math.isnan(double(math.nan, 0.5, 1.0))
     assert double(1.0, 0.5, 1.0) == pytest.approx(1 / 3 + math.sqrt(0.75), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("expression", "printed"),
+    [
+        (-x * y, "-x * y"),
+        (-x * y * z / 3, "-x * y * z / 3.0"),
+        (-(x**2), "-x * x"),
+        (z - x * y, "z - x * y"),
+        (-sp.sqrt(2) * x, "-math.sqrt(2.0) * x"),
+        (-sp.Add(x, y, evaluate=False) * z, "z * (-x - y)"),
+    ],
+    ids=str,
+)
+def test_brackets_stand_only_where_they_are_needed(expression: sp.Expr, printed: str) -> None:
+    assert text_of(one_function(expression, x, y, z), "f").endswith(f"return {printed}")
+
+
+def test_roots_and_inverse_roots_of_one_quantity_are_taken_once() -> None:
+    text = text_of(one_function(EXPRESSIONS[11], x, y, z), "f")
+    assert text.count("math.sqrt(") == 1
+
+
+def test_definitions_keep_their_names_and_their_order() -> None:
+    program = one_function(
+        y / sp.sqrt(d) + x * d, x, y, z, definitions=((d, DELTA),), guarded=False
+    )
+    text = text_of(program, "f")
+    assert text == (
+        "def f(x, y, z):\n"
+        "    determinant = (x + 1.0) * (z + 1.0) - y * y\n"
+        "    return determinant * x + y / math.sqrt(determinant)"
+    )
+
+
+def test_shared_roots_are_known_to_be_positive() -> None:
+    """So that powers of the symbol in the place of a root combine as those of the root do."""
+    _, roots = _shared_roots([x ** sp.Rational(3, 2) + y, 1 / sp.sqrt(x)])
+    assert list(roots.values()) == [sp.sqrt(x)]
+    (root,) = roots
+    assert root.is_positive
+    assert sp.sqrt(root**2) == root

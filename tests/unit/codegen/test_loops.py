@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, ScalarFunction, print_numba
-from unit.codegen.support import as_plain_python, one_procedure
+from unit.codegen.support import as_plain_python, one_procedure, text_of
 
 K, M, L = sp.symbols("K M L", integer=True, positive=True)
 i, j, a = (sp.Idx(name, K) for name in "ija")
+n = sp.Idx("n", M)
 A, B, X, Y, v, rho = map(sp.IndexedBase, ["A", "B", "X", "Y", "v", "rho"])
 dX, dY, u, t = map(sp.IndexedBase, ["dX", "dY", "u", "t"])
+eta = sp.Symbol("eta", real=True)
 x = sp.Symbol("x", real=True)
 RANDOM = np.random.default_rng(11)
 
@@ -33,3 +35,14 @@ def test_calls_under_a_condition_stay_under_it() -> None:
     weight = np.ones((3, 3))
     weight[1:, 1:] = np.log(vector[1:] - vector[0])[:, None]
     assert result == pytest.approx((matrix * weight).sum(axis=1), rel=1e-13)
+
+
+def test_a_product_in_front_of_two_loops_is_computed_once() -> None:
+    s = sp.Symbol("s", real=True)
+    program = one_procedure(
+        (Array("v", ("K",)), Array("B", ("M",)), Array("eta"), Array("s")),
+        (Array("t", ("K",)), Array("u", ("M",))),
+        Assignment(t[i], eta * s * v[i]),
+        Assignment(u[n], eta * s * B[n]),
+    )
+    assert text_of(program).count("eta * s") == 1

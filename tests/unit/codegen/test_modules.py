@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -12,6 +13,7 @@ from symderiv_codegen import (
     Program,
     is_unchanged,
     print_latex,
+    print_mpmath,
     print_numba,
     program_digest,
 )
@@ -46,6 +48,19 @@ def test_a_module_states_its_digest_and_notices_an_edit(text: str) -> None:
     assert program_digest(erf_program()) in text
     assert not is_unchanged(text.replace("math.sqrt(", "math.cbrt(", 1))
     assert not is_unchanged("x = 1\n")
+
+
+def test_the_docstring_shows_the_equations_of_the_program_where_it_has_some() -> None:
+    program = replace(one_procedure((), ()), equations=("Q = sum_k w_k\n  Q_k", "R = 0"))
+    assert "\n\nEquations:\n    Q = sum_k w_k\n      Q_k\n    R = 0\n\n" in print_numba(program)
+    assert "Equations:" not in print_numba(replace(program, equations=()))
+
+
+def test_no_line_is_too_long_and_nothing_ends_in_blanks(text: str) -> None:
+    for printed in (text, print_mpmath(erf_program())):
+        for line in printed.splitlines():
+            assert len(line) <= 100
+            assert line == line.rstrip()
 
 
 def test_latex_has_the_sums_and_the_declared_names() -> None:

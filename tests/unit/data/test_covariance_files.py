@@ -112,6 +112,13 @@ def test_arrays_given_as_such_are_read_as_from_a_file(tmp_path):
         covariance(Given(-C))
 
 
+def test_scales_far_from_one_are_kept(tmp_path):
+    C = rotated([3.0, 2.0, 1.0])
+    for scale in (1e90, 1e-90):
+        found = covariance(npz(tmp_path, covariance=scale * C)).single().eigenvalue
+        np.testing.assert_allclose(found, np.array([3.0, 2.0, 1.0]) * scale, rtol=1e-13)
+
+
 def test_a_single_precision_covariance_may_have_negative_rounding(tmp_path):
     C = rotated([1.0] * 10 + [0.0] * 30).astype(np.float32)
     lowest = np.linalg.eigvalsh(C.astype(float))[0]
@@ -329,6 +336,19 @@ def test_the_start_of_a_study_carries_what_was_done_to_the_file(tmp_path):
     again = parse_study(f'{text}[initial]\nstate = "state.npz"\n', base=tmp_path)
     assert initial(again).warnings == start.warnings
     assert again.input_files == (state, tmp_path / "c.npz")
+
+
+def test_samples_are_read_in_blocks_whose_length_does_not_matter(monkeypatch):
+    samples = np.random.default_rng(4).uniform(1.0, 2.0, (50, 3)) ** 2
+    whole = covariance_module.sample_covariance(samples, 2.0)
+    np.testing.assert_allclose(whole, np.cov(samples.T) / 4.0, rtol=1e-13)
+    unscaled = covariance_module.sample_covariance(samples)
+    np.testing.assert_allclose(unscaled, np.cov(samples.T), rtol=1e-13)
+    for numbers in (1, 21, 30, 149, 150):
+        monkeypatch.setattr(covariance_module, "_BLOCK_NUMBERS", numbers)
+        np.testing.assert_allclose(
+            covariance_module.sample_covariance(samples, 2.0), whole, rtol=1e-13
+        )
 
 
 def test_the_covariance_of_a_file_is_a_matrix_in_its_own_coordinates(tmp_path):

@@ -31,6 +31,18 @@ def test_samples_have_the_stated_cumulants(assignment: str, standardised: bool) 
         assert np.diag(mixture.covariance()) == pytest.approx(1.0)
 
 
+def test_one_component_per_sample_correlates_coordinates_whatever_their_scale() -> None:
+    """The reason why standardising does not make such a mixture's cumulants those of N(0, I)."""
+    for D in (50, 200):
+        means = uniform_means(2, D, 3.0, "common", 4)
+        covariance = Mixture(means, np.array([0.5, 0.5]), "sample", True).covariance()
+        spread = float(np.var(means[:, 0]))
+        largest = float(np.linalg.eigvalsh(covariance)[-1])
+        assert largest == pytest.approx((1.0 + D * spread) / (1.0 + spread))
+        independent = Mixture(means, np.array([0.5, 0.5]), "coordinate", True).covariance()
+        assert independent == pytest.approx(np.eye(D))
+
+
 @pytest.mark.parametrize("standardised", [True, False])
 def test_divergence_of_a_coordinate_against_an_integral(standardised: bool) -> None:
     mixture = _mixture("coordinate", standardised)

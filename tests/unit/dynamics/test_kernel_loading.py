@@ -159,3 +159,23 @@ def test_a_kernel_gives_the_functions_of_its_module():
     assert kernel.student_activation_derivative(0.0) == pytest.approx(np.sqrt(2 / np.pi))
     with pytest.raises(AttributeError):
         _ = kernel.no_such_function
+
+
+def test_a_derived_module_is_loaded_once_while_its_file_and_the_engine_stay(
+    cache, generator, monkeypatch
+):
+    first = load_kernel("x**2 - 5")
+    assert load_kernel(" x**2-5 ") is first
+    assert len(generator) == 1
+    # what was changed since it was written is not used
+    first.path.write_text(first.path.read_text() + "# later\n")
+    second = load_kernel("x**2 - 5")
+    assert second is not first
+    assert load_kernel("x**2 - 5") is second
+    assert len(generator) == 2
+    # another engine
+    monkeypatch.setattr(kernels, "_engine_digest", lambda: "other")
+    third = load_kernel("x**2 - 5")
+    assert third.path != second.path
+    assert len(generator) == 3
+    assert load_kernel("erf") is load_kernel("erf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import h5netcdf
 import numpy as np
@@ -92,6 +93,21 @@ def test_the_overlaps_per_eigenvalue_can_be_left_out(trajectory, tmp_path):
     variables, _ = read_run(write_run(tmp_path / "RUN.nc", trajectory, per_mode=False))
     assert "student_overlap" not in variables
     assert "eigenvalue" in variables
+
+
+def test_a_run_says_where_it_ends_and_how_its_error_was_found(trajectory):
+    said = trajectory.to_dict()
+    assert said["generalization_error_end"] == trajectory.generalization_error[-1]
+    assert said["alpha_end"] == trajectory.alpha[-1] == 3.0
+    assert said["tolerance_reached"] == trajectory.tolerance_reached
+    rows = dict(trajectory._summary().rows)
+    method, asked = trajectory.tolerance_method, trajectory.relative_tolerance
+    reached = f"{trajectory.tolerance_reached:.1e} of {asked:g} asked for"
+    assert rows["tolerance"] == f"{reached} ({method})"
+    assert {"activation", "units", "alpha", "generalization_error", "work"} <= set(rows)
+    nothing = replace(trajectory, generalization_error=np.empty(0))
+    assert nothing.to_dict()["generalization_error_end"] is None
+    assert "generalization_error" not in dict(nothing._summary().rows)
 
 
 def test_a_simulation_file_holds_means_errors_and_runs(simulated, tmp_path):

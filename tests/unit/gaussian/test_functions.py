@@ -75,6 +75,13 @@ def test_fields_without_correlation_are_exchanged_and_turned_round_as_others_are
             assert other == -reference
 
 
+def test_changing_the_sign_of_a_field_changes_the_sign_of_the_mean() -> None:
+    symbols = sp.symbols("r0:6", real=True)
+    for flipped in range(4):
+        changed = [-r if flipped in pair else r for pair, r in zip(PAIRS, symbols, strict=True)]
+        assert SignMean4(*changed) == -SignMean4(*symbols)
+
+
 # --- SignMean4: numbers -----------------------------------------------------------------------
 
 

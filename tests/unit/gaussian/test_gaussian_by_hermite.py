@@ -77,3 +77,10 @@ def test_definitions_of_a_tilted_field_do_not_cancel() -> None:
     assert float(folded.value.xreplace(values)) == pytest.approx(
         3e6 / (1 + big) ** 1.5, rel=1e-13, abs=0
     )
+
+
+def test_numbers_need_no_definitions() -> None:
+    e = sp.erf(x) * sp.erf(y) * x**2
+    folded = expectation(e, FIELDS[:2], COVARIANCE[:2, :2], folded=True)
+    assert folded.definitions == ()
+    assert folded.value == expectation(e, FIELDS[:2], COVARIANCE[:2, :2]).value

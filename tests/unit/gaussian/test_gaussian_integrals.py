@@ -55,6 +55,14 @@ def test_the_sine_kernel_is_tidy() -> None:
     assert i2(ALL["sin"], ALL["sin"]).value == sp.exp(-c11 / 2 - c22 / 2) * sp.sinh(c12)
 
 
+@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic", "exp"])
+def test_price_derivatives_of_i2_agree_with_differentiation(name: str) -> None:
+    g = ALL[name]
+    value, slope = i2(g, g).value, derivative(g)
+    assert abs(at(sp.diff(value, c12) - i2(slope, slope).value, 2)) < 1e-27
+    assert abs(at(sp.diff(value, c11) - i2(derivative(slope) / 2, g).value, 2)) < 1e-27
+
+
 @pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sign", "sin", "cubic", "exp"])
 def test_self_averages_and_their_derivatives(name: str) -> None:
     g = ALL[name]

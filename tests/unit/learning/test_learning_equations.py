@@ -5,9 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+import sympy as sp
 
 from symderiv.checking.recipes import generate
 from symderiv.foundation.errors import DivergentError
+from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     closure_coefficients,
@@ -18,6 +20,14 @@ from symderiv.learning.rule.learning_problem import learning_problem
 @pytest.fixture(scope="module")
 def equations():
     return derive_equations(learning_problem("erf"))
+
+
+def test_indices_are_whole_numbers_and_coordinates_are_counted_from_one() -> None:
+    """Sums over powers of -1 and the like are then real, and coordinates never zero."""
+    for index in (s.i, s.n, s.k, s.c, s.a, s.b):
+        assert ((-1) ** (2 * index)).simplify() == 1
+    assert sp.Abs(s.a) == s.a
+    assert sp.Abs(s.b) == s.b
 
 
 def test_the_closure_polynomial_vanishes_at_every_eigenvalue() -> None:

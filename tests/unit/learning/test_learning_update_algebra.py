@@ -72,3 +72,14 @@ def test_a_product_does_not_capture_free_indices_with_the_name_of_a_summed_one(f
 
         expected = sp.Mul(*(at_place(factor) for factor in sp.Mul.make_args(product)))
         assert at_place(spread_out) == sp.expand(expected)
+
+
+def test_indices_that_are_taken_get_letters_of_their_own() -> None:
+    x = sp.IndexedBase("x")
+    term = Term(
+        x[s.i] * x[s.j] ** 2, ((s.i, sp.Integer(0), s.K - 1), (s.j, sp.Integer(0), s.K - 1))
+    )
+    found = term.renamed({s.i, s.j})
+    first, second = found.bound
+    assert len({first, second, s.i, s.j}) == 4
+    assert found.factor == x[first] * x[second] ** 2

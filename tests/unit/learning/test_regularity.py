@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from symderiv.lowering.means.regularity import has_edge
+from symderiv.lowering.means.regularity import _covariance, has_edge
 
 a, b, c, d, e, f = THREE = sp.symbols("c11 c12 c13 c22 c23 c33", real=True)
 TWO = sp.symbols("c11 c12 c22", real=True)
@@ -42,3 +42,13 @@ def test_the_correlation_of_two_fields_has_an_edge_and_that_of_noisy_ones_has_no
     u, w, z = TWO
     assert has_edge(TWO, (), sp.asin(w / sp.sqrt(u * z)))
     assert not has_edge(TWO, (), sp.asin(w / sp.sqrt((1 + u) * (1 + z))))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_matrix_in_which_others_are_made_equal_is_generic(size: int) -> None:
+    c = _covariance(size)
+    assert c == c.T
+    assert all(c[:n, :n].det() > 0 for n in range(1, size + 1))
+    entries = [abs(c[a, b]) for a in range(size) for b in range(a, size)]
+    assert len(set(entries)) == len(entries)
+    assert 0 not in entries

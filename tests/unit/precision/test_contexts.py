@@ -71,6 +71,35 @@ def test_both_back_ends_give_the_same_right_hand_side(
             assert ball.rad() < flint.arb(10) ** (6 - digits)
 
 
+def test_moments_are_the_sums_over_the_modes() -> None:
+    """Q^(l), R^(l), T^(l) and ν_l from the state's arrays; the closure vanishes at every ρ."""
+    state = state_of(3, 2)
+    K, M, L = 3, 2, state.L
+    powers = state.eigenvalue[:, None] ** np.arange(L + 1)
+    with numbers(30, "mpmath") as c:
+        system = MomentSystem(moment_module("erf"), state, RATES, c)
+        Q, R, v = (np.array(part, dtype=float) for part in system.split(system.start))
+        teacher = np.array(system._teacher, dtype=float)
+        nu, closure = (np.array(x, dtype=float) for x in (system._nu, system._closure))
+        scale = np.array(system._teacher_scale, dtype=float)
+    weighted = state.weight[:, None] * powers
+    rho = state.eigenvalue[:, None, None]
+    expected = np.einsum("kl,kij->lij", weighted, state.student_overlap)
+    assert expected.shape[1:] == (K, K)
+    np.testing.assert_allclose(Q, expected[:L], rtol=1e-13)
+    expected = np.einsum("kl,kin->lin", weighted, state.cross_overlap / rho)
+    assert expected.shape[1:] == (K, M)
+    np.testing.assert_allclose(R, expected[:L], rtol=1e-13)
+    np.testing.assert_array_equal(v, state.student_weights)
+    expected = np.einsum("kl,knm->lnm", weighted, state.teacher_overlap / rho)
+    np.testing.assert_allclose(teacher, expected[:L], rtol=1e-13)
+    lower = np.einsum("kl,knn->ln", weighted, state.teacher_overlap / rho**2)
+    np.testing.assert_allclose(scale, np.abs(lower[:L]).max(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(nu, (weighted.sum(axis=0))[1:], rtol=1e-13)
+    # the polynomial with these coefficients and leading one vanishes at every eigenvalue
+    np.testing.assert_allclose(powers[:, :L] @ closure, -powers[:, L], rtol=1e-10)
+
+
 @pytest.mark.turns(6)
 def test_errors_are_measured_by_the_scale_of_their_moments() -> None:
     """One entry off at a time: by Q_ii, by the root of Q_ii and T_nn, by the output weights."""
