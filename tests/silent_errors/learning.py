@@ -26,10 +26,6 @@ def _erf_mean(c: Any, a: Any, b: Any) -> Any:
     return 2 / mpmath.pi * mpmath.asin(c / mpmath.sqrt((1 + a) * (1 + b)))
 
 
-def _linear_mean(c: Any, a: Any, b: Any) -> Any:
-    return c
-
-
 @cache
 def _plateau(M: int, T: Any, D: Any, mean: Callable[..., Any]) -> tuple[Any, Any, Any]:
     """R, Q and ε_g where the error along J = a ΣB is least; D is the rest of a row of T."""

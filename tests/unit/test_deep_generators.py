@@ -76,13 +76,3 @@ def test_curves_are_refused_and_a_made_up_omega_is_labelled(
     lines = [line for line in capsys.readouterr().out.splitlines() if "generalisation" in line]
     assert len(lines) == 10
     assert all("MADE-UP OMEGA" in line for line in lines)
-
-
-def test_missing_and_bad_files_are_refused(
-    example: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _run(example, tmp_path) == 2
-    assert "No such file" in capsys.readouterr().err
-    np.savez(tmp_path / "dcgan_cifar10.npz", phi=np.ones((4, 2)), mean_x=np.ones(3), mean_c=[0, 0])
-    assert _run(example, tmp_path) == 2
-    assert "do not fit" in capsys.readouterr().err

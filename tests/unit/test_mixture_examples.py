@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from support.examples import importing
 
-from symderiv.foundation.errors import InputError
-
 
 @pytest.fixture
 def example():
@@ -78,20 +76,6 @@ def test_a_killed_command_goes_on_where_it_was(example, made, tmp_path):
     for seed, law in points:
         for name in ("erf", "relu"):
             assert np.array_equal(again.curves(name, seed, law), whole.curves(name, seed, law))
-
-
-def test_runs_of_other_sizes_are_refused(example, made, tmp_path):
-    kept, setting = example("kept_runs"), _tiny(example)
-    kept.Runs(tmp_path / "runs.jsonl", setting).run([(0, None)], 1, io.StringIO())
-    with pytest.raises(InputError, match="choose another folder"):
-        kept.Runs(tmp_path / "runs.jsonl", example("learning_runs").Setting())
-
-
-def test_every_point_is_asked_for_once_and_a_first_look_comes_first(example):
-    kept = example("kept_runs")
-    points = kept.wanted(20)
-    assert len(points) == len(set(points)) == 20 * (1 + len(kept.laws()))
-    assert {law for _, law in points[: 4 * 13]} == {None, *kept.laws()[: kept.FIRST_LOOK]}
 
 
 def test_what_was_kept_is_what_tables_show(example, made, tmp_path):

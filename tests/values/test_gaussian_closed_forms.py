@@ -36,10 +36,6 @@ class Activation:
     slope: Factor | None  # None when it is a delta function
 
 
-def phi(x: mpf) -> mpf:
-    return mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi)
-
-
 ERF = Activation(sp.erf(X / sp.sqrt(2)), quadrature.ERF, quadrature.ERF_SLOPE)
 RELU = Activation(X * sp.Heaviside(X), quadrature.RELU, quadrature.STEP)
 GELU = Activation(X / 2 * (1 + sp.erf(X / sp.sqrt(2))), quadrature.GELU, quadrature.GELU_SLOPE)
@@ -297,33 +293,6 @@ def test_a_field_without_variance_takes_its_value_at_zero(name: str) -> None:
     check(found, [g.value], covariance[:1, :1])
 
 
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "linear"])
-def test_i4_at_lost_rank_is_the_limit_of_regular_covariances(name: str) -> None:
-    g = ALL[name]
-    loadings = sp.Matrix([[1, 0, 0], [0, 1, 0], [R(1, 2), R(1, 3), 1], [1, -1, R(1, 2)]])
-    singular = loadings * loadings.T
-    limit = mpf(i4(*[g.expression] * 4, singular).evaluate(20).value)
-    gaps = []
-    for exponent in (8, 12, 16):
-        near = singular + R(1, 10**exponent) * sp.eye(4)
-        value = mpf(i4(*[g.expression] * 4, near).evaluate(20).value)
-        gaps.append(abs(value - limit))
-    assert gaps[0] < mpf(10) ** -3
-    # At least like the square root of what is added.
-    assert gaps[1] < mpf(10) ** -5
-    assert gaps[2] < mpf(10) ** -7
-
-
-def test_i4_of_equal_fields_is_the_limit_of_distinct_ones() -> None:
-    for g in (RELU, GELU, ERF):
-        copy = sp.Matrix([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        merged = sp.Matrix([[1, R(1, 3), R(1, 4)], [R(1, 3), 1, R(1, 5)], [R(1, 4), R(1, 5), 1]])
-        equal = copy * merged * copy.T
-        value = mpf(i4(*[g.expression] * 4, equal).evaluate(20).value)
-        expected = mpf(i4(*[g.expression] * 4, merged, fields=(0, 0, 1, 2)).evaluate(20).value)
-        assert abs(value - expected) < mpf(10) ** -18
-
-
 # --- mean of four signs -----------------------------------------------------------------------
 
 
@@ -339,40 +308,3 @@ def test_four_signs_equal_quadrature(exponent: int | None) -> None:
 
 
 # --- Price's theorem --------------------------------------------------------------------------
-
-
-def check_derivative(
-    first: Activation, second: Activation, by: str, covariance: sp.Matrix, expected: mpf
-) -> None:
-    """The derivative of I2 by an entry of the covariance."""
-    c11, c22 = sp.symbols("c11 c22", positive=True)
-    entries = {
-        c11: covariance[0, 0],
-        sp.Symbol("c12", real=True): covariance[0, 1],
-        c22: covariance[1, 1],
-    }
-    (symbol,) = (each for each in entries if each.name == by)
-    derived = i2(first.expression, second.expression).value.diff(symbol).subs(entries)
-    with mp.workdps(40):
-        assert abs(as_mpf(derived, 30) - expected) < mpf(10) ** -20
-
-
-@pytest.mark.parametrize("names", [("erf", "erf"), ("gelu", "relu"), ("sin", "erf")], ids="-".join)
-def test_the_derivative_of_i2_by_the_covariance_is_the_mean_of_slopes(
-    names: tuple[str, str],
-) -> None:
-    first, second = (ALL[name] for name in names)
-    assert first.slope is not None
-    assert second.slope is not None
-    covariance = regular(random.Random(f"{SEED} {names}"), 2)
-    slopes = gaussian_mean([first.slope, second.slope], numbers(covariance), digits=22)
-    check_derivative(first, second, "c12", covariance, slopes)
-
-
-def test_the_derivative_of_a_variance_is_half_the_second_derivative() -> None:
-    # d/dC11 E[erf(u/sqrt 2) gelu(v)] = E[erf''(u) gelu(v)]/2, here through quadrature.
-    covariance = regular(random.Random(SEED), 2)
-    curvature = smooth(lambda x: -x * 2 * phi(x))
-    doubled = gaussian_mean([curvature, quadrature.GELU], numbers(covariance), digits=22)
-    with mp.workdps(40):
-        check_derivative(ERF, GELU, "c11", covariance, doubled / 2)

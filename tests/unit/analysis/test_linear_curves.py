@@ -88,19 +88,6 @@ def test_curves_are_matrix_exponentials(exponent: float, eta: float, trainable: 
     assert np.all(curve.rate > 0.0)
 
 
-def test_growing_solutions_are_right_too_and_the_command_refuses_them() -> None:
-    directions = directions_of(8, 1.0)
-    rho, w = directions.eigenvalue, directions.weight
-    matrix = 2.4**2 * np.outer(rho, w * rho) - np.diag(2.0 * 2.4 * rho)
-    expected = 0.5 * (w * rho) @ expm(matrix * 3.0).sum(axis=1)
-    curve = generalization_error(directions, 2.4)
-    assert curve(3.0) == pytest.approx(expected, rel=1e-10)
-    assert curve.rate[0] < 0.0
-    assert stability_limit(directions) == pytest.approx(2.0, rel=1e-14)
-    with pytest.raises(InputError, match="stability limit 2 "):
-        check_learning_rate(directions, 2.0)
-
-
 @pytest.mark.parametrize("eta", [0.2, 1.9])
 def test_the_stability_limit_separates_decay_from_growth(eta: float) -> None:
     random = np.random.default_rng(SEED)
@@ -109,15 +96,6 @@ def test_the_stability_limit_separates_decay_from_growth(eta: float) -> None:
     limit = stability_limit(directions)
     assert generalization_error(directions, limit * (1.0 - 1e-9)).rate[0] > 0.0
     assert generalization_error(directions, limit * (1.0 + 1e-9)).rate[0] < 0.0
-
-
-def test_small_learning_rates_reach_their_limit() -> None:
-    directions = directions_of(30, 0.7, 20)
-    slow = generalization_error(directions, 1e-6, 1.2)(ALPHA / 1e-6)
-    limit = small_learning_rate(directions, 1e-6, ALPHA / 1e-6, 1.2)
-    np.testing.assert_allclose(slow, limit, rtol=2e-4)
-    # noise only adds
-    assert np.all(slow >= limit * (1.0 - 1e-12))
 
 
 @pytest.mark.parametrize("eta", [1e-4, 1.4])
@@ -200,18 +178,6 @@ def test_three_updates_by_enumeration_of_the_inputs() -> None:
             update = np.eye(N) - eta / N * np.outer(x, x)
             following += weights[one] * weights[two] * update @ C @ update.T
         C = following
-
-
-def test_many_coordinates_per_eigenvalue_lead_to_the_limit() -> None:
-    component = power_law(4, 1.0).single()
-    limit = generalization_error(directions_of(4, 1.0), 0.9)
-    differences = []
-    for N in (400, 4000):
-        exact = finite_dimension(component.eigenvalue, component.weight * N, 0.9)
-        differences.append(float(exact.after(2 * N) / limit(2.0) - 1.0))
-    # of order 1/N
-    assert differences[0] / differences[1] == pytest.approx(10.0, rel=0.02)
-    assert abs(differences[0]) < 0.02
 
 
 @pytest.mark.parametrize("eta", [1e-100, 1e-30, 1e-12])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import flint
-import mpmath
 import numpy as np
 import pytest
 
@@ -18,7 +16,6 @@ from symderiv.analysis.linear.exact_spectrum import (
     ExactLinear,
     exact_power_law,
     exact_spectrum,
-    secular_rates,
 )
 from symderiv.analysis.linear.many_digits import linear_digits
 from symderiv.foundation.errors import InputError, ToleranceError
@@ -32,45 +29,6 @@ def problem_of(
 ) -> ExactLinear:
     spectrum = exact_power_law(L, Fraction(exponent))
     return ExactLinear(spectrum, trainable or L, Fraction(eta), Fraction("1.25"))
-
-
-@pytest.fixture
-def mp() -> Iterator[Any]:
-    before = flint.ctx.dps
-    flint.ctx.dps = 60
-    context = mpmath.MPContext()
-    context.dps = 55
-    yield context
-    flint.ctx.dps = before
-
-
-def mpmath_of(value: Any, mp: Any) -> Any:
-    return mp.mpf(flint.arb(value).str(55, radius=False))
-
-
-@pytest.mark.parametrize(("exponent", "eta"), [("0.25", "0.8"), ("1.5", "1.99"), ("1", "0.01")])
-def test_certified_rates_are_the_eigenvalues_of_the_dense_matrix(
-    exponent: str, eta: str, mp: Any
-) -> None:
-    L = 9
-    rates, weights = secular_rates(problem_of(L, exponent, eta))
-    shape = [mp.mpf(l) ** -(1 + mp.mpf(exponent)) for l in range(1, L + 1)]
-    rho = [x * L / mp.fsum(shape) for x in shape]
-    step = mp.mpf(eta)
-    dense = mp.matrix(L, L)
-    for k in range(L):
-        for h in range(L):
-            dense[k, h] = -(step**2) * rho[k] * rho[h] / L
-        dense[k, k] += 2 * step * rho[k]
-    values, vectors = mp.eigsy(dense)
-    for j in range(L):
-        rate = mpmath_of(rates[j], mp)
-        assert abs(rate / values[j] - 1) < mp.mpf(10) ** -45
-        one = mp.fsum(vectors[k, j] for k in range(L))
-        other = mp.fsum(vectors[k, j] * rho[k] for k in range(L))
-        assert abs(mpmath_of(weights[j], mp) / (one * other / L) - 1) < mp.mpf(10) ** -42
-    assert sum(weights, flint.arb(0)).contains(1)
-    assert sum(weights, flint.arb(0)).rad() < 1e-40
 
 
 @pytest.mark.parametrize("method", ["companion", "moments"])
@@ -101,18 +59,6 @@ def test_moments_agree_with_the_secular_equation(
     assert found == pytest.approx(curve([float(a) for a in ALPHA]).tolist(), rel=1e-12)
     np.testing.assert_allclose([float(x) for x in one.weights], curve.weight, rtol=1e-12)
     assert float(one.final_error) == pytest.approx(curve.limit, rel=1e-13, abs=1e-300)
-
-
-def test_the_limit_of_small_learning_rates_is_a_sum_over_directions(mp: Any) -> None:
-    problem = problem_of(5, "0.5", "0.03", trainable=3)
-    share = [mp.mpf(l) ** -mp.mpf("1.5") for l in range(1, 6)]
-    rho = [5 * x / mp.fsum(share) for x in share]
-    for alpha in (Fraction(0), Fraction(70, 3)):
-        time = mp.mpf(alpha.numerator) / alpha.denominator
-        left = mp.fsum(x * mp.exp(-2 * mp.mpf("0.03") * x * time) for x in rho[:3])
-        expected = mp.mpf("1.25") / 2 * (left + mp.fsum(rho[3:])) / 5
-        found = mpmath_of(problem.small_learning_rate(alpha), mp)
-        assert abs(found / expected - 1) < mp.mpf(10) ** -50
 
 
 def test_moments_are_followed_over_times_that_no_double_holds() -> None:
@@ -149,14 +95,6 @@ def test_double_precision_is_refused_from_about_ten_eigenvalues_on() -> None:
             linear_digits(problem_of(185), ALPHA, method, 8, working_digits=16)
     with pytest.raises(ToleranceError, match=r"working_digits: 40 are too few .* takes about"):
         linear_digits(problem_of(30), ALPHA, "companion", 15, working_digits=40)
-
-
-def test_more_digits_are_planned_for_longer_spectra_and_later_times() -> None:
-    used = [
-        linear_digits(problem_of(L), [Fraction(time)], "moments", 15).digits_used
-        for L, time in ((6, 1), (20, 1), (20, 8))
-    ]
-    assert used[0] < used[1] < used[2]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import sympy as sp
 from support.plain_module import checked_in, module_rates
 
 from symderiv.analysis.linear.system import linear_system
@@ -50,32 +49,3 @@ def test_the_deviation_moves_as_the_generated_module_says() -> None:
         nu = np.sum(weight * rho ** (l + 1))
         rate = shift * moments[l + 1] + noise * nu * moments[1]
         np.testing.assert_allclose(rate, np.sum(weight * rho**l * expected), rtol=1e-12)
-
-
-def test_several_units_are_one_with_another_learning_rate() -> None:
-    """K = 3 students and M = 2 teachers: J = sum v_i J_i, learning rate eta sum v_i^2."""
-    random = np.random.default_rng(SEED)
-    L, K, M, n, eta = 4, 3, 2, 5, 0.7
-    rho, weight, *_ = random_state(L)
-    v, v_teacher = random.uniform(0.3, 1.0, K), random.uniform(0.3, 1.0, M)
-    J, B = random.standard_normal((L, K, n)), random.standard_normal((L, M, n))
-    q = np.einsum("kia,kja->kij", J, J) / n
-    r = rho[:, None, None] * np.einsum("kia,kma->kim", J, B) / n
-    t = rho[:, None, None] ** 2 * np.einsum("kma,kna->kmn", B, B) / n
-    T = np.einsum("k,kmn->mn", weight / rho, t)
-    last = [np.ascontiguousarray(np.moveaxis(part, 0, -1)) for part in (q, r, t)]
-    arrays = (last[0], last[1], v, rho, weight, last[2], T, v_teacher)
-    dq, dr, _ = module_rates(kernel, arrays, (eta, 0.0, 0.0, 0.0, 0.0, 1.0))
-    expected = np.einsum("i,ijk,j->k", v, dq, v)
-    expected -= 2.0 * np.einsum("i,imk,m->k", v, dr, v_teacher) / rho
-    deviation = np.mean((v @ J - v_teacher @ B) ** 2, axis=1)
-    decay, source, readout = linear_system().numbers(eta * np.sum(v**2), rho, weight)
-    found = -decay * deviation + source * np.sum(readout * deviation)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_the_coefficients_are_exact_expressions() -> None:
-    system = linear_system()
-    assert not sp.Tuple(system.decay, system.source, system.readout).atoms(sp.Float)
-    names = {str(name) for name in (system.decay * system.source * system.readout).free_symbols}
-    assert names == {"learning_rate", "rho", "weight"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from support.plain_module import checked_in, module_rates
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.plateau_forms import full_flow
 from symderiv.analysis.symmetric import ReducedEquations, reduced_equations
+from symderiv.checking.recipes import RECIPES
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
@@ -94,10 +96,12 @@ def _reduced(equations: ReducedEquations, K: int, M: int, v: float, w: float) ->
 
 
 @pytest.mark.turns(6)
-@pytest.mark.parametrize("name", ["erf", "relu", "quadratic"])
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(
+    ("name", "paired"),
+    [*product(("erf", "relu", "quadratic"), (False, True)), ("erf_sign", True)],
+)
 def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> None:
-    equations = reduced_equations(derive_equations(learning_problem(name)), paired=paired)
+    equations = reduced_equations(derive_equations(learning_problem(*RECIPES[name])), paired=paired)
     sizes = [(2, 2), (3, 3), (5, 5)] if paired else [(2, 2), (3, 2), (2, 5)]
     for K, M in sizes:
         v, w = 0.8 / K, 1.1 / np.sqrt(M)
@@ -106,48 +110,6 @@ def test_reduced_equations_are_those_of_the_module(name: str, paired: bool) -> N
         assert found.keys() == expected.keys()
         for letter, value in expected.items():
             np.testing.assert_allclose(found[letter], value, rtol=2e-12, atol=1e-13)
-
-
-@pytest.mark.turns(6)
-def test_a_student_and_a_teacher_activation_may_differ() -> None:
-    equations = reduced_equations(derive_equations(learning_problem("erf", "sign")), paired=True)
-    K = M = 3
-    v = 1 / np.sqrt(3)
-    expected = _full("erf_sign", K, M, True, v, v)
-    found = _reduced(equations, K, M, v, v)
-    for letter, value in expected.items():
-        np.testing.assert_allclose(found[letter], value, rtol=2e-12)
-
-
-def test_the_reduced_error_is_that_of_the_module() -> None:
-    equations = reduced_equations(derive_equations(learning_problem("erf")), paired=True)
-    module = checked_in("erf")
-    values = {
-        state.Q: 0.7,
-        state.C: 0.2,
-        state.R: 0.5,
-        state.S: 0.1,
-        state.T: 1.2,
-        state.D: 0.4,
-        state.V: 0.5,
-        state.V_TEACHER: 0.6,
-    }
-    for M in (2, 5):
-        error = equations.generalization_error.subs({**values, s.M: M})
-        arguments = (
-            _matrix(M, M, 0.7, 0.2),
-            _matrix(M, M, 0.5, 0.1),
-            _matrix(M, M, 1.2, 0.4 / (M - 1)),
-        )
-        full = module.generalization_error(*arguments, np.full(M, 0.5), np.full(M, 0.6))
-        assert float(error) == pytest.approx(full, rel=1e-13)
-
-
-def test_overlaps_of_symmetric_states_are_real_numbers() -> None:
-    """So that sizes and roots of squares, as in means of signs, become simple."""
-    for overlap in (state.Q, state.C, state.R, state.S, state.T, state.D):
-        assert sp.Abs(overlap) ** 2 == overlap**2
-        assert sp.conjugate(overlap) == overlap
 
 
 @pytest.mark.parametrize(("name", "eta"), [("erf", 0.3), ("erf", 1.7), ("quadratic", 0.6)])

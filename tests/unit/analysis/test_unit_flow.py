@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from symderiv.analysis.fixed_points.search import found_points, spaces_of
+from symderiv.analysis.fixed_points.search import found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 STATE = {"student_overlap": ("K", "K", "L"), "cross_overlap": ("K", "M", "L"), "v": ("K",)}
 CONSTANTS = {"teacher_overlap": ("M", "M", "L"), "v_teacher": ("M",)}
@@ -27,35 +27,6 @@ def gradient_flow(weights: tuple[float, float], teachers: tuple[float, float]) -
     return UnitFlow(rates, (STATE, CONSTANTS), {"K": 2, "M": 2, "L": 1}, begin, constants, 1.0)
 
 
-def test_the_entry_of_a_pair_is_one_coordinate_and_fixed_weights_are_none() -> None:
-    flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
-    assert flow.place.tolist() == [0, 1, 3, 4, 5, 6, 7]
-    state = flow.state(np.arange(7.0))
-    assert state[1] == state[2] == 1.0
-    assert state[8:].tolist() == [1.0, 1.0]
-
-
-def test_only_exchanges_that_commute_with_the_flow_are_symmetries() -> None:
-    # students and teachers are exchanged independently
-    assert len(gradient_flow((1.0, 1.0), (1.0, 1.0)).group[0]) == 4
-    # other weights leave no exchange of students; signs would need weights of both signs
-    assert len(gradient_flow((1.0, 2.0), (1.0, 1.0)).group[0]) == 2
-    # with a sign on both, one exchange of students changes the sign of both
-    assert len(gradient_flow((1.0, -1.0), (1.0, 1.0)).group[0]) == 4
-
-
-def test_images_of_a_point_are_one_point_with_an_orbit() -> None:
-    flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
-    values = np.array([2.0, 0.3, 1.0, 0.1, 0.2, 0.3, 0.4])
-    chosen, orbit, kept = flow.canonical(values)
-    assert orbit == 4
-    assert len(kept) == 1
-    for image in flow.images(values):
-        assert np.array_equal(flow.canonical(image)[0], chosen)
-        assert flow.same(image, values)
-    assert not flow.same(values + 1e-3, values)
-
-
 def test_all_wells_are_found_and_counted_with_their_images() -> None:
     flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
     found = found_points(flow, lambda y: differences(flow.slope, y, 4e-3), starts=20)
@@ -63,19 +34,3 @@ def test_all_wells_are_found_and_counted_with_their_images() -> None:
     assert sum(each.orbit for each in found) == 81
     unstable = [each.index for each in found for _ in range(each.orbit)]
     assert [unstable.count(k) for k in range(5)] == [16, 32, 24, 8, 1]
-
-
-def test_spaces_of_symmetric_states_are_left_alone_by_the_flow() -> None:
-    flow = gradient_flow((1.0, 1.0), (1.0, 1.0))
-    random = np.random.default_rng(1)
-    spaces = spaces_of(flow)
-    assert spaces[-1].shape == (7, 7)
-    assert len({each.shape[1] for each in spaces}) > 3
-    for basis in spaces:
-        inside = basis @ random.standard_normal(basis.shape[1])
-        slope = flow.slope(inside)
-        assert np.allclose(basis @ (basis.T @ slope), slope, atol=1e-12)
-
-
-def test_units_that_permutations_exchange_are_classes() -> None:
-    assert exchanged(np.array([[0, 1, 2, 3], [1, 0, 2, 3], [1, 2, 0, 3]])) == [[0, 1, 2], [3]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,15 +37,6 @@ def test_json_has_the_keys_of_the_interface() -> None:
     rates, weights = np.array(result["rates"]), np.array(result["weights"])
     expected = [start * float(np.sum(weights * np.exp(-rates * a))) for a in (0.0, 1.0, 20.0)]
     assert result["generalization_error"] == pytest.approx(expected, rel=1e-13)
-
-
-def test_one_eigenvalue_by_hand() -> None:
-    """L = 1: dD/dalpha = -(2 eta - eta^2) D."""
-    law = ("--distinct-eigenvalues", 1, "--exponent", 1, "--learning-rate", 0.5, "--alpha", "2")
-    result = linear(*law, "--json").json
-    assert result["rates"] == pytest.approx([0.75], rel=1e-15)
-    assert result["generalization_error"] == pytest.approx([0.5 * math.exp(-1.5)], rel=1e-14)
-    assert result["small_learning_rate"] == pytest.approx([0.5 * math.exp(-2.0)], rel=1e-14)
 
 
 def test_trainable_directions_leave_the_rest() -> None:

@@ -37,31 +37,6 @@ def test_json_has_the_promised_keys_and_digits() -> None:
         assert len(digits) == 30
 
 
-def test_the_power_law_is_one_with_its_moments() -> None:
-    _, out, _ = run("--units", 4, "--distinct-eigenvalues", 10, "--exponent", 1, "--json")
-    power = json.loads(out)
-    rho = [sp.Rational(1, k**2) for k in range(1, 11)]
-    second = 10 * sum(x**2 for x in rho) / sum(rho) ** 2
-    _, out, _ = run("--units", 4, "--T1", 1, "--D1", 0, "--T2", second, "--D2", 0, "--json")
-    moments = json.loads(out)
-    for name in ("R", "Q", "generalization_error", "unstable_eigenvalue"):
-        assert moments[name] == pytest.approx(power[name], rel=1e-14)
-    groups = {group["group"]: group for group in power["eigenvalues"]}
-    assert sum(len(g["values"]) * g["multiplicity"] for g in groups.values()) == 10 * (16 + 10)
-    assert groups["specialisation"]["kind"] == "escaping"
-    assert {groups[name]["kind"] for name in ("length", "norm", "common", "one_norm")} == {
-        "attractive"
-    }
-    assert {groups[name]["kind"] for name in ("one_length", "spread")} == {"neutral"}
-
-
-def test_the_text_is_readable() -> None:
-    code, out, _ = run("--units", 3, *MOMENTS)
-    assert code == 0
-    for words in ("escape time", "specialisation", "closed forms", "linearised matrices"):
-        assert words in out
-
-
 def test_the_spectrum_can_be_drawn(tmp_path: Path) -> None:
     figure = tmp_path / "spectrum.svg"
     power_law = ("--units", 3, "--distinct-eigenvalues", 4, "--exponent", 1)
@@ -71,13 +46,6 @@ def test_the_spectrum_can_be_drawn(tmp_path: Path) -> None:
     code, _, err = run(*power_law, "--plot", tmp_path / "spectrum.txt")
     assert code == 2
     assert "--plot" in err
-
-
-def test_nothing_escapes_from_a_linear_network() -> None:
-    _, out, _ = run("--units", 3, "--activation", "linear", *MOMENTS, "--json")
-    record = json.loads(out)
-    assert record["escape_time"] is None
-    assert record["generalization_error"] == 0
 
 
 def test_students_that_drift_apart_have_a_second_plateau() -> None:

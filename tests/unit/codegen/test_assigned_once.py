@@ -229,24 +229,6 @@ def frame(**changes: Any) -> Frame:
     return Frame(**{**default, **changes})
 
 
-RIGHT: dict[str, tuple[Node, ...]] = {
-    "nothing": (),
-    "a value, then its use": (Set(x, A[K]), Set(y, x + sp.Symbol("given"))),
-    "a sum": (Start(x), over(i, Increase(x, A[i])), Set(y, x)),
-    "loops side by side": (over(i, Set(x, A[i])), over(i, Set(x, A[i]), Set(OUT[i], x))),
-    "all cases": (either((Set(x, ONE),), (Start(x), Increase(x, ONE))), Set(y, x)),
-    "once more": (Start(x), Increase(x, ONE), Start(x, again=True), Increase(x, ONE)),
-    "calls": (Set(x, sp.Function("f")(A[K])), Invoke("f", ("A", "out"), ("out",), "y"), Set(z, y)),
-    "zeros": (Fill(FILLED, (i,)), over(i, Set(x, OUT[i]))),
-    "not the first turn": (
-        over(
-            i,
-            Conditional(((sp.Eq(i, 0), (Set(x, ONE),)), (sp.true, (Set(x, OUT[0]),)))),
-            Set(OUT[0], x),
-        ),
-    ),
-    "a block": (Block(x, y, K, 4, (Loop(i, x, y, (Set(OUT[i], ONE),)),)),),
-}
 WRONG: dict[str, tuple[tuple[Node, ...], str]] = {
     "two values": ((Set(x, ONE), Set(x, A[K])), "'x' is assigned twice"),
     "a value over a sum": (
@@ -298,11 +280,6 @@ WRONG: dict[str, tuple[tuple[Node, ...], str]] = {
     "a result twice": ((Set(x, ONE), Invoke("f", ("A",), (), "x")), "'x' is assigned twice"),
     "unregistered": ((Set(sp.Symbol("mine"), ONE),), "'mine' does not come from the register"),
 }
-
-
-@pytest.mark.parametrize("case", RIGHT)
-def test_what_is_right_passes(case: str) -> None:
-    check_names(RIGHT[case], frame(), "any")
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -109,12 +109,6 @@ def test_means_that_are_integrals_are_refused_by_name(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_language_is_refused() -> None:
-    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=0.1)
-    with pytest.raises(sd.InputError, match="'fortran' is not one of python, c"):
-        problem.export("fortran")
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_julia_and_wolfram_language_of_every_case(case: Case) -> None:
     """The grammar reads Julia; Wolfram language has the numbers of the solver module."""
@@ -152,20 +146,6 @@ def test_a_name_that_there_is_not_is_found() -> None:
     assert julia.unknown_names(text.replace("asin(", "arcsin(")) == {"arcsin"}
     assert julia.unknown_names(text.replace("using StaticArrays", "")) == set()
     assert julia.unknown_names(text.replace("using SpecialFunctions: erf,", "using A:")) == {"erf"}
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        *(("]]", "]"), (" * ", " * * "), ("{p, ", "{p, , "), ("c11_, ", "c11_, , ")),
-        ("ArcSin[", "ArcSin("),
-    ],
-)
-def test_what_is_no_wolfram_language_is_found(right: str, wrong: str) -> None:
-    text = print_mathematica(Case("erf", "erf").program())
-    assert right in text
-    with pytest.raises(SyntaxError):
-        wolfram.statements(text.replace(right, wrong, 1))
 
 
 def test_numbers_in_wolfram_language_are_doubles() -> None:

@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 from numba import njit
 from symderiv_codegen import Array, ProgramError, print_lanes
-from symderiv_codegen.ir.loops import Conditional, Fill, Loop, Set
-from symderiv_codegen.passes.masks import differs, masked
+from symderiv_codegen.ir.loops import Conditional, Loop, Set
+from symderiv_codegen.passes.masks import masked
 from symderiv_kernels.lanes.runtime import (
     WIDTH,
     chosen,
@@ -26,30 +26,6 @@ x, y = sp.symbols("x y", real=True)
 i, j = sp.symbols("i j", integer=True)
 A = Array("A", ("K", "K"))
 ELEMENT = sp.IndexedBase("A")[i, j]
-
-
-def test_conditions_on_indices_are_the_same_for_all_runs() -> None:
-    assert not differs(sp.Eq(i, j))
-    assert differs(sp.Ne(x, 0))
-    assert differs(sp.Ne(sp.IndexedBase("A")[i], 0))
-    same = Conditional(((sp.Eq(i, j), (Set(x, y),)), (sp.true, (Set(x, -y),))))
-    assert masked((same,)) == ((same,), [])
-
-
-def test_arrays_are_zero_in_the_runs_in_which_a_condition_does_not_hold() -> None:
-    when = sp.Ne(x, 0)
-    filled = Fill(A, (i, j))
-    node = Conditional(((when, (Set(ELEMENT, y),)), (sp.true, (filled,))))
-    ((found,), arrays) = masked((node,))
-    assert isinstance(found, Conditional)
-    (_, body), (_, zeros) = found.cases
-    assert zeros == (filled,)
-    assert not arrays
-    outer = body[-1]
-    assert isinstance(outer, Loop)
-    (inside,) = outer.body
-    assert isinstance(inside, Loop)
-    assert inside.body == (Set(ELEMENT, sp.Piecewise((ELEMENT, when), (0, True))),)
 
 
 def test_a_choice_between_two_computations_has_no_form() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program, Vector, print_fast
-from symderiv_codegen.passes.blocks import halves
 
 from symderiv.compiled_code.translated_functions import TranslatedModule
 
@@ -110,12 +109,3 @@ def test_long_loops_agree_with_matrix_products(text: str, cut: str) -> None:
         found = np.full(state.size, np.nan)
         rhs(0.0, state, np.array([units, teachers, modes]), parameters, found)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
-
-
-def test_a_symmetric_value_is_taken_apart_into_halves_and_a_rest() -> None:
-    a, b = sp.symbols("i j", integer=True)
-    x, f, g = map(sp.IndexedBase, "xfg")
-    value = f[a] * x[b] + f[b] * x[a] + g[a, b] + 2 * x[a] * x[b]
-    half, rest = halves(value, a, b, {"x"})
-    assert half == f[a] * x[b]
-    assert sp.expand(half + half.xreplace({a: b, b: a}) + rest - value) == 0

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-import mpmath
-import numpy as np
 import pytest
 import sympy as sp
-from support.commands import python
 from symderiv_codegen import (
     Array,
     Assignment,
     Program,
-    digest,
     is_unchanged,
     print_latex,
     print_mpmath,
@@ -22,13 +18,11 @@ from symderiv_codegen import (
     program_digest,
 )
 from symderiv_kernels.fast import linear as fast_linear
-from unit.codegen.support import as_multiprecision, one_procedure
+from unit.codegen.support import one_procedure
 
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.programs.program import solver_program
-
-mp = mpmath.mp
 
 
 @cache
@@ -42,42 +36,11 @@ def text() -> str:
     return print_numba(erf_program())
 
 
-def test_multiprecision_functions_work_on_arrays_of_objects() -> None:
-    multi = as_multiprecision(print_mpmath(erf_program()))
-    as_objects = np.vectorize(mp.mpf, otypes=[object])
-    random, (K, M, L) = np.random.default_rng(3), (3, 2, 4)
-    Qk, rk = random.normal(size=(K, K, L)), random.normal(size=(K, M, L))
-    Qk, rho, weight = Qk + Qk.swapaxes(0, 1), random.uniform(size=L), random.uniform(size=L)
-    Q, R = np.empty((K, K), dtype=object), np.empty((K, M), dtype=object)
-    multi["order_parameters"](mp, *map(as_objects, (Qk, rk, rho, weight)), Q, R)
-    assert Q.astype(float) == pytest.approx(Qk @ (weight * rho), rel=1e-12)
-    assert R.astype(float) == pytest.approx(rk @ weight, rel=1e-12)
-
-
 @pytest.mark.turns(2)
 def test_the_form_for_known_sizes_is_made_once_and_has_a_largest() -> None:
     assert fast_linear.specialised(3, 2) is fast_linear.specialised(3, 2)
     with pytest.raises(ValueError, match="do not fit"):
         fast_linear.specialised(1000, 1000)
-
-
-DUMP = """
-from symderiv_codegen import digest, print_numba, print_latex, print_mpmath
-from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.programs.program import solver_program
-program = solver_program(derive_equations(learning_problem("erf")), "erf")
-print([digest(f(program)) for f in (print_numba, print_mpmath, print_latex)])
-"""
-
-
-@pytest.mark.turns(6)
-def test_the_text_does_not_depend_on_the_hash_seed() -> None:
-    # that of this process is the third
-    here = [digest(f(erf_program())) for f in (print_numba, print_mpmath, print_latex)]
-    for seed in ("1", "77"):
-        done = python(DUMP, PYTHONHASHSEED=seed)
-        assert (done.returncode, done.stdout) == (0, f"{here}\n")
 
 
 def test_a_module_states_its_digest_and_notices_an_edit(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sympy as sp
-from symderiv_codegen.ir.names import LONGEST, NamePool, describe
+from symderiv_codegen.ir.names import describe
 
 x, y, z = sp.symbols("x y z", real=True)
 i, j = sp.symbols("i j", integer=True)
@@ -39,17 +39,3 @@ f = sp.Function("f")
 )
 def test_a_name_says_what_it_stands_for(expression: sp.Expr, name: str) -> None:
     assert describe(expression) == name
-
-
-def test_a_name_as_long_as_allowed_is_kept_and_a_longer_one_is_not() -> None:
-    base = sp.Symbol("q" * (LONGEST - len("inverse_")), real=True)
-    assert len(describe(1 / base)) == LONGEST
-    assert describe(1 / sp.Symbol(f"{base}q", real=True)) == "inverse"
-
-
-def test_a_name_in_use_gets_a_number() -> None:
-    pool = NamePool(["erf_x"])
-    assert [pool.symbol_for(sp.erf(x)).name for _ in range(2)] == ["erf_x_2", "erf_x_3"]
-    assert pool.symbol_for(sp.erf(x)).is_real
-    assert "erf_x_3" in pool
-    assert list(pool) == sorted(pool)

@@ -22,7 +22,6 @@ from symderiv_codegen import (
     Restated,
     ScalarFunction,
     Vector,
-    print_fast,
     print_latex,
     print_mpmath,
     print_readable,
@@ -135,15 +134,6 @@ def test_the_flat_observables_leave_loops_to_the_compiled_function(local: bool) 
     }
     assert loops["observables"]
     assert not loops["flat_observables"]
-
-
-@pytest.mark.parametrize("program", [heat(), lorenz()], ids=lambda each: each.name)
-def test_the_fast_form_needs_nothing_but_its_runtime(program: Program) -> None:
-    tree = ast.parse(print_fast(program))
-    found = {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
-    assert found == {"numba", "runtime"}
-    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert names == {"specialised", "flat_right_hand_side"}
 
 
 # --- an extension of one's own ----------------------------------------------------------------

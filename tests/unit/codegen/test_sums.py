@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, ScalarFunction, print_numba
-from symderiv_codegen.ir.walk import Total, with_plain_indices
-from symderiv_codegen.passes.sums import SumRewriter
 from unit.codegen.support import as_plain_python, one_procedure, text_of
 
 K, M = sp.symbols("K M", integer=True)
@@ -34,15 +32,6 @@ def run(value: sp.Expr, **arrays: np.ndarray) -> float:
     return float(as_plain_python(print_numba(program))["p"](*arrays.values()))
 
 
-def test_factors_without_the_index_move_in_front_of_the_sum() -> None:
-    rewriter = SumRewriter({"v": V, "w": W}, {})
-    result = rewriter.rewrite(sp.Sum(3 * v[i] * w[a] * w[a], a))
-    plain = with_plain_indices(v[i])
-    assert result.has(Total)
-    assert plain in result.args
-    assert 3 in result.args
-
-
 def test_a_sum_over_exchangeable_pairs_runs_over_half_of_them() -> None:
     value = sp.Sum(v[i] * v[j] * f(Q[i, i], Q[i, j], Q[j, j]), i, j)
     matrix = RANDOM.normal(size=(4, 4))
@@ -54,22 +43,6 @@ def test_a_sum_over_exchangeable_pairs_runs_over_half_of_them() -> None:
     d = np.diag(matrix)
     expected = np.einsum("i,j,ij->", vector, vector, (d[:, None] + d[None, :]) * matrix**2)
     assert run(value, Q=matrix, v=vector) == pytest.approx(expected, rel=1e-13)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        v[i] * v[j] * R[i, j],
-        v[i] * w[j] * Q[i, j],
-        v[i] * v[j] * f(Q[i, i], Q[i, j], v[j]),
-    ],
-    ids=["array not symmetric", "different weights", "arguments do not match"],
-)
-def test_a_sum_that_changes_under_exchange_keeps_all_pairs(value: sp.Expr) -> None:
-    arrays = {array.name: array for array in (SYMMETRIC_Q, R_ANY, V, W)}
-    rewriter = SumRewriter(arrays, {"f": EXCHANGED})
-    p, q = (sp.Symbol(name, integer=True) for name in "ij")
-    assert not rewriter.exchangeable(with_plain_indices(value), p, q)
 
 
 def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:
@@ -87,31 +60,6 @@ def test_only_pairs_that_run_over_the_same_range_are_halved() -> None:
         assert run(value, Q=matrix, v=vector) == pytest.approx(expected, rel=1e-12)
 
 
-def test_cases_over_coinciding_indices_are_compared_case_by_case() -> None:
-    rewriter = SumRewriter({"v": V, "Q": SYMMETRIC_Q}, {})
-    p, q, r = (sp.Symbol(name, integer=True) for name in "abi")
-    symmetric = sp.Piecewise(
-        (v[p], sp.Eq(p, q)),
-        (g(v[p]) * v[q], sp.Eq(p, r)),
-        (g(v[q]) * v[p], sp.Eq(q, r)),
-        (Q[p, q], True),
-    )
-    one_sided = sp.Piecewise((g(v[p]) * v[q], sp.Eq(p, r)), (Q[p, q], True))
-    assert rewriter.exchangeable(symmetric, p, q)
-    assert not rewriter.exchangeable(one_sided, p, q)
-
-
-def test_sums_over_the_same_range_become_one() -> None:
-    value = v[i] * sp.Sum(Q[i, a] * w[a], a) - 2 * v[i] * sp.Sum(Q[i, b] * v[b], b)
-    program = one_procedure((SYMMETRIC_Q, V, W), (Array("out", ("K",)),), Assignment(out[i], value))
-    assert text_of(program).count("for ") == 2
-    matrix = np.diag(RANDOM.normal(size=3))
-    vector, other = RANDOM.normal(size=(2, 3))
-    result = np.empty(3)
-    as_plain_python(print_numba(program))["p"](matrix, vector, other, result)
-    assert result == pytest.approx(vector * (matrix @ other - 2 * matrix @ vector), rel=1e-13)
-
-
 def test_a_sum_of_something_without_the_index_is_a_product() -> None:
     assert run(sp.Sum(v[0], i), v=np.array([2.0, 5.0, 7.0])) == 6.0
 
@@ -121,49 +69,8 @@ def test_cases_that_vanish_are_not_evaluated() -> None:
     assert run(value, v=np.array([1.0, 2.0, 3.0])) == pytest.approx(3.5)
 
 
-def test_a_case_distinction_without_the_index_is_decided_outside_the_sum() -> None:
-    value = sp.Sum(sp.Piecewise((v[a], sp.Eq(i, j)), (w[a], True)), a)
-    program = one_procedure((V, W), (Array("out", ("K", "K")),), Assignment(out[i, j], value))
-    text = text_of(program)
-    assert text.index("if i == j") < text.index("for a in")
-
-
 def test_sums_with_limits_of_their_own_and_shifted_indices() -> None:
     value = sp.Sum(v[i] * w[i + 1] * sp.Sum(v[a], (a, 0, i)), (i, 0, K - 2))
     vector, other = RANDOM.normal(size=(2, 5))
     expected = sum(vector[p] * other[p + 1] * vector[: p + 1].sum() for p in range(4))
     assert run(value, v=vector, w=other) == pytest.approx(expected, rel=1e-13)
-
-
-def test_kronecker_delta_is_a_case_distinction() -> None:
-    value = sp.Sum(v[i] * w[j] * (1 + sp.KroneckerDelta(i, j)), i, j)
-    vector, other = RANDOM.normal(size=(2, 3))
-    expected = vector.sum() * other.sum() + vector @ other
-    assert run(value, v=vector, w=other) == pytest.approx(expected, rel=1e-13)
-
-
-def test_factors_that_all_cases_have_leave_the_cases() -> None:
-    cases = sp.Piecewise((g(v[j]), sp.Eq(i, j)), (g(w[j]), True))
-    value = sp.Sum(v[i] * v[j] * cases, j)
-    program = one_procedure(
-        (V, W),
-        (Array("out", ("K",)),),
-        Assignment(out[i], value),
-        functions=(ScalarFunction("g", (x,), (), sp.exp(x), ""),),
-    )
-    text = text_of(program)
-    assert "case = g(v[j])" in text
-    assert "sum_over_j += v[j] * case" in text
-    assert "out[i] = v[i] * sum_over_j" in text
-
-
-def test_a_scalar_that_is_a_sum_is_the_accumulator() -> None:
-    program = one_procedure((V, W), (Array("total"),), Assignment(total, sp.Sum(v[i] * w[i], i)))
-    assert text_of(program) == (
-        "def p(v, w):\n"
-        "    K = v.shape[0]\n"
-        "    total = 0.0\n"
-        "    for i in range(K):\n"
-        "        total += v[i] * w[i]\n"
-        "    return total"
-    )

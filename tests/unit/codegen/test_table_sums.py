@@ -116,27 +116,6 @@ def test_exchanged_rows_are_computed_once_where_arguments_are_equal(equal, swapp
         assert paired.total_of(c0, d0) == pytest.approx(expected, rel=1e-14)
 
 
-def test_a_list_of_pairs_gives_the_sum_of_any_term() -> None:
-    paired = plain_module(PairedModule(program(fourfold())).module())
-    plain = plain_module(print_numba(program(fourfold())))
-    for c0, d0 in ((0.7, 1.9), (0.7, 0.7)):
-        assert paired.total_of(c0, d0) == pytest.approx(plain.total_of(c0, d0), rel=1e-14)
-
-
-def test_what_an_inner_loop_does_not_change_is_computed_outside() -> None:
-    w1, a1 = entries(1)
-    w2, a2 = entries(2)
-    value = w1 * w2 * sp.exp(a1 * c) * sp.sin(sp.sqrt(1 + a2 * d)) * sp.cos(a1 * a2)
-    function = TableSum("f", (c, d), (TableTerm((row(1), row(2)), (), value),), "A sum.")
-    text = print_numba(program(function))
-    body = text[text.index("def f(") :]
-    innermost = body[body.rindex("for k2") : body.rindex("sum_1 +=")]
-    assert "exp" not in innermost
-    assert "sin" not in innermost
-    assert "sqrt" not in innermost
-    assert "cos" in innermost
-
-
 def test_numbers_and_names_are_checked() -> None:
     w1, _ = entries(1)
     with pytest.raises(ProgramError, match="floating-point"):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program
 from symderiv_codegen.passes.inline import with_inner_locals
@@ -17,18 +18,13 @@ from unit.codegen.support import by_definition
 K, M = sp.symbols("K M", integer=True, positive=True)
 i, j, p, q = (sp.Idx(name, K) for name in "ijpq")
 m, n = (sp.Idx(name, M) for name in "mn")
-S, H, v, u, F, G, W, B = (sp.IndexedBase(name) for name in "SHvuFGWB")
+S, H, v, u, F = (sp.IndexedBase(name) for name in "SHvuF")
 
 INPUTS = (
     Array("S", ("K", "K"), symmetric=True),
     Array("H", ("K", "M")),
     Array("v", ("K",)),
     Array("u", ("M",)),
-)
-OUTPUTS = (
-    *(Array(name, ("K", "K"), symmetric=True) for name in "FG"),
-    Array("W", ("K",)),
-    Array("B", ("K", "M")),
 )
 
 
@@ -68,118 +64,80 @@ def data(units: int, teachers: int) -> dict[str, Any]:
     }
 
 
-def agrees(assignments: tuple[Assignment, ...], units: int, teachers: int) -> str:
-    """The text of loops that give every array what its assignment says."""
-    arrays = [next(a for a in OUTPUTS if a.name == str(one.target.base)) for one in assignments]
-    text, function = fast_text(*assignments, outputs=tuple(arrays))
-    given = data(units, teachers)
-    sizes = {"K": units, "M": teachers}
-    found = [np.full([sizes[size] for size in array.shape], np.nan) for array in arrays]
+def text_of(value: sp.Expr, units: int, teachers: int, symmetric: bool) -> str:
+    """The text of loops that give an array with two indices what its definition says."""
+    output = Array("F", ("K", "K"), symmetric=True)
+    text, function = fast_text(Assignment(F[i, j], value, symmetric=symmetric), outputs=(output,))
+    given, found = data(units, teachers), np.full((units, units), np.nan)
     with np.errstate(invalid="ignore"):
-        function(*given.values(), *found, units, teachers)
-    for one, values in zip(assignments, found, strict=True):
-        expected = by_definition(one.value, one.target.indices, **sizes, **given)
-        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15)
+        function(*given.values(), found, units, teachers)
+    expected = by_definition(value, (i, j), K=units, M=teachers, **given)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
     return text
 
 
-def text_of(value: sp.Expr, units: int, teachers: int = 1, *, symmetric: bool = False) -> str:
-    """The same of a single array with two indices."""
-    return agrees((Assignment(F[i, j], value, symmetric=symmetric),), units, teachers)
+def root(index: sp.Idx) -> sp.Expr:
+    return 1 / sp.sqrt(1 + S[index, index] - S[i, index] * S[j, index])
 
 
-def test_arguments_of_a_double_sum_are_written_down_and_evaluated_at_once() -> None:
-    value = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q] + S[p, q] * S[i, j]), p, q)
-    value += total(v[p] * u[m] * sp.asin(S[i, j] * H[p, m]), p, m)
-    for units, teachers in ((1, 1), (3, 2), (2, 5)):
-        text = text_of(value, units, teachers)
-    assert text.count("_arcsines(arcsines, count)") == 1
-    assert "math.asin" not in text
+ROOT, INNER = 1 / sp.sqrt(1 + S[q, q] * S[i, j]), total(v[q] * S[i, q], q)
+TURNED = "_arcsines(arcsines, count)"
+#: A sum, the numbers of students and teachers, and what its text has and has not.
+SUMS: dict[str, tuple[sp.Expr, tuple[int, int], tuple[str, ...], tuple[str, ...]]] = {
+    "arguments of a double sum are written down and evaluated at once": (
+        total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q] + S[p, q] * S[i, j]), p, q)
+        + total(v[p] * u[m] * sp.asin(S[i, j] * H[p, m]), p, m),
+        *((2, 5), (TURNED,), ("math.asin",)),
+    ),
+    "several calls of one summand lie side by side": (
+        total(sp.asin(S[i, p] * v[q] / 4) * sp.asin(S[j, q] * v[p] / 4), p, q),
+        *((3, 1), ("count += 2",), ()),
+    ),
+    "few evaluations are left to the library": (
+        total(v[p] * sp.asin(S[i, p] * S[j, p]), p),
+        *((3, 1), ("math.asin",), ("_arcsines",)),
+    ),
+    "an argument that needs a sum is not asked for before it": (
+        total(
+            total(sp.asin(H[p, m] * total(v[q] * S[i, q], q) / 20 + S[i, j]) * u[m], m) * v[p], p
+        ),
+        *((3, 4), (), ("_arcsines",)),
+    ),
+    "an argument that needs another value is not asked for before it": (
+        total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q),
+        *((3, 1), (), ()),
+    ),
+    "what other sums give between the double sums is waited for": (
+        total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q]), p, q)
+        + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + INNER**2)), p, m),
+        *((3, 2), (), ()),
+    ),
+    "what changes with the outer sum is not tabulated": (
+        total(v[p] * v[q] / (2 + S[p, q] * S[i, j]), p, q),
+        *((3, 1), (), ("each_",)),
+    ),
+    "a table that needs inverse roots is filled behind them": (
+        total(v[p] * S[p, q] * (ROOT + 1 / (3 + ROOT)), p, q),
+        *((3, 1), ("to_inverse_roots(", "each_inverse[p] ="), ()),
+    ),
+    "only half of the pairs is written down": (
+        total(v[p] * v[q] * sp.asin(S[p, q]) * S[i, j], p, q)
+        + total(u[m] * u[n] * sp.asin(S[i, j] * u[m] * u[n] / 9), m, n),
+        *((4, 3), ("for q in range(p + 1):", "for n in range(m + 1):"), ()),
+    ),
+    "an inner sum has one table for both of its indices": (
+        total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q),
+        (9, 1),
+        ("math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])",),
+        ("math.sqrt",),
+    ),
+}
 
 
-def test_only_half_of_the_pairs_is_written_down_and_there_is_room_for_them() -> None:
-    value = total(v[p] * v[q] * sp.asin(S[p, q]) * S[i, j], p, q)
-    value += total(u[m] * u[n] * sp.asin(S[i, j] * u[m] * u[n] / 9), m, n)
-    text = text_of(value, 4, 3, symmetric=True)
-    assert "for q in range(p + 1):" in text
-    assert "for n in range(m + 1):" in text
-
-
-def test_several_calls_of_one_summand_lie_side_by_side() -> None:
-    two = sp.asin(S[i, p] * v[q] / 4) * sp.asin(S[j, q] * v[p] / 4)
-    assert "count += 2" in text_of(total(two, p, q), 3)
-
-
-def test_few_evaluations_are_left_to_the_library() -> None:
-    text = text_of(total(v[p] * sp.asin(S[i, p] * S[j, p]), p), 3)
-    assert "math.asin" in text
-    assert "_arcsines" not in text
-
-
-def test_an_argument_that_needs_a_sum_is_not_asked_for_before_the_sum() -> None:
-    mean = total(v[q] * S[i, q], q) / 20
-    value = total(total(sp.asin(H[p, m] * mean + S[i, j]) * u[m], m) * v[p], p)
-    assert "_arcsines" not in text_of(value, 3, 4)
-
-
-def test_what_other_sums_give_between_the_double_sums_is_waited_for() -> None:
-    mean = total(S[i, q] * v[q], q)
-    first = total(v[p] * v[q] * sp.asin(S[i, p] * S[j, q]), p, q)
-    text_of(first + total(v[p] * u[m] * sp.asin(H[p, m] / (1 + mean**2)), p, m), 3, 2)
-
-
-def test_an_argument_that_needs_another_value_is_not_asked_for_before_it() -> None:
-    text_of(total(v[p] * v[q] * sp.asin(S[p, q] * sp.asin(S[i, p] * S[j, q])), p, q), 3)
-
-
-def test_what_an_inner_sum_needs_for_every_turn_stands_in_one_table_for_both_indices() -> None:
-    def root(index: sp.Idx) -> sp.Expr:
-        return 1 / sp.sqrt(1 + S[index, index] - S[i, index] * S[j, index])
-
-    value = total(v[p] * v[q] * sp.exp(S[p, q] * root(p) * root(q)), p, q)
-    text = text_of(value, 9, symmetric=True)
-    assert "math.sqrt" not in text
-    assert text.count("to_inverse_roots(inverse_roots, K)") == 1
-    assert "math.exp(S[p, q] * inverse_roots[p] * inverse_roots[q])" in text
-
-
-def test_what_changes_with_the_outer_sum_is_not_tabulated() -> None:
-    assert "each_" not in text_of(total(v[p] * v[q] / (2 + S[p, q] * S[i, j]), p, q), 3)
-
-
-def test_loops_side_by_side_share_a_table_and_inverse_roots_of_all_ranges_one_array() -> None:
-    def base(index: sp.Idx) -> sp.Expr:
-        return 1 + S[index, index] * S[i, index] ** 2
-
-    def other(index: sp.Idx) -> sp.Expr:
-        return 2 + u[index] ** 2 * S[i, i]
-
-    value = total(v[p] / sp.sqrt(base(p)), p)
-    value += total(u[m] / other(m) + u[m] / sp.sqrt(other(m)), m)
-    body = (
-        Assignment(W[i], value),
-        Assignment(G[i, j], base(j) ** (-sp.Rational(3, 2)) - 1 / sp.sqrt(base(j))),
-        Assignment(B[i, n], 1 / sp.sqrt(other(n))),
-    )
-    text = agrees(body, 3, 2)
-    assert text.count("to_inverse_roots(inverse_roots, K + M)") == 1
-    assert "inverse_roots_element = inverse_roots[K + m]\n" in text
-    assert "inverse_roots_element * inverse_roots_element" in text
-    assert "inverse_roots_j = inverse_roots[j]\n" in text
-    assert text.count("inverse_roots_j") == 5
-    assert "math.sqrt" not in text
-
-
-def test_a_table_that_needs_inverse_roots_is_filled_behind_them() -> None:
-    root = 1 / sp.sqrt(1 + S[q, q] * S[i, j])
-    text = text_of(total(v[p] * S[p, q] * (root + 1 / (3 + root)), p, q), 3)
-    assert text.index("to_inverse_roots(") < text.index("each_inverse[p] =")
-
-
-def test_a_table_stands_behind_what_it_needs_and_in_front_of_its_readers() -> None:
-    def root(index: sp.Idx) -> sp.Expr:
-        return 1 / sp.sqrt(1 + S[index, index] - S[i, index] ** 2 / (1 + S[i, i]))
-
-    value = total(u[m] * H[i, m], m) + total(v[p] * root(p), p)
-    text = agrees((Assignment(W[i], value), Assignment(G[i, j], root(j) * v[j])), 4, 3)
-    assert "to_inverse_roots(inverse_roots, K)" in text
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_have_their_values_and_take_few_evaluations(name: str) -> None:
+    value, sizes, inside, absent = SUMS[name]
+    text = text_of(value, *sizes, symmetric=name.startswith(("only", "an inner")))
+    places = [text.index(each) for each in inside]
+    assert places == sorted(places)
+    assert not any(each in text for each in absent)

@@ -19,12 +19,10 @@ from symderiv.inputs import covariance
 from symderiv.inputs.covariance_spectrum import read_spectrum
 from symderiv.inputs.given import Given
 from symderiv.problem.initial import initial
-from symderiv.problem.study import expand_sweep, load_study, parse_study
+from symderiv.problem.study import expand_sweep, parse_study
 
 # the function of the same name hides the module
 covariance_module = import_module("symderiv.inputs.covariance_spectrum")
-
-EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def rotation(N: int, seed: int = 0) -> np.ndarray:
@@ -62,14 +60,6 @@ def test_the_eigenvalues_of_a_rotated_diagonal_are_recovered_with_their_multipli
     assert model.multiplicities().tolist() == [3, 5, 4, 2, 6]
     assert model.dimension == 20
     assert model.remarks == ()
-
-
-def test_an_archive_and_a_plain_array_mean_the_same(tmp_path):
-    C = rotated([3.0, 2.0, 1.0])
-    one, two = covariance(npz(tmp_path, covariance=C)), covariance(npy(tmp_path, C))
-    np.testing.assert_array_equal(one.single().eigenvalue, two.single().eigenvalue)
-    named = covariance(npz(tmp_path, other=C, samples=np.zeros((3, 3))), "other")
-    np.testing.assert_array_equal(one.single().eigenvalue, named.single().eigenvalue)
 
 
 def test_samples_give_the_unbiased_covariance_with_their_mean_removed(tmp_path):
@@ -288,17 +278,6 @@ STUDY = toml(
 )
 
 
-def test_a_study_reads_the_file_next_to_it(tmp_path, monkeypatch):
-    npz(tmp_path, covariance=rotated(VALUES))
-    (tmp_path / "study.toml").write_text(STUDY)
-    monkeypatch.chdir("/")
-    study = load_study(tmp_path / "study.toml")
-    assert study.data_model is not None
-    assert study.data_model.dimension == 20
-    assert study.input_files == (tmp_path / "c.npz",)
-    assert parse_study(study.text, base=tmp_path) == study
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -357,20 +336,6 @@ def test_the_start_of_a_study_carries_what_was_done_to_the_file(tmp_path):
     again = parse_study(f'{text}[initial]\nstate = "state.npz"\n', base=tmp_path)
     assert initial(again).warnings == start.warnings
     assert again.input_files == (state, tmp_path / "c.npz")
-
-
-def test_the_file_of_the_example_is_the_covariance_of_1797_digits():
-    with np.load(EXAMPLES / "digits-covariance.npz") as archive:
-        C = archive["covariance"]
-    assert C.shape == (64, 64)
-    # with integer pixels and P samples, C P (P - 1) is a matrix of integers
-    integers = C * 1797 * 1796
-    np.testing.assert_allclose(integers, np.rint(integers), atol=1e-6)
-    # the pixels in three corners are never inked
-    study = load_study(EXAMPLES / "digits-covariance.toml")
-    assert np.sum(study.data_model.single().eigenvalue > 0) == 1
-    model = covariance(EXAMPLES / "digits-covariance.npz")
-    assert model.multiplicities().tolist() == [1] * 61 + [3]
 
 
 def test_samples_are_read_in_blocks_whose_length_does_not_matter(monkeypatch):

@@ -21,12 +21,6 @@ def test_power_law_eigenvalues_follow_the_law_and_have_mean_one(L, beta):
     assert component.weight.sum() == pytest.approx(1.0, abs=1e-15)
 
 
-def test_isotropic_inputs_have_one_eigenvalue_one():
-    component = isotropic(7).single()
-    assert component.eigenvalue.tolist() == [1.0]
-    assert isotropic(7).multiplicities().tolist() == [7]
-
-
 def test_spectrum_takes_eigenvalues_as_they_are_and_weights_equal_by_default():
     model = spectrum([2.0, 0.5], dimension=10)
     assert model.single().eigenvalue.tolist() == [2.0, 0.5]

@@ -7,7 +7,7 @@ import pytest
 
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.array_files import read_matrix
-from symderiv.inputs.given import Given, source
+from symderiv.inputs.given import Given
 
 C = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.25]])
 
@@ -63,12 +63,6 @@ def test_what_is_no_matrix_is_refused(values, words):
         Given(values)
     with pytest.raises(InputError, match=words):
         Given({"omega": C, "phi": values})
-
-
-def test_a_file_is_relative_to_the_folder_of_the_study_and_an_array_is_itself(tmp_path):
-    given = Given(C)
-    assert source(tmp_path, given) is given
-    assert source(tmp_path, "c.npy") == tmp_path / "c.npy"
 
 
 def test_matrices_are_taken_from_arrays_as_from_the_files_they_are_kept_in(tmp_path):

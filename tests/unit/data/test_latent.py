@@ -98,17 +98,6 @@ def test_covariances_are_those_of_the_inputs(text: str) -> None:
     assert np.max(np.abs(x.T @ c / count - _phi(model))) < noise + leading
 
 
-def test_linear_inputs_tell_all_about_the_teacher_if_there_are_enough() -> None:
-    model = hidden_manifold(60, 30, "x", _features(60, 30))
-    assert model.latent is not None
-    eigenvalue, weight = model.single().eigenvalue, model.single().weight
-    alive = eigenvalue > 0
-    assert eigenvalue[-1] == 0.0
-    assert weight[-1] == pytest.approx(0.5)
-    explained = (weight * model.latent.share)[alive] @ (1.0 / eigenvalue[alive])
-    assert explained == pytest.approx(1.0, rel=1e-9)
-
-
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
 def test_the_limiting_spectrum_has_the_moments_of_marchenko_and_pastur(ratio: float) -> None:
     gamma = 1.0 / ratio

@@ -52,11 +52,6 @@ def test_errors_are_attributes_and_warnings_where_they_matter() -> None:
     assert "time.relative_tolerance = 1e-08" in warning
 
 
-def test_closed_modules_have_nothing_to_say() -> None:
-    assert activation_attributes(kernel()) == {}
-    assert activation_warnings(kernel(), 1e-14) == []
-
-
 QUADRATURE = kernel(
     ACTIVATION_METHOD="quadrature",
     ACTIVATION_ERROR=2e-8,

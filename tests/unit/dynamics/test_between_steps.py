@@ -32,14 +32,3 @@ def test_polynomials_are_met_up_to_the_degree_and_not_beyond(count):
         slopes = degree * x ** max(degree - 1, 0) / scale
         difference = np.max(np.abs(through(times, x**degree, slopes, asked) - at**degree))
         assert (difference < 1e-11) == (degree < 2 * count), (degree, difference)
-
-
-def test_the_local_order_is_twelve_with_six_ends_and_ten_with_five():
-    for count, order in ((6, 12), (5, 10)):
-        errors = []
-        for step in (0.5, 0.25):
-            middle = 0.3
-            times = middle + step * (np.arange(count) - 2.5)
-            found = through(times, np.exp(times), np.exp(times), [middle])[0]
-            errors.append(abs(found - np.exp(middle)))
-        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.3)

@@ -76,13 +76,6 @@ def assert_equal(first, second) -> None:
     np.testing.assert_equal(one, other)
 
 
-@pytest.mark.parametrize("slice_seconds", [0.0, 1e-5, 1e-3])
-def test_the_steps_do_not_depend_on_the_slices(slice_seconds, monkeypatch):
-    whole = flat()
-    monkeypatch.setattr(flat_run, "_SLICE_SECONDS", slice_seconds)
-    assert_equal(flat(), whole)
-
-
 def test_an_integration_stopped_after_every_few_steps_is_the_undisturbed_one(tmp_path, monkeypatch):
     whole = flat()
     monkeypatch.setattr(flat_run, "_SLICE_SECONDS", 0.0)

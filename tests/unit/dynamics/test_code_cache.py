@@ -144,10 +144,6 @@ def hits(path: Path) -> int:
     )
 
 
-def test_compiled_code_is_kept(small):
-    assert hits(small) == 2
-
-
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", ["empty", "half", "flipped", "nonsense"])
 def test_damaged_files_are_compiled_anew_and_then_whole_again(small, ending, damage):

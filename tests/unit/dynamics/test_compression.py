@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from support.studies import toml
 
-from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.compression import compress, settle
 from symderiv.integrate.flows.integrate import Trajectory
 from symderiv.integrate.flows.trajectory import write_run
@@ -65,21 +64,6 @@ def whole() -> Trajectory:
     return solve(study_of("off"), check="never")
 
 
-def test_rough_overlaps_keep_their_sums_with_polynomials_of_one_degree_less_than_nodes(rough):
-    reduced = compress(rough, 6)
-    scale = sums(rough, np.ones_like)
-    for degree in range(6):
-        found = sums(reduced, lambda x, n=degree: (x / 10.0) ** n)
-        expected = sums(rough, lambda x, n=degree: (x / 10.0) ** n)
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12 * np.abs(scale).max())
-    # one degree more is not exact: the rule is not better than claimed by accident
-    blunt = compress(rough, 2)
-    assert np.max(np.abs(sums(blunt, np.square) / sums(rough, np.square) - 1)) > 1e-6
-    np.testing.assert_allclose(reduced.Q, rough.Q, rtol=1e-12)
-    np.testing.assert_allclose(reduced.R, rough.R, rtol=1e-10)
-    np.testing.assert_array_equal(reduced.T, rough.T)
-
-
 def test_equal_overlaps_keep_sums_of_twice_the_degree(rough):
     ones = replace(
         rough,
@@ -95,41 +79,6 @@ def test_equal_overlaps_keep_sums_of_twice_the_degree(rough):
     )
     assert np.all(reduced.weight > 0)
     assert reduced.weight.sum() == pytest.approx(1.0, abs=1e-14)
-
-
-def test_with_as_many_nodes_as_eigenvalues_nothing_changes(rough):
-    same = compress(rough, rough.L)
-    for name in ("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap"):
-        np.testing.assert_array_equal(getattr(same, name), getattr(rough, name))
-
-
-def test_the_gauss_rule_of_a_block_with_a_node_for_every_eigenvalue_is_the_block():
-    # the last of the 12 is doubled, so that the 12 nodes asked for are not "kept as they are"
-    rng = np.random.default_rng(5)
-    eigenvalue = np.sort(rng.uniform(1.0, 2.0, 12))[::-1]
-    eigenvalue = np.append(eigenvalue, eigenvalue[-1])
-    weight = rng.uniform(0.5, 1.5, 13)
-    weight /= weight.sum()
-    J, B = rng.standard_normal((13, 2, 5)), rng.standard_normal((13, 3, 5))
-    rho = eigenvalue[:, None, None]
-    t = rho**2 * (B @ B.transpose(0, 2, 1))
-    state = State(
-        eigenvalue,
-        weight,
-        J @ J.transpose(0, 2, 1),
-        rho * (J @ B.transpose(0, 2, 1)),
-        t,
-        np.einsum("k,kij->ij", weight / eigenvalue, t),
-        np.ones(2),
-        np.ones(3),
-    )
-    found = compress(state, 12)
-    assert found.L == 12
-    np.testing.assert_allclose(found.eigenvalue, eigenvalue[:12], rtol=1e-12)
-    np.testing.assert_allclose(found.weight[:11], weight[:11], rtol=1e-8)
-    np.testing.assert_allclose(found.cross_overlap[:11], state.cross_overlap[:11], rtol=1e-6)
-    merged = np.average(state.cross_overlap[11:], axis=0, weights=weight[11:])
-    np.testing.assert_allclose(found.cross_overlap[11], merged, rtol=1e-6)
 
 
 @pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-12])
@@ -260,22 +209,6 @@ def test_nodes_are_doubled_until_the_expected_error_is_small(
     assert compression.error == pytest.approx(stated, rel=1e-9)
 
 
-@pytest.mark.turns(6)
-def test_relu_with_a_trained_second_layer_and_smooth_overlaps():
-    def run(compression):
-        text = text_of(compression, L=300, eta=0.1, end=5.0, rtol=1e-10)
-        text = text.replace('"erf"', '"relu"').replace(
-            "[data]", "train_second_layer = true\n[data]"
-        )
-        return solve(parse_study(text.replace("seed = 3", 'draw = "mean"')), check="never")
-
-    found, whole = run("on"), run("off")
-    assert found.compression.nodes < 100
-    assert whole.compression is None
-    np.testing.assert_allclose(found.generalization_error, whole.generalization_error, rtol=1e-8)
-    np.testing.assert_allclose(found.v, whole.v, rtol=1e-8)
-
-
 @pytest.mark.parametrize(
     ("mode", "L", "compressed"),
     [("auto", 128, False), ("on", 128, True), ("on", 8, False), ("off", 512, False)],
@@ -305,8 +238,3 @@ def test_the_file_says_what_was_compressed(tmp_path):
             if mode == "on":
                 assert file.attrs["compression_error"] == found.compression.error
                 assert file.attrs["compression_eigenvalues"] == 128
-
-
-def test_an_unknown_mode_is_refused():
-    with pytest.raises(InputError, match=r"time\.compression: .*'auto', 'on' or 'off'"):
-        study_of("maybe")

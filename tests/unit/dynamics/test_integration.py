@@ -18,7 +18,6 @@ from symderiv.integrate.flows import moment_check as moment_form
 from symderiv.integrate.flows import study_flow as flow_module
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.run_errors import difference
-from symderiv.integrate.flows.study_flow import flat_parameters
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
@@ -87,18 +86,6 @@ def test_the_start_alone_is_not_taken_for_a_measurement_of_the_tolerance(small_s
     assert result.tolerance_reached > 0.0
 
 
-def test_a_network_that_learns_too_fast_ends_with_a_diverging_solution():
-    study = parse_study(
-        ERF.replace('"erf"', '"linear"')
-        .replace("learning_rate = 0.4", "learning_rate = 20.0")
-        .replace("end = 30.0", "end = 1e6")
-    )
-    result = solve(study)
-    assert result.cause in ("not-a-number", "step-underflow", "cone-left")
-    assert 0 < result.alpha_end < 1e6
-    assert 1 <= result.alpha.size < 21
-
-
 def test_the_trajectory_holds_what_its_fields_say():
     study = parse_study(ERF)
     result = solve(study)
@@ -132,16 +119,6 @@ def test_the_trajectory_holds_what_its_fields_say():
     assert abs(np.mean(sampled) - result.generalization_error[-1]) < 4 * error, f"seed {seed}"
 
 
-def test_the_constants_of_a_run_are_laid_out_as_the_modules_read_them():
-    study = parse_study(ERF.replace("learning_rate = 0.4", 'learning_rate = 0.4\norder = "full"'))
-    result = solve(study)
-    parameters = flat_parameters(study, result.initial)
-    assert parameters.size == 4 + 4 + 4 * 4 + 4 + 2 + 6
-    assert parameters[-6:].tolist() == [0.4, 0.0, 0.01, 0.0, 0.2, 1.0]
-    small = parse_study(ERF.replace("rate = 0.4", 'rate = 0.4\norder = "small-learning-rate"'))
-    assert flat_parameters(small, result.initial)[-1] == 0.0
-
-
 def test_the_error_check_can_be_forced_or_left_out():
     study = parse_study(ERF)
     never = solve(study, check="never")
@@ -172,17 +149,6 @@ def _reference(study):
     text = study.text.replace("relative_tolerance = 1e-09", "relative_tolerance = 1e-13")
     assert text != study.text
     return solve(parse_study(text), check="never")
-
-
-def test_a_long_run_is_repeated_too():
-    text = ERF.replace("end = 30.0\npoints = 21", "values = [0, 3000]\nrelative_tolerance = 1e-7")
-    text = text.replace("learning_rate = 0.4", "learning_rate = 1.5") + 'method = "explicit"\n'
-    first, both = (solve(parse_study(text), check=how) for how in ("never", "always"))
-    # so many that a limit without regard to the first run would be passed
-    assert first.steps > 1000
-    assert both.tolerance_method == REPEATED
-    # the difference of two runs of different tolerance, not of one with itself
-    assert 0.0 < both.tolerance_reached < 1e-7
 
 
 def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
@@ -305,30 +271,6 @@ def test_the_warning_about_small_multiplicities_reaches_the_result():
     text = ERF.replace("distinct_eigenvalues = 4", "distinct_eigenvalues = 128")
     (warning,) = solve(parse_study(text)).warnings
     assert "only 2 of 256 coordinates" in warning
-
-
-def test_the_mean_start_stays_on_the_symmetric_plateau():
-    study = parse_study(ERF.replace("student_std = 0.1", 'student_std = 0.1\ndraw = "mean"'))
-    result = solve(study)
-    np.testing.assert_allclose(result.R[:, 0, 0], result.R[:, 1, 1], rtol=1e-12)
-    np.testing.assert_allclose(result.R[:, 0, 0], result.R[:, 0, 1], rtol=1e-12)
-
-
-def test_the_order_of_eigenvalues_and_their_splitting_do_not_matter():
-    # three eigenvalues; the same with the last one written as two of half the multiplicity
-    law = 'model = "power-law"\ndimension = 256\ndistinct_eigenvalues = 4\nexponent = 1.0'
-    text = ERF.replace("student_std = 0.1", 'student_std = 0.1\ndraw = "mean"\nteacher = "random"')
-    results = [
-        solve(parse_study(text.replace(law, f'model = "spectrum"\n{spectrum}')))
-        for spectrum in (
-            "eigenvalues = [2.0, 0.5]\nweights = [0.4, 0.6]",
-            "eigenvalues = [0.5, 2.0, 0.5]\nweights = [0.2, 0.4, 0.4]",
-        )
-    ]
-    np.testing.assert_allclose(results[0].Q, results[1].Q, rtol=1e-8)
-    np.testing.assert_allclose(
-        results[0].generalization_error, results[1].generalization_error, rtol=1e-8
-    )
 
 
 def test_a_study_with_a_sweep_is_not_one_run():

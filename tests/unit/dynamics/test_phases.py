@@ -52,30 +52,6 @@ def test_two_tasks_are_two_runs_with_their_own_heads() -> None:
     assert errors[-1, 0] > errors[2, 0]  # forgotten
 
 
-def test_a_schedule_of_steps_is_a_run_in_pieces() -> None:
-    run = solved([1.0, 2.0, 4.0], schedule={"times": [0.0, 2.0], "rates": [1.0, 0.25]})
-    first = solved([1.0, 2.0])
-    assert np.allclose(run.Q[:2], first.Q, rtol=1e-9)
-    state = first.final
-    begin = {"Q": state.Q, "R": state.R, "T": state.T, "v": state.student_weights}
-    slow = sd.Problem("linear", **{**BASE, "learning_rate": 0.15}).solve(
-        alpha=[2.0], initial=begin, relative_tolerance=1e-10
-    )
-    assert np.allclose(run.Q[2], slow.Q[0], rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("more", "same"),
-    [
-        ({"batch": 3}, {"learning_rate": 0.2}),
-        ({"momentum": 0.25}, {"learning_rate": 0.8}),
-        ({"batch": 2, "weight_decay": 0.1}, {"learning_rate": 0.3, "weight_decay": 0.05}),
-    ],
-)
-def test_batches_and_momentum_are_rates(more: dict[str, object], same: dict[str, object]) -> None:
-    assert np.allclose(solved([3.0], **more).Q, solved([3.0], **same).Q, rtol=1e-12)
-
-
 def test_times_are_cut_where_something_jumps() -> None:
     problem = sd.Problem(
         "linear",

@@ -19,7 +19,7 @@ from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.seals import sealed
 from symderiv.integrate.flows.trajectory import write_run
 from symderiv.integrate.rules.solving import solve
-from symderiv.problem.state import State, load_state
+from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 from symderiv.storage.run_files import read_run
 
@@ -108,28 +108,6 @@ def test_a_run_says_where_it_ends_and_how_its_error_was_found(trajectory):
     nothing = replace(trajectory, generalization_error=np.empty(0))
     assert nothing.to_dict()["generalization_error_end"] is None
     assert "generalization_error" not in dict(nothing._summary().rows)
-
-
-def test_the_arrays_of_a_run_make_a_state_to_go_on_from(trajectory, tmp_path):
-    variables, _ = read_run(write_run(tmp_path / "RUN.nc", trajectory))
-    state = State(
-        variables["eigenvalue"],
-        variables["weight"],
-        variables["student_overlap"][-1],
-        variables["cross_overlap"][-1],
-        variables["teacher_overlap"],
-        variables["T"],
-        variables["v"][-1],
-        variables["teacher_weights"],
-    )
-    state.save(tmp_path / "s.npz")
-    np.testing.assert_array_equal(load_state(tmp_path / "s.npz").Q, state.Q)
-    np.testing.assert_allclose(state.Q, trajectory.Q[-1], rtol=1e-13)
-    # two legs are one run
-    text = STUDY.replace("student_std = 0.2", 'state = "s.npz"')
-    second = solve(parse_study(text, base=tmp_path))
-    whole = solve(parse_study(STUDY.replace("end = 3.0", "end = 6.0")))
-    np.testing.assert_allclose(second.Q[-1], whole.Q[-1], rtol=1e-7)
 
 
 def test_a_simulation_file_holds_means_errors_and_runs(simulated, tmp_path):

@@ -14,7 +14,6 @@ import symderiv as sd
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.problem.initial import RUNS, initial, stream
 from symderiv.problem.timetable import task_weights
-from symderiv.storage.checkpoint import Checkpoint
 
 # every form of a step is compiled once: a part of them a day
 pytestmark = pytest.mark.turns(6)
@@ -226,33 +225,6 @@ def test_runs_follow_the_rule_to_the_letter(case):
         np.testing.assert_array_equal(result.v[run, -1], found[0])
 
 
-def test_a_run_depends_on_the_seed_and_its_index_alone(monkeypatch):
-    problem = problem_of("tasks")
-    plain = problem.simulate(alpha=[0, 2.5])
-    for other in (
-        problem.simulate(runs=3, alpha=[0, 2.5], workers=1),
-        problem.simulate(alpha=[0, 0.4, 1.0, 2.5], workers=2),
-    ):
-        np.testing.assert_array_equal(other.Q[:2, -1], plain.Q[:, -1])
-    monkeypatch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 7 * N)
-    np.testing.assert_allclose(problem.simulate(alpha=[0, 2.5]).heads, plain.heads, rtol=1e-13)
-
-
-def test_an_interrupted_simulation_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
-    # small blocks, so that many of them are made before it is asked to stop
-    monkeypatch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 5 * N)
-    problem = problem_of("tasks").replace(tasks=CASES["tasks"]["tasks"][:2])
-    times = [0, 1.0, 2.0, 2000.0]
-    whole = problem.simulate(alpha=times)
-    checkpoint = Checkpoint(tmp_path / "c", every=0.0, stop=lambda: True)
-    stopped = problem.simulate(alpha=times, checkpoint=checkpoint)
-    assert stopped.cause == "interrupted"
-    assert 1 <= stopped.alpha.size < 4
-    rest = problem.simulate(alpha=times, checkpoint=Checkpoint(tmp_path / "c"))
-    np.testing.assert_array_equal(rest.Q, whole.Q)
-    np.testing.assert_array_equal(rest.task_error, whole.task_error)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -295,12 +267,6 @@ def test_what_is_not_simulated_together_is_refused_by_name(change, argument):
     with pytest.raises((InputError, NotYetError)) as refusal:
         sd.Problem("erf", **{**COMMON, **change}).simulate(runs=1, end=0.1)
     assert refusal.value.argument.endswith(argument)
-
-
-def test_a_diverging_run_ends_with_what_was_reached():
-    problem = sd.Problem("x**3", **{**COMMON, "loss": "(s-t)**4/4", "learning_rate": 50.0})
-    result = problem.simulate(runs=2, alpha=[0, 30.0])
-    assert (result.cause, result.alpha.size) == ("not-a-number", 1)
 
 
 def test_results_of_rules_are_kept_with_their_axes(tmp_path):

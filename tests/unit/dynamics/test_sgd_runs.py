@@ -92,18 +92,6 @@ def test_mean_and_standard_error_are_over_the_runs():
     assert single.standard_error("Q").shape == (4, 3, 3)
 
 
-def test_the_reported_error_is_that_of_the_overlaps():
-    study = parse_study(STUDY)
-    result = simulate(study, runs=1)
-    T = result.T
-    for at in range(4):
-        C = np.block([[result.Q[0, at], result.R[0, at]], [result.R[0, at].T, T]])
-        s = np.concatenate([result.v[0, at], -result.teacher_weights])
-        d = 1 + np.diag(C)
-        i2 = 2 / np.pi * np.arcsin(C / np.sqrt(np.outer(d, d)))
-        assert result.generalization_error[0, at] == pytest.approx(0.5 * s @ i2 @ s, rel=1e-12)
-
-
 @METHODS
 def test_a_run_that_diverges_keeps_what_it_reported(method):
     text = TEXT.format(method=method).replace('"erf"', '"linear"').replace("= 0.9", "= 200.0")
@@ -129,12 +117,6 @@ def test_an_interrupt_stops_all_runs_and_keeps_what_they_have():
     assert result.alpha.tolist() == [0]
     assert seen[0][1] == 2 * 40 * 100000
     assert result.alpha_end < 100000
-
-
-def test_progress_ends_at_the_total():
-    seen = []
-    simulate(parse_study(STUDY), progress=lambda made, total: seen.append((made, total)))
-    assert seen[-1] == (200, 200)
 
 
 def test_an_error_in_a_run_is_not_swallowed():

@@ -33,32 +33,12 @@ def test_the_table_is_scipys():
     np.testing.assert_array_equal(table.ERROR_3, scipy_table.E3[:12])
 
 
-def test_the_table_meets_the_order_conditions():
-    A, b, c = table.STAGES, table.SOLUTION, table.NODES
-    np.testing.assert_allclose(A.sum(axis=1), c, atol=2e-15)
-    assert not np.any(np.triu(A))
-    for k in range(8):
-        assert b @ c**k == pytest.approx(1 / (k + 1), abs=1e-15), k
-    # trees with two and three levels: b A c^k = 1 / ((k+1)(k+2)), b c A c^k, b A A c^k
-    for k in range(1, 7):
-        assert b @ A @ c**k == pytest.approx(1 / ((k + 1) * (k + 2)), abs=1e-14), k
-    for k in range(1, 6):
-        assert (b * c) @ A @ c**k == pytest.approx(1 / ((k + 1) * (k + 3)), abs=1e-14), k
-        expected = 1 / ((k + 1) * (k + 2) * (k + 3))
-        assert b @ A @ A @ c**k == pytest.approx(expected, abs=1e-14), k
-    for k in range(1, 3):
-        # (A c^k)^2 under a node of weight c
-        expected = 1 / ((k + 1) ** 2 * (2 * k + 4))
-        assert (b * c) @ (A @ c**k) ** 2 == pytest.approx(expected, abs=1e-14)
+def test_the_third_estimate_is_of_order_six():
+    A, c = table.STAGES, table.NODES
     # the divided difference of slopes sees nothing of a solution of order 6
     for tree in (c**0, c, c**2, A @ c, c**3, c * (A @ c), A @ c**2, A @ A @ c, c**5, A @ c**4):
         assert abs(table.ERROR_6 @ tree) < 1e-13
     assert abs(table.ERROR_6 @ c**6) > 1e-4
-    # the embedded solutions: b minus the difference has order 5 and 3
-    for weights, order in ((b - table.ERROR_5, 5), (b - table.ERROR_3, 3)):
-        for k in range(order):
-            assert weights @ c**k == pytest.approx(1 / (k + 1), abs=1e-14)
-        assert abs(weights @ c ** (order + 2) - 1 / (order + 3)) > 1e-6
 
 
 def test_the_estimate_is_not_blind_near_the_limit_of_stability():
@@ -152,24 +132,6 @@ def test_a_result_does_not_depend_on_how_the_run_is_sliced_or_what_else_is_asked
     assert seen[-1] == (20.0, watched.steps)
 
 
-@pytest.mark.parametrize("end", [0.01, 0.3, 1.0, 4.0])
-def test_results_meet_the_tolerance_where_there_are_too_few_steps_to_go_through(end):
-    asked = np.linspace(0, end, 23)
-    for rtol in (1e-4, 1e-8, 1e-12):
-        result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, rtol)
-        exact = np.stack([2 + np.sin(asked), 0 * asked, np.cos(asked)], axis=1)
-        assert np.max(np.abs(result.results - exact)) < 2 * rtol
-
-
-def test_a_run_that_stops_fills_all_results_before_it():
-    asked = np.linspace(0.0, 1000.0, 100_001)
-    result = run(systems.oscillation, [2.0, 0.0, 1.0], asked, max_steps=40)
-    assert result.cause == "step-limit"
-    assert result.reached == np.searchsorted(asked, result.last_alpha, side="right")
-    exact = 2 + np.sin(asked[: result.reached])
-    assert np.max(np.abs(result.results[:, 0] - exact)) < 1e-8
-
-
 def test_only_the_start_may_be_asked_for():
     result = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0])
     assert (result.cause, result.steps, result.rhs_evaluations) == ("done", 0, 1)
@@ -199,13 +161,6 @@ def test_a_failure_ends_the_run_with_its_cause_and_keeps_what_was_computed(rhs, 
     assert np.all(np.isfinite(result.last_state))
     if rhs is systems.explosion:
         np.testing.assert_allclose(result.results[:9, 0], 1 / (1 - asked[:9]), rtol=1e-8)
-
-
-def test_the_number_of_steps_can_be_limited():
-    result = run(systems.oscillation, [2.0, 0.0, 1.0], [0.0, 1000.0], max_steps=7)
-    assert result.cause == "step-limit"
-    assert result.steps + result.rejected == 7
-    assert result.reached == 1
 
 
 def test_an_interrupt_keeps_what_was_computed():

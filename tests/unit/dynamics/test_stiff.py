@@ -22,7 +22,6 @@ from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.integrate.steppers import implicit_jacobian, implicit_work
-from symderiv.integrate.steppers.coupled_modes import _patterns
 from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW
 from symderiv.problem.initial import initial
 from symderiv.problem.input_models import PowerLaw, Spectrum
@@ -186,11 +185,6 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
         solve(study_of("implicit"))
 
 
-def test_an_unknown_method_is_refused():
-    with pytest.raises(InputError, match=r"time\.method: .*'auto', 'explicit' or 'implicit'"):
-        study_of("radau")
-
-
 def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path):
     study = study_of(
         "auto",
@@ -316,19 +310,6 @@ def test_the_jacobian_predicts_changes_of_the_slope(monkeypatch, rule, L):
         found[modes.alone] = work.corner @ together
         expected = (slope(y + 1e-5 * change) - slope(y - 1e-5 * change)) / 2e-5
         np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("sums", [0, 1, 2, 3])
-@pytest.mark.parametrize("L", [1, 3, 4, 10, 41])
-def test_changes_of_modes_move_one_sum_or_none(sums, L):
-    weights = np.random.default_rng(L).uniform(0.1, 2.0, (sums, L)) ** 3
-    lifts, unsummed = _patterns(weights)
-    np.testing.assert_allclose(
-        weights @ unsummed, 0.0, atol=1e-11 * max(np.max(weights, initial=0), 1)
-    )
-    assert np.max(np.abs(unsummed)) == (pytest.approx(1.0) if sums < L else 0.0)
-    if sums <= L:
-        np.testing.assert_allclose(weights @ lifts.T, np.eye(sums), atol=1e-9)
 
 
 def two_kinds_of_inputs() -> FlatProblem:

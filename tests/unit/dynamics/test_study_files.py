@@ -134,6 +134,8 @@ def test_the_second_layer_learns_at_the_rate_of_the_first_unless_told_otherwise(
         ("end = 4000.0", "end = 1\nrelative_tolerance = 0", "time.relative_tolerance"),
         ("end = 4000.0", "end = 1\nrelative_tolerance = 1e-16", "time.relative_tolerance"),
         ("end = 4000.0", "end = 1\nabsolute_tolerance = -1", "time.absolute_tolerance"),
+        ("end = 4000.0", 'end = 1\nmethod = "radau"', "time.method: .*'auto', 'explicit' or"),
+        ("end = 4000.0", 'end = 1\ncompression = "maybe"', "time.compression: .*'on' or"),
         ("[time]", "[extra]\na = 1\n[time]", "extra: unknown key"),
         ("[time]", "[initial]\nstudent_std = -1\n[time]", "initial.student_std"),
         ("[time]", "[initial]\nseed = -1\n[time]", "initial.seed"),
@@ -158,20 +160,6 @@ def test_what_cannot_be_is_refused_in_one_line_with_the_full_name(old, new, name
         parse_study(changed((old, new)))
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
-
-
-def test_spectra_with_negative_or_unbalanced_values_are_refused():
-    law = 'model = "power-law"\ndimension = 1024\ndistinct_eigenvalues = 4\nexponent = 1.0'
-    for values, named in (
-        ("eigenvalues = [1, -2]", "data.eigenvalues: -2 is negative"),
-        ("eigenvalues = [1, nan]", r"data.eigenvalues\[1\]"),
-        ("eigenvalues = [1, 2]\nweights = [0.5, 0.6]", "data.weights: their sum"),
-        ("eigenvalues = [1, 2]\nweights = [0.3, 0.7]", "data.weights: 0.7 of 1024"),
-        ("eigenvalues = [1, 2, 3]", "data.dimension: 1024"),
-    ):
-        text = changed((law, f'model = "spectrum"\ndimension = 1024\n{values}'))
-        with pytest.raises(InputError, match=f"^{named}"):
-            parse_study(text)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from itertools import combinations, permutations
 
 import mpmath
@@ -14,7 +13,6 @@ import sympy as sp
 from mpmath import mp
 from symderiv_codegen.printers.pasting import pasted
 
-import symderiv.numerics.signs.sign_mean4 as runtime
 from symderiv.gaussian.functions import OwenT, SignMean2, SignMean4
 from symderiv.numerics import GAUSSIAN
 
@@ -22,12 +20,6 @@ R = sp.Rational
 PAIRS = list(combinations(range(4), 2))
 GENERIC = (R(1, 2), R(1, 3), R(-1, 5), R(1, 7), R(1, 4), R(2, 5))
 SEED = 20240611
-
-
-def correlations(vectors: list[list[int]]) -> list[sp.Expr]:
-    """Exact correlations of fields with these integer loadings."""
-    gram = sp.Matrix(vectors) * sp.Matrix(vectors).T
-    return [gram[i, j] / sp.sqrt(gram[i, i] * gram[j, j]) for i, j in PAIRS]
 
 
 def difference(a: sp.Expr, b: sp.Expr, digits: int) -> float:
@@ -93,36 +85,6 @@ def test_changing_the_sign_of_a_field_changes_the_sign_of_the_mean() -> None:
 # --- SignMean4: numbers -----------------------------------------------------------------------
 
 
-def test_the_plackett_integral_in_terms_of_partial_correlations_gives_the_same_digits() -> None:
-    # 4/pi^2 sum_j int_0^{asin r4j} asin(rho_kl.4j) dtheta, each angle with its own variable.
-    matrix = sp.eye(4)
-    for (i, j), r in zip(PAIRS, GENERIC, strict=True):
-        matrix[i, j] = matrix[j, i] = r
-    with mp.workdps(40):
-        total = mp.zero
-        for j in range(3):
-            k, m = (a for a in range(3) if a != j)
-
-            def angle(theta: mpmath.mpf, j: int = j, k: int = k, m: int = m) -> mpmath.mpf:
-                c = mp.matrix(matrix.tolist())
-                t = mp.sin(theta) / c[3, j]
-                for a in range(3):
-                    c[3, a] = c[a, 3] = t * c[a, 3]
-                p = c.extract if hasattr(c, "extract") else c  # noqa: F841
-                given = mp.matrix([[1, c[3, j]], [c[3, j], 1]]) ** -1
-
-                def partial(a: int, b: int) -> mpmath.mpf:
-                    left = mp.matrix([[c[a, 3], c[a, j]]])
-                    right = mp.matrix([c[b, 3], c[b, j]])
-                    return c[a, b] - (left * given * right)[0]
-
-                return mp.asin(partial(k, m) / mp.sqrt(partial(k, k) * partial(m, m)))
-
-            total += mp.quad(angle, [0, mp.asin(mpmath.mpf(matrix[3, j].p) / matrix[3, j].q)])
-        expected = 4 / mp.pi**2 * total
-        assert abs(as_mpf(SignMean4(*GENERIC), 35) - expected) < mp.mpf(10) ** -33
-
-
 def test_rewriting_as_an_integral_gives_the_same_digits() -> None:
     value = SignMean4(*GENERIC)
     rewritten = value.rewrite(sp.Integral)
@@ -132,12 +94,6 @@ def test_rewriting_as_an_integral_gives_the_same_digits() -> None:
         factor = as_mpf(rewritten / integral, 30)
         total = factor * mp.quad(sp.lambdify(t, integrand, "mpmath"), [0, 1])
         assert abs(total - as_mpf(value, 30)) < mp.mpf(10) ** -28
-
-
-@pytest.mark.parametrize("digits", [16, 32, 100])
-def test_more_digits_agree_with_fewer(digits: int) -> None:
-    value = SignMean4(*GENERIC)
-    assert abs(value.evalf(digits) - value.evalf(digits + 25)) < sp.Float(10, 30) ** -(digits - 1)
 
 
 def test_orthoscheme_with_equal_halves_has_its_known_probability() -> None:
@@ -160,21 +116,6 @@ def test_a_singular_matrix_of_rank_two_is_a_sum_over_angles() -> None:
         signs = [np.sign(np.cos(np.pi * (middle - float(a)))) for a in angles]
         mean += int(np.prod(signs)) * (end - edge)
     assert difference(SignMean4(*r), mean, 40) < 1e-25
-
-
-def test_a_singular_matrix_of_rank_three_is_the_limit_of_regular_ones() -> None:
-    r = correlations([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 2, -1]])
-    shrunk = [value * (1 - R(int(j == 3), 10**40)) for value, (_, j) in zip(r, PAIRS, strict=True)]
-    assert difference(SignMean4(*r), SignMean4(*shrunk), 40) < 1e-19
-    assert SignMean4(*r).evalf(25).is_finite
-
-
-def test_nearly_equal_fields_tend_to_the_merged_mean() -> None:
-    tiny = R(1, 10**24)
-    near = SignMean4(1 - tiny, R(1, 3), R(1, 4), R(1, 3), R(1, 4), R(1, 5))
-    merged = 2 / sp.pi * sp.asin(R(1, 5))
-    gap = difference(near, merged, 40)
-    assert 0 < gap < 4e-12  # at most (2/pi) (pi/2 - asin(1 - tiny)), twice
 
 
 def test_fields_equal_to_more_than_the_digits_asked_for_are_merged() -> None:
@@ -264,26 +205,6 @@ def test_the_compiled_mean_has_fourteen_digits_also_as_fields_align(
         assert abs(value - expected) < 1e-14, (kind, exponent)
 
 
-def test_plain_python_and_compiled_code_agree(compiled: dict[str, object]) -> None:
-    r = [float(value) for value in GENERIC]
-    assert runtime.sign_mean4(*r) == pytest.approx(
-        compiled["sign_mean4"](*r),  # type: ignore[operator]
-        abs=1e-15,
-    )
-
-
-def test_correlations_given_exactly_keep_their_digits_near_one(
-    compiled: dict[str, object],
-) -> None:
-    rng = random.Random(SEED)
-    for exponent in (6, 9, 12):
-        e = 10.0**-exponent
-        r = [1 - e, 1 - 2 * e, 1 - e * rng.uniform(2, 3), 1 - 1.5 * e, 1 - 2 * e, 1 - e]
-        value = compiled["sign_mean4"](*r)  # type: ignore[operator]
-        expected = float(SignMean4(*[sp.Rational(x) for x in r]).evalf(20))
-        assert abs(value - expected) < 1e-14
-
-
 def test_exactly_singular_matrices_have_their_limits(compiled: dict[str, object]) -> None:
     # Integer loadings: the entries and all minors are exact.
     rng = np.random.default_rng(SEED)
@@ -310,16 +231,6 @@ def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, object]) -> 
     outside = np.eye(4) + 0.9 * (one - np.eye(4))
     outside[0, 1] = outside[1, 0] = -0.9
     assert np.isfinite(mean(*outside[np.triu_indices(4)]))  # type: ignore[operator]
-
-
-def test_exchanging_fields_changes_only_the_rounding(compiled: dict[str, object]) -> None:
-    rng = np.random.default_rng(SEED)
-    mean = compiled["sign_mean4_cov"]
-    upper = np.triu_indices(4)
-    for kind in ("regular", "two pairs", "rank three"):
-        c = covariances(rng, kind, 1e-9)
-        values = [mean(*c[np.ix_(order, order)][upper]) for order in permutations(range(4))]  # type: ignore[operator]
-        assert max(values) - min(values) < 1e-14
 
 
 def test_scaling_the_fields_changes_nothing(compiled: dict[str, object]) -> None:
@@ -372,13 +283,6 @@ def test_owens_t_keeps_relative_digits_far_out() -> None:
     value, tail = OwenT(40, 3).evalf(30), (sp.erfc(40 / sp.sqrt(2)) / 4).evalf(30)
     assert abs(value / tail - 1) < sp.Float("1e-29", 30)
     assert difference(OwenT(R(1, 10), 10**6), OwenT(R(1, 10), sp.oo), 40) < 1e-30
-
-
-def test_owens_t_and_its_reflection_add_up() -> None:
-    for h, a in ((R(3, 10), R(7, 3)), (R(4, 3), R(21, 20))):
-        tail = [sp.erfc(x / sp.sqrt(2)) / 2 for x in (h, a * h)]
-        total = (tail[0] + tail[1]) / 2 - tail[0] * tail[1]
-        assert difference(OwenT(h, a) + OwenT(a * h, 1 / a), total, 40) < 1e-38
 
 
 def test_owens_t_differentiates_in_both_arguments() -> None:

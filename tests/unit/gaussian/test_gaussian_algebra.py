@@ -50,11 +50,6 @@ def test_shifted_variances_keep_determinants_short() -> None:
     assert a.expression(a.element(C11 + 1)) == C11 + 1
 
 
-def test_half_integer_shifts_are_written_with_integers() -> None:
-    a = algebra({C11: HALF})
-    assert a.expression(a.element(2 * C11 + 1)) == 2 * C11 + 1
-
-
 def test_zero_is_recognised_between_square_roots() -> None:
     a = Algebra([sp.sqrt(2), sp.sqrt(3), sp.sqrt(6)], {})
     assert not a.element(sp.sqrt(2)) * a.element(sp.sqrt(3)) - a.element(sp.sqrt(6))

@@ -66,20 +66,6 @@ def test_conditional_entries_and_means_are_schur_complements(given: tuple[int, .
             assert sp.cancel(quotient(g, given, i, j) - expected) == 0
 
 
-def test_the_corner_is_the_exponent_of_the_density() -> None:
-    c, m = covariance_symbols(2), sp.Matrix(sp.symbols("m1:3", real=True))
-    g = gaussian(c, list(m))
-    expected = -(m.T * c.inv() * m)[0]
-    assert sp.cancel(quotient(g, (0, 1), g.real, g.real) - expected) == 0
-
-
-def test_noise_enters_only_its_own_variance() -> None:
-    c = covariance_symbols(2)
-    g = gaussian(c, noise=[R(1, 2), 0])
-    assert g.algebra.expression(g.n((), 0, 1)) == c[0, 1]
-    assert sp.expand(g.algebra.expression(g.n((), 0, 0)) - c[0, 0] - R(1, 2)) == 0
-
-
 def test_rank_loss_is_recognised_exactly_also_with_square_roots() -> None:
     s = sp.sqrt(6)
     g = gaussian(sp.Matrix([[2, s], [s, 3]]))
@@ -103,20 +89,6 @@ def test_rank_loss_is_recognised_exactly_also_with_square_roots() -> None:
 def test_bad_covariances_are_refused(matrix: list[list[object]], error: type[InputError]) -> None:
     with pytest.raises(error):
         validated(sp.Matrix(matrix), None, 2)
-
-
-def test_a_singular_covariance_is_accepted() -> None:
-    matrix = sp.Matrix([[1, 2], [2, 4]])
-    assert validated(matrix, sp.Matrix([0, 1]), 2)[1] == [0, 1]
-
-
-def test_symbols_of_a_covariance_are_symmetric_with_positive_variances() -> None:
-    c = covariance_symbols(3)
-    assert c == c.T
-    assert c[0, 0].is_positive
-    assert c[0, 1].is_real
-    assert c[0, 1].is_positive is None
-    assert str(c[1, 2]) == "c23"
 
 
 def test_fields_of_no_variance_may_not_be_correlated() -> None:

@@ -32,14 +32,6 @@ ALL = {
     "cubic": X**3 - X,
     "exp": sp.exp(X / 2),
 }
-LINE = sp.Matrix([1, 2, -1, R(1, 2)])
-PLANE = sp.Matrix([[1, 0], [1, 1], [2, -1], [0, 1]])
-DEGENERATE = {
-    "equal": sp.ones(4, 4),
-    "zero": sp.zeros(4, 4),
-    "rank one": LINE * LINE.T,
-    "rank two": PLANE * PLANE.T,
-}
 REGULAR = sp.Matrix(
     [
         [2, R(1, 2), -R(1, 3), R(1, 5)],
@@ -57,38 +49,6 @@ def at(e: sp.Expr, size: int = 4) -> sp.Expr:
     exact = [[2, 1, -1, 1], [1, 3, 1, 2], [-1, 1, 3, -2], [1, 2, -2, 4]]
     point = {C[i, j]: R(exact[i][j], 1 if i == j else 2) for i in range(size) for j in range(size)}
     return e.subs(point).evalf(30)
-
-
-def test_the_integrals_of_erf_have_their_classical_forms() -> None:
-    assert i2(ERF, ERF).value == 2 / sp.pi * sp.asin(c12 / sp.sqrt(1 + c11) / sp.sqrt(1 + c22))
-    lambda3 = (1 + c11) * (1 + c33) - c13**2
-    numerator = c23 * (1 + c11) - c12 * c13
-    expected = 2 / sp.pi / sp.sqrt(lambda3) * numerator / (1 + c11)
-    assert sp.simplify(i3(ERF, ERF).value - expected) == 0
-    lambda4 = (1 + c11) * (1 + c22) - c12**2
-    lambda0 = (
-        lambda4 * c34
-        - c23 * c24 * (1 + c11)
-        - c13 * c14 * (1 + c22)
-        + c12 * c13 * c24
-        + c12 * c14 * c23
-    )
-
-    def lambda1(a: sp.Expr, b: sp.Expr, c: sp.Expr) -> sp.Expr:
-        return lambda4 * (1 + c) - b**2 * (1 + c11) - a**2 * (1 + c22) + 2 * c12 * a * b
-
-    root = sp.sqrt(lambda1(c13, c23, c33)) * sp.sqrt(lambda1(c14, c24, c44))
-    expected = 4 / sp.pi**2 / sp.sqrt(lambda4) * sp.asin(lambda0 / root)
-    found = i4(ERF, ERF, ERF, ERF).value
-    assert abs(at(found) - at(expected)) < 1e-28
-    assert sp.count_ops(found) <= sp.count_ops(expected)
-
-
-def test_the_arc_cosine_kernel_of_relu_comes_out() -> None:
-    found = i2(RELU, RELU).value
-    angle = sp.acos(c12 / sp.sqrt(c11 * c22))
-    kernel = sp.sqrt(c11 * c22) / (2 * sp.pi) * (sp.sin(angle) + (sp.pi - angle) * sp.cos(angle))
-    assert abs(at(found, 2) - at(kernel, 2)) < 1e-28
 
 
 def test_the_sine_kernel_is_tidy() -> None:
@@ -112,37 +72,6 @@ def test_self_averages_and_their_derivatives(name: str) -> None:
     assert abs(at(sp.diff(own, c11) - i2(curvature, sp.S.One, fields=(0, 0)).value, 1)) < 1e-27
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_i3_is_a_combination_of_price_derivatives(name: str) -> None:
-    """E[g'(u) v g(w)] = C_uv E[g''(u) g(w)] + C_vw E[g'(u) g'(w)] (Stein)."""
-    g, slope = ALL[name], derivative(ALL[name])
-    pair = sp.Matrix([[c11, c13], [c13, c33]])
-    expected = c12 * i2(derivative(slope), g, pair).value
-    expected += c23 * i2(slope, slope, pair).value
-    assert abs(at(i3(g, g).value - expected, 3)) < 1e-27
-
-
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "cubic"])
-@pytest.mark.parametrize("pattern", [(0, 0, 1, 2), (0, 1, 0, 2), (0, 1, 1, 0)])
-def test_coincident_fields_are_limits_of_degenerate_covariances(
-    name: str, pattern: tuple[int, ...]
-) -> None:
-    g = ALL[name]
-    small = sp.Matrix(
-        [
-            [2, 1, R(-1, 2), R(1, 3)],
-            [1, 3, R(1, 2), 1],
-            [R(-1, 2), R(1, 2), 1, R(1, 4)],
-            [R(1, 3), 1, R(1, 4), 2],
-        ]
-    )
-    count = len(set(pattern))
-    big = sp.Matrix(4, 4, lambda i, j: small[pattern[i], pattern[j]])
-    reduced = i4(g, g, g, g, small[:count, :count], fields=pattern).evaluate(25).value
-    direct = i4(g, g, g, g, big).evaluate(25).value
-    assert abs(sp.Float(reduced, 25) - sp.Float(direct, 25)) < 1e-23
-
-
 def test_i4_of_sign_diverges_at_coincident_derivatives() -> None:
     with pytest.raises(DivergentError, match="delta"):
         i4(SIGN, SIGN, SIGN, SIGN, fields=(0, 0, 1, 2))
@@ -154,19 +83,6 @@ def test_i4_of_relu_has_fewer_signs_where_fields_coincide() -> None:
     assert i4(RELU, RELU, RELU, RELU).sign_factors == 4
     assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 1, 2)).sign_factors == 2
     assert i4(RELU, RELU, RELU, RELU, fields=(0, 0, 0, 0)).value == c11 / 2
-
-
-@pytest.mark.parametrize("name", ["erf", "relu", "gelu", "sin", "cubic"])
-@pytest.mark.parametrize("matrix", DEGENERATE.values(), ids=list(DEGENERATE))
-def test_degenerate_covariances_are_limits(name: str, matrix: sp.Matrix) -> None:
-    g = ALL[name]
-    near = matrix + sp.eye(4) / 10**20
-    for integral, size in ((i2, 2), (i3, 3), (i4, 4)):
-        functions = [g] * (4 if size == 4 else 2)
-        exact = integral(*functions, matrix[:size, :size]).evaluate(20).value
-        close = integral(*functions, near[:size, :size]).evaluate(20).value
-        # Roots of the distance 1e-20 from the boundary.
-        assert abs(sp.Float(exact, 20) - sp.Float(close, 20)) < 1e-8
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -22,21 +22,6 @@ def mean_of(
     return expectation(e, FIELDS[:count], cov[:count, :count], means).value
 
 
-def isserlis(indices: tuple[int, ...]) -> sp.Expr:
-    """Sum over pairings, written independently of Stein's rule."""
-    if not indices:
-        return sp.S.One
-    first, rest = indices[0], indices[1:]
-    return sp.Add(*(C[first, j] * isserlis(rest[:k] + rest[k + 1 :]) for k, j in enumerate(rest)))
-
-
-@pytest.mark.parametrize("powers", [(1, 1, 1, 1), (2, 2, 0, 0), (3, 1, 2, 0), (2, 2, 2, 2)])
-def test_stein_gives_the_sum_over_pairings(powers: tuple[int, ...]) -> None:
-    monomial = sp.Mul(*(f**p for f, p in zip(FIELDS, powers, strict=True)))
-    indices = tuple(i for i, p in enumerate(powers) for _ in range(p))
-    assert sp.expand(mean_of(monomial, 4) - isserlis(indices)) == 0
-
-
 def test_powers_with_means_come_from_the_moment_generating_function() -> None:
     m, t = sp.symbols("m1:3", real=True), sp.symbols("t1:3")
     exponent = (
@@ -166,12 +151,6 @@ def test_thresholds_on_one_field_are_intervals() -> None:
         )
         == 0
     )
-
-
-def test_odd_products_vanish() -> None:
-    assert mean_of(sp.erf(x) * y**2, 2) == 0
-    assert mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3) == 0
-    assert mean_of(sp.sin(x) * sp.cos(y), 2) == 0
 
 
 @pytest.mark.parametrize("orders", [(1, 1), (2, 1), (1, 3)])

@@ -18,11 +18,6 @@ def mean_of(e: sp.Expr, count: int, mean: list[object] | None = None) -> sp.Expr
     return expectation(e, FIELDS[:count], C[:count, :count], means).value
 
 
-def test_two_signs_are_an_arcsine() -> None:
-    expected = 2 / sp.pi * sp.asin(C[0, 1] / sp.sqrt(C[0, 0]) / sp.sqrt(C[1, 1]))
-    assert mean_of(sp.sign(x) * sp.sign(y), 2) == expected
-
-
 def test_one_sign_with_a_mean_is_an_error_function() -> None:
     m = sp.Symbol("m", real=True)
     assert mean_of(sp.sign(x), 1, [m]) == sp.erf(sp.sqrt(2) * m / (2 * sp.sqrt(C[0, 0])))
@@ -45,28 +40,11 @@ def test_two_signs_with_means_obey_price(factors: tuple[sp.Expr, sp.Expr]) -> No
     assert abs(difference.evalf(30)) < 1e-25
 
 
-def test_one_vanishing_mean_is_the_limit_of_small_means() -> None:
-    e = sp.sign(x) * sp.sign(y)
-    cov = sp.Matrix([[2, 1], [1, 3]])
-    limit = expectation(e, [x, y], cov, sp.Matrix([0, R(1, 2)])).value.evalf(25)
-    near = expectation(e, [x, y], cov, sp.Matrix([R(1, 10**20), R(1, 2)])).evaluate(25)
-    assert abs(sp.Float(near.value, 25) - limit) < 1e-18
-
-
 def test_four_signs_are_one_function_of_six_correlations() -> None:
     result = expectation(sp.Mul(*(sp.sign(f) for f in FIELDS)), FIELDS, C)
     assert isinstance(result.value, SignMean4)
     assert result.sign_factors == 4
     assert result.method == "orthant-integral"
-
-
-def test_four_signs_obey_price() -> None:
-    value = mean_of(sp.Mul(*(sp.sign(f) for f in FIELDS)), 4)
-    slope = mean_of(4 * sp.DiracDelta(x) * sp.DiracDelta(y) * sp.sign(z) * sp.sign(w), 4)
-    exact = [[2, 1, 0, -1], [1, 3, 1, 1], [0, 1, 2, 1], [-1, 1, 1, 4]]
-    point = {C[i, j]: R(exact[i][j], 1 if i == j else 3) for i in range(4) for j in range(4)}
-    difference = sp.diff(value, C[0, 1]).subs(point) - slope.subs(point)
-    assert abs(difference.evalf(30)) < 1e-25
 
 
 def test_independent_groups_factorise() -> None:
@@ -83,12 +61,6 @@ def test_six_correlated_signs_are_not_guessed() -> None:
         mean_of(e, 4)
     with pytest.raises(NotYetError, match="s = 3 sign factors with means"):
         mean_of(sp.sign(x) * sp.sign(y) * sp.sign(z), 3, [1, 1, 1])
-
-
-def test_a_squared_error_function_times_an_error_function_is_closed() -> None:
-    result = expectation(sp.erf(x) ** 2 * sp.erf(y) * z, FIELDS[:3], C[:3, :3])
-    assert result.method == "closed-form"
-    assert not result.value.has(sp.Integral)
 
 
 def test_two_signs_with_one_symbolic_mean_are_right_at_its_zero() -> None:

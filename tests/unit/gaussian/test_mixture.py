@@ -15,7 +15,6 @@ from symderiv.gaussian import erf_fits
 from symderiv.gaussian.erf_mixture import (
     _BITS,
     TanhForm,
-    _difference,
     _proved,
     mixture,
     tanh_form,
@@ -91,13 +90,6 @@ def test_more_terms_are_used_only_where_fewer_do_not_do() -> None:
     assert all(a > 0 for a in mixture(form, 1e-9).weights)
 
 
-def test_a_mixture_is_the_same_to_the_last_digit_every_time() -> None:
-    form = TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0))
-    first = mixture(form, 1e-6)
-    mixture.cache_clear()
-    assert mixture(form, 1e-6) == first
-
-
 def test_what_is_out_of_reach_is_refused_with_the_best_bound() -> None:
     with pytest.raises(ToleranceError, match=r"tolerance 1e-13: .* has the error 1\.6e-12"):
         mixture(TanhForm(sp.Integer(1), sp.Integer(1), sp.Integer(0)), 1e-13)
@@ -109,19 +101,6 @@ def test_the_error_of_the_slope_counts_as_that_of_the_function() -> None:
     tolerance = 0.92 * max(first.error, first.derivative_error)
     found = mixture(form, tolerance)
     assert max(found.error, found.derivative_error) <= tolerance
-
-
-def test_coefficients_and_remainder_are_those_of_taylor() -> None:
-    with mpmath.workdps(60):
-        place = mpmath.mpf(3) / 8
-        expected = mpmath.taylor(
-            lambda z: 2 * mpmath.tanh(z / 2) - mpmath.mpf("0.75") * mpmath.erf(z / 4), place, 16
-        )
-    with ctx.workprec(_BITS):
-        found = _difference(arb(2), arb("0.5"), [(arb("0.75"), arb("0.25"))], arb("0.375"))
-    assert len(found) == 17
-    for ours, theirs in zip(found, expected, strict=True):
-        assert float(ours) == pytest.approx(float(theirs), rel=1e-12)
 
 
 def test_the_proof_leaves_no_place_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import sympy as sp
 
@@ -20,8 +19,6 @@ from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.rule_equations import RuleEquations, equations_of
 from symderiv.learning.narration import narrator, shown_steps
 from symderiv.learning.rule.learning_problem import (
-    OUTPUT,
-    TARGET,
     LearningProblem,
     learning_problem,
 )
@@ -29,7 +26,6 @@ from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss
 
 K, M = 2, 2
-ONE_EACH = {s.K: sp.Integer(1), s.M: sp.Integer(1)}
 LINEAR = learning_problem("linear")
 
 
@@ -169,75 +165,6 @@ def _second_slope() -> sp.Expr:
 
 
 LOGISTIC = Loss("logistic", "log(1 + exp(-s*t))")
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
-
-
-def by_quadrature(expression: sp.Expr, covariance: tuple[float, float, float], v: float) -> float:
-    """Means with the logistic loss of sin(x) and 1.3 tanh(y), without label noise."""
-    a, b, c = covariance
-    x = (a**0.5 * NODES)[:, None]
-    y = b / a**0.5 * NODES[:, None] + (c - b * b / a) ** 0.5 * NODES
-    z = sp.Symbol("z", real=True)
-
-    def of(function: sp.Expr, order: int, field: Any) -> Any:
-        return sp.lambdify(z, sp.diff(function, z, order), "numpy")(field)
-
-    def loss(m: int, n: int) -> Any:
-        slope = sp.diff(LOGISTIC.expression, (OUTPUT, m), (TARGET, n))
-        return sp.lambdify((OUTPUT, TARGET), slope, "numpy")(
-            v * np.sin(x), 1.3 * of(sp.tanh(z), 0, y)
-        )
-
-    def mean(product: sp.Expr) -> sp.Float:
-        values: Any = 1.0
-        for factor in sp.Mul.make_args(product):
-            base, power = factor.as_base_exp()
-            order, at = base.args
-            if isinstance(base, s.LossSlope):
-                value = loss(int(order), int(at))
-            elif isinstance(base, s.TeacherActivation):
-                value = of(sp.tanh(z), int(order), y)
-            else:
-                value = of(sp.sin(z), int(order), x)
-            values = values * value ** int(power)
-        return sp.Float(np.sum(np.outer(WEIGHTS, WEIGHTS) * values) / (2 * np.pi))
-
-    one = {s.i: sp.Integer(0), s.j: sp.Integer(0), s.n: sp.Integer(0), **ONE_EACH}
-    found = expression.xreplace(one).doit().replace(s.Average, mean)
-    return float(found.subs({s.v[0]: v, s.v_teacher[0]: 1.3}))
-
-
-def test_a_loss_that_is_no_polynomial_has_gradients_of_its_mean() -> None:
-    """Derivatives of the mean loss by differences, one student and one teacher."""
-    equations = derive_equations(
-        LearningProblem(LINEAR.student, LINEAR.teacher, LearningRule(LOGISTIC))
-    )
-    loss = equations.mean_loss
-    at, v, h = (0.8, 0.5, 1.1), 0.9, 1e-4
-
-    def difference(place: int) -> float:
-        ends = []
-        for sign in (1, -1):
-            moved = [*at, v]
-            moved[place] += sign * h
-            ends.append(by_quadrature(loss, (moved[0], moved[1], moved[2]), moved[3]))
-        return (ends[0] - ends[1]) / (2 * h)
-
-    found = [
-        by_quadrature(gradient, at, v)
-        for gradient in (
-            equations.student_gradient,
-            equations.teacher_gradient,
-            equations.second_layer_gradient,
-        )
-    ]
-    expected = [2 * difference(0), difference(1), difference(3)]
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert min(map(abs, found)) > 0.01
-    slope = s.LossSlope(1, 0) ** 2
-    first, second = (s.StudentActivation(1, s.x[unit]) for unit in (s.i, s.j))
-    assert equations.noise == s.v[s.i] * s.v[s.j] * s.Average(slope * first * second)
-    assert equations.spectral == derive_equations(LINEAR).spectral
 
 
 def test_what_is_told_of_another_loss_does_not_speak_of_the_error() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from symderiv.checking import checked_means, field_points, recipes, stated_trial
+from symderiv.checking import checked_means, recipes
 from symderiv.checking.checked_means import check_means
 from symderiv.checking.checked_module import CheckedModule
 from symderiv.checking.generated_check import GeneratedError, check_generated
@@ -294,20 +294,6 @@ def test_fields_that_lie_in_no_plane_are_looked_at() -> None:
     )
     with pytest.raises(GeneratedError, match=r"\(fast\): student_overlap \(K = 2, M = 3\)"):
         check_generated(replace(text, fast=fast + apart), problem)
-
-
-def test_other_points_do_not_refuse_a_right_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    text, problem = kept("quadratic")  # the heaviest tails
-    drawn = field_points.lattice_points
-    for shift in range(1, 4):
-
-        def other(dimension: int, number: int, seed: int, shift: int = shift) -> object:
-            return drawn(dimension, number, seed + 100 * shift)
-
-        monkeypatch.setattr(stated_trial, "lattice_points", other)
-        stated_trial.expected_of.cache_clear()
-        check_generated(text, problem)
-    stated_trial.expected_of.cache_clear()
 
 
 def test_an_uncompiled_module_imports_nothing_else() -> None:

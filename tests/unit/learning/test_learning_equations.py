@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib import import_module
 
 import pytest
 import sympy as sp
@@ -14,31 +13,13 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     closure_coefficients,
-    definition,
-    student_moment,
 )
-from symderiv.learning.narration import narrator
 from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.programs.program import solver_program
-
-SECTIONS = [
-    *("setup", "update", "order_parameters", "generalization_error", "drift", "noise"),
-    *("second_layer", "equations", "moment_equations"),
-]
 
 
 @pytest.fixture(scope="module")
 def equations():
     return derive_equations(learning_problem("erf"))
-
-
-def test_the_derivation_has_its_sections_in_order(equations) -> None:
-    told = narrator.sections(equations)
-    assert [section.key for section in told] == SECTIONS
-    for section in told:
-        assert section.title
-        assert section.steps
-        assert all(step.rule and step.statement and step.after for step in section.steps)
 
 
 def test_indices_are_whole_numbers_and_coordinates_are_counted_from_one() -> None:
@@ -47,11 +28,6 @@ def test_indices_are_whole_numbers_and_coordinates_are_counted_from_one() -> Non
         assert ((-1) ** (2 * index)).simplify() == 1
     assert sp.Abs(s.a) == s.a
     assert sp.Abs(s.b) == s.b
-
-
-def test_moments_of_one_eigenvalue_are_powers_of_it() -> None:
-    value = definition(student_moment[2, s.i, s.j]).xreplace({s.L: sp.Integer(1)}).doit()
-    assert value == s.weight[0] * s.eigenvalue[0] ** 2 * s.student_overlap[0, s.i, s.j]
 
 
 def test_the_closure_polynomial_vanishes_at_every_eigenvalue() -> None:
@@ -65,19 +41,3 @@ def test_a_sign_student_is_refused_and_the_diverging_term_is_named() -> None:
     with pytest.raises(DivergentError, match=r"Γ_ii.*sign\(x\).*teacher's") as caught:
         generate("sign", "sign", "erf")
     assert "\n" not in str(caught.value)
-
-
-def test_a_formula_equal_to_a_named_activation_gives_the_same_functions() -> None:
-    named = solver_program(derive_equations(learning_problem("erf")), "a")
-    spelled = solver_program(derive_equations(learning_problem("erf(x/sqrt(2))")), "a")
-    assert named == spelled
-
-
-@pytest.mark.parametrize(
-    ("name", "distinguishes"), [("erf", False), ("gelu", False), ("relu", True), ("erf_sign", True)]
-)
-def test_coinciding_indices_are_told_apart_only_where_it_matters(
-    name: str, distinguishes: bool
-) -> None:
-    module = import_module(f"symderiv_kernels.fast.{name}")
-    assert any("_aa" in function for function in vars(module)) == distinguishes

@@ -10,12 +10,9 @@ from symderiv.learning.derivation.example_noise import mean_over_example
 from symderiv.learning.derivation.indexed_sums import (
     Term,
     at,
-    contract,
     derivative,
-    spread,
     terms,
 )
-from symderiv.learning.derivation.motion import one_component
 
 STUDENT = sp.Sum(s.v[s.p] * s.StudentActivation(0, s.x[s.p]), (s.p, 0, s.K - 1))
 
@@ -34,12 +31,6 @@ def unrolled(expression: sp.Expr, K: int = 3, M: int = 2) -> sp.Expr:
     return sp.expand(result)
 
 
-def test_a_square_of_a_sum_gets_two_indices() -> None:
-    squared = spread(STUDENT**2)
-    assert len(terms(squared)[0].limits) == 2
-    assert unrolled(squared) == sp.expand(unrolled(STUDENT) ** 2)
-
-
 def test_differentiation_does_not_capture_the_index_of_the_variable() -> None:
     for index in s.STUDENTS:
         slope = derivative(STUDENT**2, s.x[index])
@@ -54,11 +45,6 @@ def test_moving_to_other_indices_does_not_capture_them() -> None:
         assert unrolled(moved.xreplace({index: sp.Integer(2)})) == unrolled(
             force.xreplace({s.i: sp.Integer(2)})
         )
-
-
-def test_contraction_carries_out_a_sum_over_a_kronecker_delta() -> None:
-    total = sp.Sum(sp.KroneckerDelta(s.i, s.p) * s.v[s.p] * s.Q[s.p, s.j], (s.p, 0, s.K - 1))
-    assert contract(total) == s.v[s.i] * s.Q[s.i, s.j]
 
 
 def test_an_empty_summand_counts_its_range() -> None:
@@ -86,12 +72,6 @@ def test_a_product_does_not_capture_free_indices_with_the_name_of_a_summed_one(f
 
         expected = sp.Mul(*(at_place(factor) for factor in sp.Mul.make_args(product)))
         assert at_place(spread_out) == sp.expand(expected)
-
-
-def test_of_one_component_no_index_is_left() -> None:
-    mean = s.probability[s.c] * s.B[s.c, s.i, s.n] * s.T[s.c, s.n, s.m]
-    found = one_component(sp.Sum(mean, (s.c, 0, s.C - 1)))
-    assert found == s.B[s.i, s.n] * s.T[s.n, s.m]
 
 
 def test_indices_that_are_taken_get_letters_of_their_own() -> None:

@@ -16,7 +16,7 @@ from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, learning_pro
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.lowering.means import force_error
-from symderiv.lowering.means.force_fields import ForceFields, along_lattice, over_fields
+from symderiv.lowering.means.force_fields import ForceFields, along_lattice
 from symderiv.lowering.means.loss_means import LossMeans
 from symderiv.lowering.means.numeric_loss import NumericLoss
 from symderiv.lowering.programs.loss_program import loss_program
@@ -59,12 +59,6 @@ def test_a_loss_with_cosh_is_finite_for_large_outputs():
         assert floats[1](s, 0.0) == pytest.approx(math.sinh(s) / math.cosh(s), rel=1e-15)
     arrays = as_function([OUTPUT, TARGET], sp.sinh(OUTPUT) / sp.cosh(OUTPUT) + TARGET)
     np.testing.assert_allclose(arrays(np.array([-1e5, 1e5]), np.zeros(2)), [-1.0, 1.0])
-
-
-def test_only_what_is_no_sum_of_products_goes_over_fields():
-    assert not over_fields(learning_problem("erf"))
-    assert over_fields(learning_problem("erf", None, LearningRule(target="sign")))
-    assert over_fields(problem("logistic"))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import approximation, quadrature_error, quadrature_means
 from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
-from symderiv.lowering.means.field_covariances import field_covariances, nearby, structured
+from symderiv.lowering.means.field_covariances import structured
 from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
 from symderiv.lowering.means.quadrature_means import FactorMeans, Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
@@ -42,15 +42,6 @@ def finer_steps(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     shorter = all(a[n] < b[n] for n in (0, 1, 3, 4, 5, 6))
     return shorter and a[2] > b[2]
-
-
-def test_finer_rules_are_finer_in_everything() -> None:
-    smooth, kinked = smooth_rule(0.5, 1e-6, 3.0), kinked_rule(2.0, 1e-4, 3.0, True)
-    for rule, less in ((smooth, finer_steps), (kinked, finer_panels)):
-        reference = finer(rule)
-        assert reference.step < rule.step
-        assert less(reference.four, rule.four)
-        assert less(reference.two, rule.two)
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
@@ -86,84 +77,6 @@ def test_means_of_two_factors_take_finer_rules(tolerance: float) -> None:
 def test_rules_go_from_coarse_to_fine_in_small_steps() -> None:
     for ladder in (SMOOTH_STEPS, KINKED_PANELS):
         assert all(1.1 < a / b < 1.5 for a, b in pairwise(ladder))
-
-
-def test_layers_taken_for_kinks_are_thinner_where_slopes_jump() -> None:
-    """Width w of a layer changes a mean by w where both factors jump, else by w²."""
-    for tolerance in (1e-3, 1e-5):
-        jumping = kinked_rule(2.0, tolerance, 0.0, True).four[4]
-        smooth = kinked_rule(2.0, tolerance, 0.0, False).four[4]
-        assert jumping < 0.1 * tolerance
-        assert jumping < smooth < 0.2 * math.sqrt(tolerance)
-
-
-def eigenvalues(covariance: np.ndarray) -> np.ndarray:
-    return np.linalg.eigvalsh(covariance)
-
-
-@pytest.mark.parametrize("size", [2, 4])
-def test_tried_covariances_are_some_and_of_every_kind(size: int) -> None:
-    rng = np.random.default_rng(4)
-    tried = [*field_covariances(rng, 150, size, 2.0)]
-    tried += list(structured(size, 2.0))
-    tried += [each for start in tried[:150] for each in nearby(rng, start, 2.0, 1)]
-    for c in tried:
-        np.testing.assert_allclose(c, c.T, atol=1e-15)
-        assert eigenvalues(c)[0] > -1e-14
-        assert np.diag(c).max() <= 2 * (1 + 1e-14)
-        assert np.isfinite(c).all()
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rho = np.array([c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]) for c in tried[:150]])
-    rho = rho[np.isfinite(rho)]
-    apart = 1 - np.abs(rho)
-    for low, high in ((1e-3, 1e-1), (1e-8, 1e-5), (1e-14, 1e-9), (-1e-14, 1e-15)):
-        assert ((apart > low) & (apart < high)).any(), (low, high)
-    assert (np.abs(rho) < 0.5).any()
-    assert (rho > 0.9).any()
-    assert (rho < -0.9).any()
-    largest = [np.diag(c).max() for c in tried[:150]]
-    least = [np.diag(c).min() for c in tried[:150]]
-    assert np.isclose(largest, 2.0).sum() > 10
-    assert min(least) == 0.0
-    assert sum(0 < value < 1e-4 for value in least) > 3
-    assert sum(value > 0.1 for value in largest) > 100
-    # some fields have no variance, but not all of them at once
-    none = np.array([np.diag(c) == 0 for c in tried[:150]])
-    assert 0 < none.mean() < 0.05
-    assert not none.all(axis=1).any()
-    ranks = [np.linalg.matrix_rank(c, tol=1e-9) for c in tried[:150]]
-    assert len(set(ranks)) >= size - 1
-
-
-def test_structured_covariances_are_groups_of_equal_and_opposite_fields() -> None:
-    found = list(structured(2, 2.0))
-    pairs = {(round(c[0, 0], 12), round(c[0, 1], 12)) for c in found}
-    assert all(c[0, 0] == c[1, 1] for c in found)
-    assert {(2.0, 2.0), (2.0, -2.0), (2.0, 0.0), (1.0, 1.0), (2e-6, 2e-6)} <= pairs
-    four = [c for c in structured(4, 2.0) if c[0, 0] == 2]
-    expected = np.kron(np.eye(2), np.ones((2, 2))) * 2
-    assert any(np.array_equal(c, expected) for c in four)
-    assert any(np.array_equal(c, 2 * np.eye(4)) for c in four)
-    assert any(np.array_equal(c, 2 * np.ones((4, 4))) for c in four)
-
-
-def test_a_covariance_nearby_is_near() -> None:
-    rng = np.random.default_rng(5)
-    start = np.array([[1.0, 0.3], [0.3, 0.5]])
-    apart = np.array([np.abs(each - start).max() for each in nearby(rng, start, 2.0, 60)])
-    assert (apart > 0).all()
-    assert np.median(apart) < 0.2
-    assert apart.min() < 1e-3
-    assert apart.max() > 0.1
-    # nearly proportional fields stay so half of the time
-    line = np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]])
-    moved = nearby(rng, line, 2.0, 60)
-    left = np.array([eigenvalues(c)[0] / np.trace(c) for c in moved])
-    # their variances do not stay proportional
-    ratios = np.array([c[0, 0] / c[1, 1] for c in moved])
-    assert np.median(np.abs(ratios[left < 1e-9] - 1)) > 1e-4
-    assert (left < 1e-9).sum() > 15
-    assert (left > 1e-9).sum() > 5
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import numpy as np
 import pytest
 import sympy as sp
 from sympy.functions.special.tensor_functions import KroneckerDelta
@@ -13,7 +12,6 @@ from symderiv.checking import recipes
 from symderiv.checking.checked_module import GeneratedError
 from symderiv.checking.generated_check import check_generated
 from symderiv.foundation.errors import SymderivError
-from symderiv.gaussian.functions import ShiftedSigns
 from symderiv.learning.derivation import example_noise
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
@@ -21,8 +19,6 @@ from symderiv.learning.derivation.moment_hierarchy import spectral_moment
 from symderiv.learning.narration import narrator
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.numerics.signs.shifted_signs import _shifted_signs
-from symderiv.storage import run_files
 
 P = sp.Rational(2, 7)
 
@@ -55,16 +51,6 @@ def at_units(expression: sp.Expr, units: dict[sp.Idx, int]) -> sp.Expr:
     return sp.expand(
         expression.xreplace(deltas).xreplace(dict(example_noise.MOMENTS)).subs(s.keep, P)
     )
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_means_of_masks_are_those_over_all_masks(count: int) -> None:
-    letters = (s.i, s.j, s.p, s.q)[:count]
-    term = example_noise.Term(sp.Mul(*(s.mask[letter] for letter in letters)))
-    found = sp.Add(*(part.factor for part in example_noise.kept_units(term)))
-    for units in list(product(range(3), repeat=count))[:: 1 if count < 3 else 5]:
-        at = dict(zip(letters, units, strict=True))
-        assert at_units(found, at) == by_enumeration(units) != 0, units
 
 
 @pytest.mark.parametrize("units", [(0, 0, 0, 0), (0, 1, 1, 0), (0, 1, 2, 2), (0, 1, 2, 0)])
@@ -129,21 +115,6 @@ def test_every_feature_is_in_the_equations_and_is_told(everything: LearningEquat
         assert each in words
 
 
-def test_noise_on_inputs_adds_its_variance_wherever_an_input_is_meant() -> None:
-    rho, own = s.eigenvalue[s.k], s.student_overlap[s.k, s.i, s.j]
-    noisy, plain = (
-        derive_equations(learning_problem("linear", rule=LearningRule(input_noise=there)))
-        for there in (True, False)
-    )
-    seen = {rho: rho + s.input_noise**2}
-    assert noisy.seen_covariance == plain.student_covariance.xreplace(seen)
-    assert noisy.student_covariance == plain.student_covariance
-    for of in ("student_overlap", "cross_overlap"):
-        more, without = (getattr(each.spectral, of) for each in (noisy, plain))
-        assert sp.expand(more.doit() - without.xreplace(seen).doit()) == 0
-        assert more.has(own) == (of == "student_overlap")
-
-
 OTHERS = [{"batches": True}, {"momentum": True}, {"normalise": "sphere"}, {"normalise": "gradient"}]
 
 
@@ -167,26 +138,6 @@ def test_a_small_module_of_every_noise_is_checked() -> None:
         changed = type(text)(text.readable, text.fast.replace(right, wrong))
         with pytest.raises(GeneratedError, match="right_hand_side"):
             check_generated(changed, problem, compiled)
-
-
-def test_results_of_rules_have_axes_and_meanings() -> None:
-    assert set(run_files.MORE_OF_RULES) <= set(run_files._AXES)
-
-
-def test_means_of_two_shifted_signs_keep_their_digits() -> None:
-    """Against Plackett's integral, near correlation 1 and at vanishing means too."""
-    rng = np.random.default_rng(5)
-    for number in range(20):
-        h, k = rng.normal(size=2) * 10.0 ** rng.uniform(-5, 0.7, size=2)
-        r = float(rng.choice([-1, 1]) * (1 - 10.0 ** rng.uniform(-5, 0)))
-        if number % 8 == 0:
-            h = 0.0
-        if number % 9 == 0:
-            k = h
-        exact = float(ShiftedSigns(*(sp.Float(float(each), 30) for each in (h, k, r))).evalf(20))
-        assert _shifted_signs(h, k, r) == pytest.approx(exact, abs=2e-14), (h, k, r)
-    assert _shifted_signs(0.0, 0.0, 0.5) == pytest.approx(1 / 3, abs=1e-15)
-    assert _shifted_signs(1.2, 1.2, 1.0) == 1.0
 
 
 @pytest.mark.parametrize("noise", ["dropout", "flips", "input_noise", "biases", "update_noise"])

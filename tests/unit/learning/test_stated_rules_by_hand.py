@@ -220,8 +220,3 @@ def test_what_students_gain_along_vectors_is_defined_where_it_is_shown() -> None
     assert sp.expand(found[other[s.i, s.n]] - wanted) == 0
     told = {each.key: each for each in narrator.sections(_derived(rule))}["update"]
     assert sum("along vectors themselves" in step.statement for step in told.steps) == 2
-
-
-def test_an_averaged_teacher_moves_no_student_along_vectors() -> None:
-    shown = _shown(LearningRule(stated=EVERYTHING[1:]), "update")
-    assert not any(isinstance(each, steps.Defined) for each in shown)

@@ -81,15 +81,6 @@ def test_updates_move_a_student_along_other_vectors(momentum: bool) -> None:
     assert sp.expand(along["B"] - 3 * a) == 0
 
 
-def test_a_sum_counts_coinciding_units_once() -> None:
-    square = sp.expand(sum(s.v[n] for n in range(4)) ** 2)
-    found = summed(square, (), FEW)
-    assert len(found.pieces) == 1
-    once, twice = (sp.Sum(s.v[letter], (letter, 0, s.K - 1)) for letter in (s.p, s.q))
-    assert found.lettered({}) == once * twice
-    assert sp.expand(found.written() - square) == 0
-
-
 def test_units_that_are_not_treated_alike_are_refused() -> None:
     for wrong in (s.v[0] + 2 * s.v[1], s.v[0] * s.v[1], s.v[2] ** 2 + s.v[3]):
         with pytest.raises(SymderivError, match="not treated alike"):

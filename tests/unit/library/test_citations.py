@@ -92,13 +92,6 @@ def test_a_sequence_of_tasks_and_a_sphere_have_theirs() -> None:
     assert "LeeGoldtSaxe2021" in problem.cite().keys
 
 
-def test_a_source_with_two_reasons_says_both() -> None:
-    problem = sd.Problem(
-        "erf", students=2, teachers=2, learning_rate=0.1, label_noise=0.1, weight_decay=0.1
-    )
-    assert problem.cite().reasons["SaadSolla1997"] == "weight decay; noise on labels"
-
-
 @pytest.mark.parametrize("paper", names())
 def test_claims_of_every_paper_have_an_entry_that_bibtex_reads(paper: str) -> None:
     found = cited(paper)

@@ -48,13 +48,6 @@ def test_points_have_the_standard_errors_of_the_runs(run: Any, sgd: Any) -> None
     np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars], 2 * error)
 
 
-def test_curves_drawn_later_have_other_colours(run: Any) -> None:
-    axes = Figure().subplots()
-    for label in ("first", "second"):
-        run.plot("v[1]", ax=axes, label=label)
-    assert axes.lines[0].get_color() != axes.lines[1].get_color()
-
-
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_a_legend_covers_no_curve(run: Any, ratio: float) -> None:
     figure = Figure(figsize=(2.5 * ratio, 3.0), layout="constrained")

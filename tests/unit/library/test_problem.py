@@ -54,30 +54,6 @@ def test_python_and_a_file_state_the_same_problem(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "argument"),
-    [
-        ({"learning_rate": -0.5}, "learning_rate"),
-        ({"learning_rate": float("nan")}, "learning_rate"),
-        ({"students": 0}, "students"),
-        ({"student_weights": [1.0]}, "student_weights"),
-        ({"student_weights": "1/K +"}, "student_weights"),
-        ({"activation": "no such thing"}, "activation"),
-        ({"order": "third"}, "order"),
-        ({"inputs": "isotropic"}, "inputs"),
-        ({"state": "missing.npz", "student_std": 0.1}, "state"),
-        ({"time": {"end": -1.0}}, "end"),
-    ],
-)
-def test_a_wrong_argument_is_one_line_that_names_it(changes: dict[str, Any], argument: str) -> None:
-    with pytest.raises(sd.InputError) as caught:
-        problem(**changes)
-    assert caught.value.argument == argument
-    assert isinstance(caught.value, ValueError)
-    assert str(caught.value).startswith(f"{argument}: ")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("make", "argument"),
     [
         (lambda: sd.PowerLaw(4, exponent="x"), "exponent"),  # type: ignore[arg-type]

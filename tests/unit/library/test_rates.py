@@ -63,39 +63,6 @@ def test_rates_are_the_mean_change_of_one_example() -> None:
         assert np.max(distance) < 5.0, name
 
 
-def test_rates_at_the_start_need_no_times() -> None:
-    fixed = {"students": 2, "teachers": 1, "learning_rate": 0.5, "student_std": 0.5, "seed": 3}
-    inputs = sd.Spectrum([1.6, 0.4], dimension=40)
-    alone = sd.Problem("erf", inputs=inputs, **fixed).rates()
-    timed = sd.Problem("erf", inputs=inputs, time={"end": 1.0}, **fixed).rates()
-    np.testing.assert_array_equal(alone.dQ, timed.dQ)
-
-
-def test_rates_are_the_slope_of_the_trajectory() -> None:
-    stated = problem()
-    h = 1e-4
-    run = stated.solve(alpha=[0, h, 2 * h], initial={"Q": Q, "R": R, "T": T, "v": V})
-    found = stated.rates(Q=Q, R=R, T=T, v=V)
-    for name in ("Q", "R", "v"):
-        values = getattr(run, name)
-        slope = (-3 * values[0] + 4 * values[1] - values[2]) / (2 * h)
-        np.testing.assert_allclose(slope, getattr(found, f"d{name}"), rtol=1e-5, atol=1e-6)
-    assert found.generalization_error == pytest.approx(run.generalization_error[0], rel=1e-12)
-
-
-def test_a_state_gives_rates_per_eigenvalue_for_any_inputs() -> None:
-    inputs = sd.PowerLaw(4, exponent=1, dimension=64)
-    stated = problem(inputs=inputs)
-    run = stated.solve(alpha=[0, 1e-4, 2e-4])
-    found = stated.rates(state=run.initial)
-    assert found.d_student_overlap.shape == (4, 3, 3)
-    slope = (-3 * run.Q[0] + 4 * run.Q[1] - run.Q[2]) / 2e-4
-    np.testing.assert_allclose(slope, found.dQ, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(
-        stated.rates(Q=run.initial.student_overlap, R=run.initial.cross_overlap).dQ, found.dQ
-    )
-
-
 def test_rates_of_schedules_and_tasks_are_the_slope_of_the_trajectory_at_their_time() -> None:
     h, start = 1e-4, {"Q": Q[:2, :2], "R": R[:2], "T": T}
     stated = sd.Problem(

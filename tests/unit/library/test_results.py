@@ -82,17 +82,6 @@ def test_curves_and_points_share_axes(results: dict[str, Any]) -> None:
         results["run"].plot(3)
 
 
-def test_a_dataset_has_names_units_and_the_numbers(results: dict[str, Any]) -> None:
-    run, sgd = results["run"], results["sgd"]
-    data = run.to_xarray()
-    assert data["R"].dims == ("alpha", "student", "teacher")
-    assert data["R"].attrs == {"long_name": data["R"].attrs["long_name"], "units": "1"}
-    np.testing.assert_array_equal(data["R"].sel(student=2, teacher=1), run.R[:, 1, 0])
-    means = sgd.to_xarray()
-    np.testing.assert_array_equal(means["Q"], sgd.mean("Q"))
-    assert means["Q_run"].dims == ("run", "alpha", "student", "student_2")
-
-
 def test_files_are_read_back_as_what_they_are(results: dict[str, Any], tmp_path: Path) -> None:
     for name, file, kind in (("run", "r.nc", sd.Trajectory), ("sgd", "s.nc", sd.Simulation)):
         saved = results[name].save(tmp_path / file)
@@ -134,23 +123,6 @@ def test_equations_have_one_line_each_and_leave_out_what_is_zero(results: dict[s
     plain = law.replace(inputs=sd.Isotropic(100)).equations.to_text()
     assert "ρ" not in plain
     assert "dQᵢⱼ/dα" in plain
-
-
-def test_the_align_block_compiles(results: dict[str, Any], tmp_path: Path) -> None:
-    import shutil
-    import subprocess
-
-    compiler = shutil.which("pdflatex") or shutil.which("tectonic")
-    if compiler is None:
-        pytest.skip("no TeX here")
-    source = tmp_path / "e.tex"
-    source.write_text(
-        "\\documentclass{article}\n\\usepackage{amsmath}\n\\begin{document}\n"
-        f"{results['equations'].to_latex()}\\end{{document}}\n"
-    )
-    options = ["-interaction=nonstopmode", "-halt-on-error"] if "pdflatex" in compiler else []
-    done = subprocess.run([compiler, *options, source.name], cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
 
 
 def test_progress_is_told_and_an_interrupt_keeps_what_there_is() -> None:

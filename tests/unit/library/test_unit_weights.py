@@ -59,23 +59,6 @@ def test_the_plateau_is_a_fixed_point_of_the_flow_and_is_left_at_its_rate(weight
     assert grown == pytest.approx(plateau.unstable_eigenvalue, rel=2e-3)
 
 
-def test_weights_of_one_over_the_number_of_units_are_numbers() -> None:
-    rates = [problem(weight).rates().dR for weight in ("1/M", 0.5)]
-    np.testing.assert_array_equal(*rates)
-
-
-def test_a_run_with_such_weights_waits_at_the_height_of_its_plateau() -> None:
-    stated = problem(0.3)
-    plateau = stated.plateau()
-    Q = 0.02 * np.eye(2)
-    R = 1e-3 * (1.0 + 1e-5 * np.array([[1.0, -1.0], [-1.0, 1.0]]))
-    # past the approach, and before the escape
-    run = stated.solve(initial={"Q": Q, "R": R, "T": np.eye(2)}, alpha=[0, 3000], progress=False)
-    wanted = plateau.generalization_error
-    assert run.generalization_error[-1] == pytest.approx(wanted, rel=2e-3)
-    assert run.generalization_error[0] > 2 * wanted
-
-
 @pytest.mark.days(2)
 @pytest.mark.parametrize("order", ["small-learning-rate", "full"])
 def test_late_rates_are_eigenvalues_of_the_flow_at_perfect_learning(order: str) -> None:

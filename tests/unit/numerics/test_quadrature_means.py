@@ -455,26 +455,16 @@ def test_layers_are_where_fields_meet_kinks() -> None:
 BIASES = np.array([0.7, -0.4, 0.0, 1.1])
 
 
-def test_biases_of_analytic_factors_are_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    c = COVARIANCES["generic"]
-    monkeypatch.setattr(smooth, "quadrature_factors", at_many(wave), raising=False)
-    kinds = (1, 0, 3, 4)
-    total = 0.0
-    for signs in product((1, -1), repeat=4):
-        k = np.array([s * FREQUENCIES[n] for s, n in zip(signs, kinds, strict=True)])
-        phase = sum(s * 0.3 * n for s, n in zip(signs, kinds, strict=True)) + k @ BIASES
-        total += math.cos(phase) * math.exp(-k @ c @ k / 2) / 16
+@pytest.mark.usefixtures("waves")
+@pytest.mark.usefixtures("waves")
+def test_biases_of_analytic_factors_are_phases() -> None:
+    c, kinds = COVARIANCES["generic"], (1, 0, 3, 4)
     found = smooth._mean_of_4(QUICK_RULE, kinds, *moments(c, BIASES))
-    assert found == pytest.approx(total, abs=3e-6)
+    assert found == pytest.approx(mean_of_waves(kinds, c, BIASES), abs=3e-6)
     for places in ([0, 1], [3, 0]):
         part, shift = c[np.ix_(places, places)], BIASES[places]
-        pair = sum(
-            math.cos((k := np.array([0.5, s * 1.0])) @ shift + s * 0.3)
-            * math.exp(-k @ part @ k / 2)
-            for s in (1, -1)
-        )
         found = smooth._mean_of_2(SMOOTH_RULE, (0, 1), *moments(part, shift))
-        assert found == pytest.approx(pair / 2, abs=1e-9)
+        assert found == pytest.approx(mean_of_waves((0, 1), part, shift), abs=1e-9)
 
 
 @pytest.mark.usefixtures("kinks")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import mpmath
-import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import print_mpmath, print_numba
 from unit.codegen.support import as_multiprecision, as_plain_python, one_function
 
 from symderiv.numerics import GAUSSIAN
-from symderiv.numerics.signs.sign_mean4 import _mean_of_signs
 
 
 def test_four_signs_are_pasted_and_agree_between_the_dialects() -> None:
@@ -30,20 +27,3 @@ def test_four_signs_are_pasted_and_agree_between_the_dialects() -> None:
     # Equal fields leave the other pair.
     equal = multi(mpmath.mp, *map(mpmath.mpf, (1.0, 0.25, 0.5, 0.25, 0.5, 0.3)))
     assert equal == pytest.approx(2 / math.pi * math.asin(0.3), rel=1e-15)
-
-
-@pytest.mark.parametrize("pair", list(itertools.combinations(range(4), 2)))
-@pytest.mark.parametrize("sign", [1, -1])
-def test_two_fields_that_are_equal_or_opposite_leave_the_other_two(
-    pair: tuple[int, int], sign: int
-) -> None:
-    rng = np.random.default_rng(4)
-    roots = rng.normal(size=(4, 4))
-    roots[pair[1]] = sign * 3 * roots[pair[0]]
-    # dyadic numbers, so that the covariances are exact
-    roots = np.round(roots * 64) / 64
-    roots[pair[1]] = sign * 3 * roots[pair[0]]
-    c = roots @ roots.T
-    i, j = (n for n in range(4) if n not in pair)
-    expected = sign * 2 / math.pi * math.asin(c[i, j] / math.sqrt(c[i, i] * c[j, j]))
-    assert _mean_of_signs(tuple(c[np.triu_indices(4)])) == pytest.approx(expected, abs=1e-14)

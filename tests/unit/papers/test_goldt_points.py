@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.goldt.equivalence import cumulants
 from symderiv_papers.goldt.ridge_runs import problems, runs, solution
 from symderiv_papers.goldt.setup_points import grid
@@ -47,8 +46,3 @@ def test_fixed_point_of_ridge_against_runs(number: int) -> None:
     measured = (found.V, found.q, found.m, found.V_hat, found.q_hat, found.m_hat)
     for value, limit in zip(measured, expected, strict=True):
         assert abs(value.mean - limit) < 4 * value.error + 0.05 * abs(limit)
-
-
-def test_every_equation_has_a_claim() -> None:
-    found = paper("goldt-2021")
-    assert {claim.equation for claim in found.claims} == set(found.printed)

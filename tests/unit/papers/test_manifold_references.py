@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.plain_module import checked_in, module_rates
-from symderiv_ledger.papers.known_papers import paper
 from symderiv_papers.references.manifold import manifold
 
 from symderiv.inputs.latent import hidden_manifold
@@ -56,12 +55,3 @@ def test_rates_are_those_of_the_compiled_equations(K: int, M: int, D: int, N: in
 
 def _doubles_of(rows: list[list[object]]) -> np.ndarray:
     return np.array([[float(x) for x in row] for row in rows])  # type: ignore[arg-type]
-
-
-def test_claims_of_a_supplement_come_after_the_main_text() -> None:
-    names = [claim.equation for claim in paper("bae-jeong-2024").claims]
-    numbers = [name for name in names if name.lstrip("S").isdigit()]
-    supplement = [name.startswith("S") for name in numbers]
-    assert names[0] == "1"
-    assert supplement == sorted(supplement)
-    assert names[-1] == "Tables 1 and 2"

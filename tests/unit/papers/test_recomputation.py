@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import islice
 
 import pytest
-from recomputation.__main__ import sample
 from recomputation.second import recomputed, suits
 from symderiv_ledger.claims.claim import Claim, Point
 from symderiv_ledger.papers.known_papers import paper
@@ -46,10 +45,3 @@ def test_lost_digits_are_noticed() -> None:
     assert right.values == 2
     (wrong,) = recomputed(_points(wrong=True), 1)
     assert wrong.disagreements
-
-
-@pytest.mark.turns(6)
-def test_the_sample_is_random_and_repeatable() -> None:
-    first = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]
-    again = [claim.name for _, claim, _ in islice(sample(2, 1, 3, first=10, seconds=60.0), 2)]
-    assert first == again

@@ -125,10 +125,6 @@ def test_flow_against_the_spectral_kernel(state: Network) -> None:
         assert abs(total / 2 - generalization_error(state_in_numbers, context)) < 1e-27
 
 
-def _doubles(rows: Any) -> np.ndarray:
-    return np.array(rows, dtype=float)
-
-
 def test_fields_have_the_covariances_of_their_definition() -> None:
     state = networks()[0]
     J, variance = state.student, state.variance
@@ -176,12 +172,6 @@ def test_plateau_by_closed_form_and_by_the_flow(orthonormal: bool) -> None:
                 assert max(abs(x) for rows in block for row in rows for x in row) < 1e-20
             found = unequal_plateau(list(state.T[1]), context)
             assert max(abs(c - length) for c in found) < 1e-20
-
-
-def test_plateau_of_another_activation() -> None:
-    teacher = homogeneous_teachers()[0]
-    with numbers(20, "mpmath") as context:
-        assert plateau_length(teacher, context, "relu") > 0
 
 
 def test_jacobian_has_all_digits() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-import flint
-import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_mat
 
 from symderiv.precision.balls.working import working_bits
-from symderiv.precision.quadrature.contraction import mean_exp, weighted_sum
+from symderiv.precision.quadrature.contraction import weighted_sum
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
@@ -44,13 +42,3 @@ def test_a_contracted_sum_is_the_sum_over_all_nodes(d: int) -> None:
         )
     assert float(found) == pytest.approx(expected, rel=1e-13)
     assert float(found.rad()) < 1e-18
-
-
-@pytest.mark.parametrize("rate", ["0", "0.3", "2.5"])
-def test_the_mean_of_an_exponential_of_the_size(rate: str) -> None:
-    with mpmath.workdps(30):
-        b = mpmath.mpf(rate)
-        half = mpmath.quad(lambda t: mpmath.exp(b * t) * mpmath.npdf(t), [0, 2, 6, 20])
-        with working_bits(90):
-            assert abs(mean_exp(arb(rate)) - arb(mpmath.nstr(2 * half, 25))) < arb("1e-22")
-    assert flint.ctx.prec == 53

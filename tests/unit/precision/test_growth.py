@@ -90,15 +90,6 @@ def test_ends_of_the_range_are_found(f: sp.Expr, low: sp.Expr, high: sp.Expr) ->
             assert float(part.low) - 1e-15 <= y <= float(part.high) + 1e-15
 
 
-def test_a_polynomial_is_monotone_from_the_last_root_of_its_derivative_on() -> None:
-    with working_bits(64):
-        parts = [value_of(x**2 - 3 * x, _Ends(x, start), {}) for start in (1, 2, 4)]
-        assert [float(p.low) for p in parts] == [-np.inf, -2.0, 4.0]
-        falling = value_of(5 - x**3 + 10 * x, _Ends(x, 4), {})
-        assert float(falling.high) == -19.0
-        assert not falling.low.is_finite()
-
-
 # |f| <= factor x^power exp(rate x), with the numbers that are the least possible where exact
 RATES = [
     (x, 1, 1, 1, 0),

@@ -56,14 +56,6 @@ def test_points_and_ranges_are_enclosed_closely(e: sp.Expr) -> None:
             assert 2 * float(found.rad()) <= 4 * width + 0.6
 
 
-@pytest.mark.parametrize(("e", "low", "high"), [(sp.Max(x, 1), 1.0, 1.25), (sp.Min(x, 1), 0.75, 1)])
-def test_the_larger_of_two_that_overlap(e: sp.Expr, low: float, high: float) -> None:
-    with working_bits(64):
-        found = arb(OneVariable(e, x).on_real(64)(arb(1, 0.25)))
-        assert float(found.lower()) == pytest.approx(low, abs=1e-8)
-        assert float(found.upper()) == pytest.approx(high, abs=1e-8)
-
-
 def test_a_power_with_its_base_across_the_cut_is_refused_where_it_has_to_be_analytic() -> None:
     with working_bits(64):
         power = OneVariable((1 - x) ** (x / 2), x).on_complex(64)

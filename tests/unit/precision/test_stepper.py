@@ -50,19 +50,6 @@ def test_the_error_follows_the_tolerance(backend: str, tolerance: float) -> None
     assert steps.evaluations < -400 * math.log10(tolerance)
 
 
-def test_times_are_reached_exactly_and_long_steps_survive_a_short_one() -> None:
-    seen = Steps()
-    without = Steps()
-    with numbers(30) as c:
-        start = [c.one, c.zero, c.zero, c.one / 10]
-        trajectory(flow, start, [10.0], 1e-15, size=size, point=c.point, steps=without)
-        close = [4.0, 4.0 + 2.0**-30, 10.0]
-        _, near, _ = trajectory(flow, start, close, 1e-15, size=size, point=c.point, steps=seen)
-        with mpmath.workdps(40):
-            assert abs(c.as_mpf(near[0]) - mpmath.cos(4 + mpmath.mpf(2) ** -30)) < 1e-14
-    assert seen.evaluations < 2 * without.evaluations
-
-
 def test_what_cannot_be_reached_is_said() -> None:
     with numbers(20) as c:
         with pytest.raises(ToleranceError, match="more digits"):

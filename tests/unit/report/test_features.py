@@ -75,13 +75,6 @@ def test_the_final_decay_of_an_exponential_is_its_rate() -> None:
     assert found.exponent == pytest.approx(0.01 * 200.0 / math.log(1000.0 / 800.0), rel=1e-3)
 
 
-def test_a_growing_error_has_a_negative_rate() -> None:
-    alpha = np.geomspace(1.0, 100.0, 100)
-    found = features.final_decay(curve(alpha, alpha))
-    assert found is not None
-    assert found.rate < 0
-
-
 def test_deviations_are_counted_in_standard_errors() -> None:
     base = plateau_curve()
     found = features.agreement(base, simulated(base, np.array([2.0]), runs=1000))

@@ -147,17 +147,6 @@ def test_the_same_study_gives_the_same_figure_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_many_cases_and_units_get_figures() -> None:
-    many = plateau_curve()
-    wide = np.tile(np.ones((12, 5)), (many.alpha.size, 1, 1))
-    large = type(many)(
-        many.alpha, many.error, np.tile(np.eye(12), (many.alpha.size, 1, 1)), wide, np.eye(5)
-    )
-    cases = [StudyCase(f"L = {k}", {}, large) for k in range(9)]
-    assert plots.overlap_figure(cases).axes
-    assert plots.error_figure(cases).axes
-
-
 def test_the_terminal_summary_shows_each_claim_once() -> None:
     console = Console(record=True, width=100, file=io.StringIO())
     show_document(console, study_summary("A study", _found()))

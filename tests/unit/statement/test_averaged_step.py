@@ -12,7 +12,6 @@ import symderiv as sd
 from symderiv.checking.field_points import (
     LIMIT,
     REPLICATES,
-    lattice_points,
     plane_points,
     sobol_points,
 )
@@ -175,17 +174,6 @@ def test_a_statement_has_the_rates_that_are_derived_from_it() -> None:
             np.testing.assert_allclose(found["w.w"][:, i, j], rate, rtol=1e-9, atol=1e-11)
     assert found["u"] == pytest.approx(step.scalars["u"], rel=1e-10)
     assert found.observables["error"] == pytest.approx(step.observables["error"], rel=1e-10)
-
-
-def test_a_lattice_gives_the_means_of_the_gaussian() -> None:
-    means = []
-    for z, weight in lattice_points(2, 1024, 3):
-        x, y = z[:, 0], 0.6 * z[:, 0] + 0.8 * z[:, 1]
-        values = np.ones_like(x), x, x * y, x**2 * y**2
-        means.append([float(weight @ value) for value in values])
-    mean, error = np.mean(means, axis=0), np.std(means, axis=0) / 32**0.5
-    assert (error < 0.02).all()
-    assert (np.abs(mean - [1, 0, 0.6, 1 + 2 * 0.36]) < 6 * error + 1e-12).all()
 
 
 def test_points_of_lattices_are_those_of_scipy() -> None:

@@ -122,44 +122,6 @@ def test_all_terms_of_a_statement_are_counted(name: str) -> None:
         assert sp.expand(sp.Add(*own) - change.scalar) == 0
 
 
-def test_linear_forces_on_spectra_move_overlaps_as_matrices_say() -> None:
-    """dO_k by products of matrices for each eigenvalue class, with both inputs and their noise."""
-    P = sd.System()
-    weight = np.array([0.25, 0.75])
-    values = {"left": np.array([2.0, 0.5]), "right": np.array([0.4, 1.2])}
-    x, y = (P.inputs(n, sd.Spectrum(list(values[n]), weights=list(weight))) for n in values)
-    z, w, B = P.inputs("z"), P.vectors("w", 2), P.vectors("B", fixed=True)
-    f, h = w @ x, w @ y
-    P.update({w[0]: (B @ x - f[1] / 2) * x + h[0] * y / 3 + z, w[1]: (B @ y) * y - 2 * f[0] * x})
-    P.update({w[1]: -w[1] / 4 + (B @ z) * x / 5})
-    random = np.random.default_rng(3)
-    drawn = random.normal(size=(2, 3, 9))
-    overlaps = drawn @ np.swapaxes(drawn, 1, 2) / 9
-    names = {"w.w": np.s_[:2, :2], "w.B": np.s_[:2, 2], "B.B": np.s_[2, 2]}
-    state = {name: overlaps[(slice(None), *place)] for name, place in names.items()}
-    # vectors (w1, w2, B): forces on each input as rows of coefficients of the fields of that input
-    F = {"left": np.zeros((3, 3)), "right": np.zeros((3, 3))}
-    F["left"][0], F["left"][1], F["right"][0], F["right"][1] = (
-        (0, -0.5, 1),
-        (-2, 0, 0),
-        (1 / 3, 0, 0),
-        (0, 0, 1),
-    )
-    G = np.zeros((3, 3))
-    G[1, 1] = -0.25
-    mean = {n: np.einsum("k,k,kab->ab", weight, values[n], overlaps) for n in values}
-    plain = np.einsum("k,kab->ab", weight, overlaps)
-    for k in range(2):
-        D = sum(values[n][k] * F[n] for n in values) + G
-        noise = sum(values[n][k] * F[n] @ mean[n] @ F[n].T for n in values)
-        noise[0, 0] += 1
-        noise[1, 1] += values["left"][k] * plain[2, 2] / 25
-        wanted = D @ overlaps[k] + overlaps[k] @ D.T + noise
-        for name in ("w.w", "w.B"):
-            found = np.asarray(P.precise_rates(state, 15)[name], dtype=float)[k]
-            np.testing.assert_allclose(found, wanted[names[name]], rtol=1e-12, err_msg=name)
-
-
 def test_linear_forces_on_a_mixture_are_means_over_its_components() -> None:
     """Forces of one component at a time, whose spectra and covariances are that component's."""
     P = sd.System()

@@ -235,16 +235,6 @@ def test_a_store_takes_new_keys(
     assert run_sweep(study, {"initial.seed": [1, 7]}, path).skipped == 40
 
 
-def test_a_file_that_changed_is_a_new_point_also_in_a_wider_store(
-    study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "s.zarr"
-    over = {"initial.seed": [0, 1]}
-    run_sweep(study, over, path)
-    monkeypatch.setattr(study_grid, "files_digest", lambda study: "other")
-    assert run_sweep(study, {"initial.seed": [0, 1, 2]}, path).skipped == 0
-
-
 def test_points_that_could_not_start_are_tried_again(
     study: Study, tmp_path: Path, computed: list[Study]
 ) -> None:

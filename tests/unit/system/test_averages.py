@@ -210,14 +210,6 @@ def test_independent_factors_part_before_quadrature() -> None:
     assert taken == sp.Function(joint)(said.w.dot(said.w), 0) ** 2
 
 
-def test_averages_in_an_expression_are_taken_and_the_rest_is_left() -> None:
-    said = Said()
-    one, other = Average((said.w @ said.x) * (said.B @ said.x)), Average(said.r + said.c)
-    taken = said.averages.lowered(said.eta * one**2 * other + said.w.dot(said.B))
-    R = said.state["w.B"]
-    assert said.value(taken) == pytest.approx(0.5 * R**2 * 1.25 + R, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("of", "words"),
     [

@@ -89,19 +89,6 @@ def test_covariances_of_forms_are_those_of_drawn_inputs() -> None:
     assert means == [said["u"] + 3, 0, 0, 0, 0, 0]
 
 
-def test_inputs_correlate_with_themselves_and_tokens_with_tokens() -> None:
-    P, said = _said()
-    law, e = FieldLaw(P.statement), _copies(P)
-    assert law.correlation(said["x"], said["x"]) == 1
-    assert law.correlation(said["x"], said["s"]) == 0
-    assert law.correlation(said["y"][0], said["y"][1]) == HALF
-    assert law.correlation(said["y"][0], said["y"][2]) == 0
-    assert law.correlation(said["l"][0], said["l"][1]) == 0
-    assert law.correlation(e[0], e[1]) == 0
-    assert law.correlation(e[2], e[2]) == 1
-    assert law.inputs_of(e[1]).name == "e"
-
-
 def test_fields_that_are_independent_are_in_different_blocks() -> None:
     P, said = _said()
     law, e, B = FieldLaw(P.statement), _copies(P), said["B"]
@@ -173,14 +160,3 @@ def test_steps_in_time_have_one_symbol_each() -> None:
     assert len(law.jumps) == 2
     with pytest.raises(NotClosed, match="no linear equation gives"):
         law.timed(sp.Heaviside(P.alpha**2 - 1))
-
-
-@pytest.mark.parametrize("of", ["g", "c", "u"])
-def test_latents_are_random_and_scalars_are_not(of: str) -> None:
-    P, said = _said()
-    law, symbol = FieldLaw(P.statement), said[of]
-    expression = symbol * (said["B"] @ said["x"])
-    assert law.is_gaussian(symbol) == (of == "g")
-    assert (symbol in law.gaussian(expression)) == (of == "g")
-    assert [s for s, _ in law.finite_latents(expression)] == ([symbol] if of == "c" else [])
-    assert law.gaussian(expression) == sorted(law.gaussian(expression), key=str)

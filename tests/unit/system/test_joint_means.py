@@ -56,33 +56,6 @@ def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degre
     assert found == pytest.approx(_by_characteristic_function(frequencies, degree), abs=1e-11)
 
 
-def test_a_field_that_does_not_vary_is_its_mean() -> None:
-    joint = Joint(sp.cos(Z[0]) * Z[1] ** 2, 1, 2)
-    covariance = np.array([[0.0, 0.0], [0.0, 0.7]])
-    found = mean_by_rule(joint)(RULE, covariance, MEAN[:2], NONE)
-    assert found == pytest.approx(np.cos(0.2) * (0.7 + 0.09), abs=1e-13)
-
-
-def test_the_step_is_the_coarsest_whose_error_is_small() -> None:
-    easy, hard = Joint(sp.tanh(Z[0] / 2), 1, 1), Joint(sp.tanh(3 * Z[0] / 2) ** 2, 1, 1)
-    (step, error), (finer, more) = rule_for(easy), rule_for(hard)
-    assert finer < step
-    assert 0 < error < 1e-8
-    assert 0 < more < 1e-8
-
-    def exact(width: float) -> float:
-        def weighed(t: float) -> float:
-            density = np.exp(-(t**2) / (2 * width**2)) / np.sqrt(2 * np.pi) / width
-            return float(np.tanh(1.5 * t) ** 2 * density)
-
-        return integrate.quad(weighed, -12 * width, 12 * width, epsabs=1e-13, points=[0.0])[0]
-
-    mean = mean_by_rule(hard)
-    for variance in (0.5, 1.3, LARGEST_VARIANCE):
-        found = mean(finer, np.array([[variance]]), np.zeros(1), NONE)
-        assert found == pytest.approx(exact(np.sqrt(variance)), abs=more)
-
-
 @pytest.mark.parametrize(
     ("joint", "words"),
     [

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -20,23 +19,14 @@ Wrong = Callable[[sd.System, Any, Any, Any], Any]
 
 WRONG: dict[str, tuple[Wrong, str]] = {
     "a name that is taken": (lambda P, x, w, B: P.scalars("w"), "'w' is the name of vectors"),
-    "a name that is none": (lambda P, x, w, B: P.scalars("2u"), "is not a valid name"),
-    "a keyword": (lambda P, x, w, B: P.scalars("lambda"), "choose another"),
     "a foreign symbol": (
         lambda P, x, w, B: P.descend((w @ x)[0] * sp.Symbol("eta"), {w: 1}),
         "was not declared",
     ),
-    "a fixed vector": (lambda P, x, w, B: P.descend((B @ x) ** 2, {B: 1}), "fixed=True"),
     "a scalar for a vector": (lambda P, x, w, B: P.update({w: 2}), "must be a vector"),
     "too few values": (lambda P, x, w, B: P.descend((w @ x)[0], {w: [1, 2, 3]}), "3 values"),
     "nothing that moves": (lambda P, x, w, B: P.update({}), "give a dictionary"),
     "an unknown constraint": (lambda P, x, w, B: P.constrain(w, "spher"), "did you mean 'sphere'"),
-    "probabilities": (lambda P, x, w, B: P.latents("c", {1: 0.5, 2: 0.4}), "sum to 1"),
-    "a correlation": (
-        lambda P, x, w, B: P.inputs("y", length=2, correlation=[[1, 2], [2, 1]]),
-        "positive semidefinite",
-    ),
-    "zero vectors": (lambda P, x, w, B: P.vectors("v", 0), "from 1 to 64"),
     "an example outside of its sum": (
         lambda P, x, w, B: P.update({w[0]: P.inputs("e", episode=3)}),
         "example of an episode",
@@ -61,48 +51,6 @@ def test_a_wrong_statement_is_refused_in_one_line(name: str) -> None:
         state(P, x, w, B)
     assert "\n" not in str(refusal.value)
     assert len(P.statement.lines) == before
-
-
-def test_vectors_are_sums_as_they_are_written() -> None:
-    P = sd.System()
-    x, c = P.inputs("x"), P.latents("c", number=2)
-    U, w = P.vectors("U", 2, fixed=True), P.vectors("w", 2)
-    z = x + c @ U
-    for k in range(2):
-        field = (w @ z)[k]
-        assert sp.expand(field - (w[k] @ x) - c[0] * w[k].dot(U[0]) - c[1] * w[k].dot(U[1])) == 0
-    assert sp.expand(sd.norm2(2 * w[0] - w[1]) - 4 * w[0].dot(w[0]) + 4 * w[0].dot(w[1])) == (
-        w[1].dot(w[1])
-    )
-    assert w[1].dot(w[0]) == w[0].dot(w[1])
-
-
-def test_gradients_are_those_of_the_loss_by_coordinates() -> None:
-    """Descent of norm2 by finite differences of the loss over actual vectors."""
-    P, _ = statements.autoencoder()
-    statement = P.statement
-    random = np.random.default_rng(4)
-    N = 9
-    vectors = {v.name: random.normal(size=N) for v in statement.vectors}
-    drawn, latent = random.normal(size=N), 0.7
-
-    def loss(changed: dict[str, np.ndarray]) -> float:
-        x = drawn + 2 * latent * changed["U"] / np.sqrt(N)
-        s = [float(mpmath.erf(changed[f"w{k}"] @ x / np.sqrt(2 * N))) for k in (1, 2)]
-        rest = x - sum(s[k - 1] * changed[f"v{k}"] for k in (1, 2)) / np.sqrt(N)
-        return float(rest @ rest) / 2
-
-    from support.plain_reading import plain_step
-
-    after, _ = plain_step(statement, vectors, {}, {"a": drawn}, {"c": latent}, {})
-    for name, rate in (("w1", 0.3), ("v2", 0.4)):
-        for i in (0, 5):
-            step = np.zeros(N)
-            step[i] = 1e-6
-            up = loss({**vectors, name: vectors[name] + step})
-            down = loss({**vectors, name: vectors[name] - step})
-            change = after[name][i] - vectors[name][i]
-            assert change == pytest.approx(-rate * (up - down) / 2e-6, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.turns(6)
@@ -170,20 +118,6 @@ def test_what_is_not_linear_in_means_over_a_batch_is_refused() -> None:
         P.update({w: 0.5 * x})
     with pytest.raises(InputError, match="the same for all inputs"):
         P.inputs("y", batch_ratio=1)
-
-
-def test_velocities_are_checked() -> None:
-    P = sd.System()
-    x, w, U, u = P.inputs("x"), P.vectors("w", 2), P.vectors("U", 3), P.scalars("u", 2)
-    loss = ((w @ x) ** 2).sum()
-    with pytest.raises(sd.SymderivError, match="3 velocities for 2"):
-        P.descend(loss, {w: 1}, velocity={w: U})
-    with pytest.raises(InputError, match="cannot be u1"):
-        P.descend(loss, {w: 1}, velocity={w: u})
-    with pytest.raises(InputError, match="no learning rate"):
-        P.descend(loss, {w[0]: 1}, velocity={w[1]: U[0]})
-    with pytest.raises(InputError, match="one velocity for two"):
-        P.descend(loss, {w: 1}, velocity={w[0]: U[0], w[1]: U[0]})
 
 
 @pytest.mark.parametrize(

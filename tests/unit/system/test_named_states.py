@@ -56,24 +56,6 @@ def test_what_is_packed_is_unpacked(spectral: bool) -> None:
     assert alone["b"] == 1.5
 
 
-def test_shapes_leave_out_the_axis_of_what_stands_alone() -> None:
-    layout = _layout()
-    shapes = {name: layout.shape(name) for name in ("w.w", "w.v", "v.v", "v.B", "w.B", "u", "b")}
-    assert shapes == {
-        "w.w": (2, 2),
-        "w.v": (2,),
-        "v.v": (),
-        "v.B": (3,),
-        "w.B": (2, 3),
-        "u": (2,),
-        "b": (),
-    }
-    one = sd.System()
-    x, w = one.inputs("x"), one.vectors("w", 1)
-    one.update({w[0]: x - w[0]})
-    assert one.solver.layout.shape("w.w") == (1, 1)
-
-
 def test_order_parameters_are_those_that_the_equations_need_and_those_given() -> None:
     layout = _layout()
     # of v, only what is observed: its overlaps with w and itself, and what these need

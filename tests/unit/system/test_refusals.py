@@ -9,7 +9,6 @@ import pytest
 import sympy as sp
 
 import symderiv as sd
-from symderiv.foundation.errors import InputError
 from symderiv.lowering.means.joint_means import MOST_NONLINEAR
 
 
@@ -106,21 +105,3 @@ def test_what_does_not_close_is_refused_by_its_average(name: str) -> None:
     assert error.average
     assert "\n" not in str(error)
     assert len(str(error)) < 900
-
-
-def test_a_refusal_is_an_input_error() -> None:
-    with pytest.raises(InputError):
-        _gradient_of_a_jump()
-
-
-def test_neighbours_of_refused_statements_close() -> None:
-    """The same lines with one thing changed: a refusal that refuses everything says nothing."""
-    P = sd.System()
-    x, w, b = P.inputs("x"), P.vectors("w"), P.scalars("b")
-    P.descend(sd.norm2(x - sp.erf(w @ x) * w) / 2, {w: 0.1})
-    P.update({b: -b})
-    assert P.rates({"w.w": 1.0, "b": 0.5})["b"] == -0.5
-    Q = sd.System()
-    x, w = Q.inputs("x"), Q.vectors("w")
-    Q.descend(-sp.exp(-((w @ x) ** 2) / 8), {w: 0.1})
-    assert Q.rates({"w.w": 1.0})["w.w"] < 0

@@ -140,27 +140,6 @@ def test_with_the_coordinates_of_real_inputs_overlaps_are_those_of_the_vectors(
     assert np.max(np.abs(one - gram)) > 1e-2
 
 
-def test_vectors_of_a_step_have_the_gram_matrices_of_normal_ones() -> None:
-    """Squared lengths have mean n and variance 2 n, inner products mean square n."""
-    counts = np.array([14, 9, 30])
-    space = replace(Space(counts, (2, 0, 1), 2), together=2)
-    assert space.open.tolist() == [True, True, True]
-    assert replace(space, together=3).open.tolist() == [True, False, True]
-    drawn = np.empty((4 * 20_000, space.bounds[-1]))
-    space.draw(drawn, np.random.default_rng(1), np.random.default_rng(2))
-    groups = drawn.reshape(20_000, 4, -1)
-    for k, n in enumerate(counts):
-        part = groups[:, :, space.bounds[k] : space.bounds[k + 1]]
-        products = np.einsum("sfc,sgc->sfg", part, part)
-        for f in range(4):
-            for g in range(f, 4):
-                value = products[:, f, g]
-                mean, square = (n, n**2 + 2 * n) if f == g else (0, n)
-                for power, wanted in ((value, mean), (value**2, square)):
-                    error = power.std() / np.sqrt(len(power))
-                    assert abs(power.mean() - wanted) < 4.5 * error, (k, f, g)
-
-
 @pytest.mark.parametrize("together", [1, 3])
 def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
     """Steps too small to matter; what is left is the rounding of reflections."""
@@ -180,31 +159,6 @@ def test_bringing_vectors_back_keeps_their_gram_matrices(together: int) -> None:
     for first, _ in space.table:
         rows = chain.vectors[[3, 4, 0, 1, 2], first : first + 5]
         assert not np.any(np.triu(rows, 1))
-
-
-def test_a_run_depends_on_its_seed_and_index_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    P, state = _tokens()
-    for method in ("vectors", "gram"):
-
-        def ends(runs: int = 2, alpha: tuple[float, ...] = (2.0,), seed: int = 3) -> np.ndarray:
-            run = P.simulate(
-                24,
-                runs=runs,
-                alpha=alpha,
-                initial=state,
-                seed=seed,
-                method=method,  # noqa: B023
-            )
-            return np.asarray(run.runs["w.w"][:2, -1])
-
-        plain = ends()
-        assert np.max(np.abs(plain[0] - plain[1])) > 1e-3
-        np.testing.assert_array_equal(ends(runs=3), plain)
-        np.testing.assert_array_equal(ends(alpha=(0.5, 1.1, 2.0)), plain)
-        assert np.max(np.abs(ends(seed=4) - plain)) > 1e-3
-        with monkeypatch.context() as patch:
-            patch.setattr("symderiv.experiment.steps.step_chain.BLOCK_NUMBERS", 24 * 5)
-            np.testing.assert_array_equal(ends(), plain)
 
 
 def test_the_cheaper_method_is_taken() -> None:

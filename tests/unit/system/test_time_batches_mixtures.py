@@ -39,21 +39,6 @@ def test_steps_of_batches_are_iterated() -> None:
     assert run.steps == 3
 
 
-def test_a_mixture_of_one_component_twice_is_that_component() -> None:
-    def stated(model: Any) -> sd.System:
-        P = sd.System()
-        x, g = P.inputs("x", model), sd.activation("erf")
-        w, B = P.vectors("w"), P.vectors("B", fixed=True)
-        P.descend((g(w @ x) - g(B @ x)) ** 2 / 2, {w: 1.2})
-        return P
-
-    state = {"w.w": [0.7, 0.9], "w.B": [0.2, -0.1], "B.B": [1.1, 0.6]}
-    twice = sd.GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0, 0.5], [2.0, 0.5]])
-    one, other = stated(sd.Spectrum([2.0, 0.5])).rates(state), stated(twice).rates(state)
-    for name in ("w.w", "w.B"):
-        np.testing.assert_allclose(one[name], other[name], rtol=1e-14)
-
-
 def _ridge(rate: Callable[[sd.System], Any]) -> sd.System:
     P = sd.System()
     x = P.inputs("x")

@@ -206,22 +206,6 @@ def test_numbers_are_enclosed_where_all_functions_have_balls() -> None:
     assert evaluated(sp.zoo, 40) is None
 
 
-def test_the_tally_says_where_a_formula_for_unit_variances_is_right() -> None:
-    found = check("i2", "sign", r"\frac2\pi\arcsin C_{12}")
-    assert found.verdict == "fails"
-    good, total = found.tally["diagonal"]
-    assert good == total
-    good, total = found.tally["generic"]
-    assert good < total
-
-
-def test_a_formula_that_is_complex_in_the_cone_fails_with_that_reason() -> None:
-    found = check("i2", "erf", r"\frac2\pi\arcsin(C_{12})")
-    assert found.counterexample is not None
-    assert found.counterexample.reason == "the formula is complex there"
-    assert "*I" in found.counterexample.formula
-
-
 def test_zero_over_zero_is_decided_by_the_limit() -> None:
     right = check("i2", "relu", RELU_I2)
     assert right.verdict == "holds"

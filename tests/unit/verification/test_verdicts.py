@@ -241,9 +241,3 @@ def test_matrices_in_the_wrong_order_are_one_small_place() -> None:
     assert sizes("a == b + c @ (d + e) @ f", "a == b + f @ (c @ (d + e))") == [1]
     assert sizes("a == b @ c", "a == c @ b") == [1]
     assert sizes("a == b @ c", "a == c @ d") != [1]
-
-
-def test_signs_of_integer_powers_are_proved_equivalent() -> None:
-    one, other = (parse_statement(f"a == (-1)**({power})*b") for power in ("L - 1", "-L - 1"))
-    assert are_equivalent(one, other)
-    assert not are_equivalent(one, parse_statement("a == (-1)**L*b"))
