@@ -3,8 +3,7 @@ r"""All means of four factors in the noise of a rule, in one pass for each pair 
 They are E[g'(x_i) g'(x_j) f(z) f(w)], with z and w any two of all fields and f the activation of
 their network. For every pair i <= j one grid goes over the plane of x_i and x_j (over a line if i =
 j); each other field has its rows there (see ``smooth_mean``) and the mean of its square, and all
-means of the pair are sums over the same points. Text for modules; the function without underscore
-is a template.
+means of the pair are sums over the same points. Text for modules.
 """
 
 from __future__ import annotations
@@ -28,7 +27,9 @@ if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.smooth_mean import _Grid
     from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
 
-    QUADRATURE_RULE = np.zeros(5)
+    _Array = np.ndarray
+    _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
+    _FourArrays = tuple[_Array, _Array, _Array, _Array]
 
 
 def _all_fields(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -94,8 +95,10 @@ def _means_of_pair(
     biases: np.ndarray,
     pair: tuple[int, int, int],
     means: np.ndarray,
-) -> None:
-    """Write E[g'(x_i) g'(x_j) f(z_a) f(z_b)] for all a and b; ``pair`` are i, j and K."""
+) -> float:
+    """Write E[g'(x_i) g'(x_j) f(z_a) f(z_b)] for all a and b and return E[g'(x_i) g'(x_j)];
+    ``pair`` are i, j and K.
+    """
     (i, j, students), count = pair, covariance.shape[0]
     parts = _parts_in_plane(covariance, i, j)
     most = _most_moved(parts, 0)
@@ -136,6 +139,10 @@ def _means_of_pair(
             else:
                 value = _inner(weights, squares[a, 0])
             means[a, b] = means[b, a] = value
+    total = 0.0
+    for p in range(size):
+        total += weights[p]
+    return total
 
 
 def _on_grid(
@@ -181,25 +188,22 @@ def _spread(
             means_of_teachers[j, i, m, n] = means[K + m, K + n]
 
 
-def noise_means(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    student_biases: np.ndarray,
-    teacher_biases: np.ndarray,
-    means_of_students: np.ndarray,
-    means_of_both: np.ndarray,
-    means_of_teachers: np.ndarray,
-) -> None:
-    """Return means of four factors."""
+def _noise_means(rule: np.ndarray, fields: _Fields, means: _FourArrays) -> None:
+    """Write means of four factors, and of the two slopes alone.
+
+    ``fields`` are their covariances and biases.
+    """
+    Q, R, T, student_biases, teacher_biases = fields
+    of_students, of_both, of_teachers, slopes = means
     K, M = R.shape[0], R.shape[1]
     covariance = _all_fields(Q, R, T)
-    biases, means = np.empty(K + M), np.empty((K + M, K + M))
+    biases, of_pair = np.empty(K + M), np.empty((K + M, K + M))
     for i in range(K):
         biases[i] = student_biases[i]
     for n in range(M):
         biases[K + n] = teacher_biases[n]
     for i in range(K):
         for j in range(i + 1):
-            _means_of_pair(QUADRATURE_RULE, covariance, biases, (i, j, K), means)
-            _spread(means, (i, j), means_of_students, means_of_both, means_of_teachers)
+            slope = _means_of_pair(rule, covariance, biases, (i, j, K), of_pair)
+            slopes[i, j] = slopes[j, i] = slope
+            _spread(of_pair, (i, j), of_students, of_both, of_teachers)

@@ -122,42 +122,58 @@ def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) 
     return count
 
 
-def _series(rule: np.ndarray, kind: int, width: float, bias: float, series: np.ndarray) -> None:
-    """Write E[f he_k] of a factor, k from 0 on, he_k of the field over its width."""
+def _series(
+    rule: np.ndarray, factors: _Steps, width: float, bias: float, series: np.ndarray
+) -> None:
+    """Write E[f he_k] of factors of a field, k from 0 on, he_k of the field over its width.
+
+    ``factors`` are the number of the first, how many follow each other, and how many k.
+    """
+    first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
     half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
-    size = 2 * half + 1
-    t, last, now, places = np.empty(size), np.zeros(size), np.empty(size), np.empty(size)
-    _equally_apart(-half * step, step, t)
+    size = half + 1
+    t, last, now = np.empty(size), np.zeros(size), np.empty(size)
+    places, values, sums = np.empty(2 * size), np.empty(2 * size), np.empty((2, kinds, size))
+    _equally_apart(0.0, step, t)
     for n in range(size):
-        places[n] = bias + width * t[n]
-    quadrature_factors(kind, places, now)
-    for n in range(size):
-        now[n] *= _normal(t[n], step, half)
-    for k in range(series.size):
-        total = 0.0
+        places[n], places[size + n] = bias + width * t[n], bias - width * t[n]
+        now[n] = _normal(t[n], step, half)
+    now[0] *= 0.5
+    for f in range(kinds):
+        quadrature_factors(first + f, places, values)
+        for n in range(size):
+            # polynomials of even k take the first, the others the second
+            sums[0, f, n] = values[n] + values[size + n]
+            sums[1, f, n] = values[n] - values[size + n]
+    for k in range(terms):
+        for f in range(kinds):
+            series[f, k] = _inner(now, sums[k % 2, f])
         over, back = 1.0 / math.sqrt(k + 1.0), math.sqrt(float(k))
         for n in range(size):
-            total += now[n]
             following = over * (t[n] * now[n] - back * last[n])
             last[n] = now[n]
             now[n] = following
-        series[k] = total
+
+
+def _correlation_of(width1: float, width2: float, covariance: float) -> float:
+    """Return the correlation of two fields; of one without variance, none."""
+    both = width1 * width2
+    return min(max(covariance / both, -1.0), 1.0) if both > 0.0 else 0.0
 
 
 def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
     """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
     (c11, c12, c22), (b1, b2) = c, b
     width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
-    both = width1 * width2
-    correlation = min(max(c12 / both, -1.0), 1.0) if both > 0.0 else 0.0
+    correlation = _correlation_of(width1, width2, c12)
     count = _orders(width1, width2, correlation, rule)
-    series1, series2 = np.empty(count), np.empty(count)
-    _series(rule, kinds[0], width1, b1, series1)
-    _series(rule, kinds[1], width2, b2, series2)
+    series1, series2 = np.empty((1, count)), np.empty((1, count))
+    _series(rule, (kinds[0], 1, count), width1, b1, series1)
+    _series(rule, (kinds[1], 1, count), width2, b2, series2)
     total, power = 0.0, 1.0
     for k in range(count):
-        total += power * series1[k] * series2[k]
+        total += power * series1[0, k] * series2[0, k]
         power *= correlation
     return total
 
