@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # what stands in the module
 
     _Steps = tuple[int, int, int]
 
-    _Grid = tuple[float, int, float, int]
+    _Grid = tuple[float, int, float, int, np.ndarray, np.ndarray]
     _Five = tuple[float, float, float, float, float]
 
 _MOST_TERMS = 400
@@ -56,17 +56,16 @@ _NEAR = 0.02  # below which steps of a field are none of a lattice, in the same 
 
 
 def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
-    """Return the sum of products; four at a time, which do not wait for each other."""
-    a = b = c = d = 0.0
-    fours = numbers.size // 4
-    for n in range(fours):
-        a += numbers[4 * n] * others[4 * n]
-        b += numbers[4 * n + 1] * others[4 * n + 1]
-        c += numbers[4 * n + 2] * others[4 * n + 2]
-        d += numbers[4 * n + 3] * others[4 * n + 3]
-    for n in range(4 * fours, numbers.size):
-        a += numbers[n] * others[n]
-    return (a + b) + (c + d)
+    """Return the sum of products; sixteen at a time, which do not wait for each other."""
+    parts, blocks, total = np.zeros(16), numbers.size // 16, 0.0
+    for block in range(blocks):
+        for n in range(16):
+            parts[n] += numbers[16 * block + n] * others[16 * block + n]
+    for n in range(16 * blocks, numbers.size):
+        total += numbers[n] * others[n]
+    for n in range(16):
+        total += parts[n]
+    return total
 
 
 def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
@@ -99,6 +98,26 @@ def _half_of(moved: _Four, rule: np.ndarray) -> tuple[float, int]:
         return 1.0, 0
     step = _step_of(longest, rule)
     return step, math.ceil(rule[2] / step)
+
+
+def _grid_of(moved1: _Four, moved2: _Four, rule: np.ndarray) -> _Grid:
+    """Return points of a circle in the plane of two t, by how much fields move with each of them.
+
+    They are the steps of both t, each with the number on either side of zero, where lines along the
+    second t begin, and how many points lines along the first have.
+    """
+    step1, half1 = _half_of(moved1, rule)
+    step2, half2 = _half_of(moved2, rule)
+    starts, widths = np.zeros(2 * half1 + 2, np.int64), np.zeros(2 * half2 + 1, np.int64)
+    for i in range(2 * half1 + 1):
+        left = rule[2] * rule[2] - ((i - half1) * step1) ** 2
+        most = 0
+        if half2 > 0:
+            most = min(math.floor(math.sqrt(left) / step2), half2) if left >= 0.0 else -1
+        starts[i + 1] = starts[i] + max(2 * most + 1, 0)
+        for j in range(half2 - most, half2 + most + 1):
+            widths[j] += 1
+    return step1, half1, step2, half2, starts, widths
 
 
 def _normal(t: float, step: float, half: int) -> float:
@@ -191,80 +210,108 @@ def _between_12(place: float, weights: np.ndarray) -> None:
         right *= (6.0 - place - p) * _OVER_12[p]
 
 
-def _kernel(width: float, step: float, half: int, orders: int, weights: np.ndarray) -> np.ndarray:
-    """Return weights of points of a lattice, from -half on, for E[f(y + s ξ) he_n(ξ)] at one of
-    them.
+def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
+    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there.
 
-    They are those of equal steps in ξ; where ``step`` is zero, averages of the polynomials through
-    twelve points, with s = ``width`` cells.
+    On the other side they are the same, for odd n with the other sign. They are those of equal
+    steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
+    ``width`` cells.
     """
-    kernel = np.zeros((orders, 2 * half + 1))
-    over, back = np.empty(orders), np.empty(orders)
-    for n in range(orders):
-        over[n] = 1.0 / math.sqrt(n + 1.0)
-        back[n] = math.sqrt(float(n)) * over[n]
-    thin = step == 0.0
-    for m in range(10 if thin else 2 * half + 1):
-        if thin:
-            xi, now = _HERMITE_10[0, m], _HERMITE_10[1, m]
-            first = half - 5 + math.floor(width * xi)
-            _between_12(width * xi - math.floor(width * xi), weights)
+    kernel, places = np.zeros((orders, half + 1)), np.zeros(half + 1)
+    if half == 0:
+        kernel[0, 0] = 1.0
+        return kernel
+    last, now = np.zeros(half + 1), np.empty(half + 1)
+    count = half + 1 if step != 0.0 else 5
+    for m in range(count):
+        if step != 0.0:
+            places[m], now[m] = m * step, _normal(m * step, abs(step), 1)
         else:
-            xi, first = (m - half) * step, m
-            now = _normal(xi, abs(step), 1)
-        last = 0.0
-        for n in range(min(orders, 10) if thin else orders):
-            if thin:
-                for p in range(12):
-                    kernel[n, first + p] += now * weights[p]
-            else:
-                kernel[n, first] = now
-            last, now = now, over[n] * xi * now - back[n] * last
+            places[m], now[m] = _HERMITE_10[0, 5 + m], _HERMITE_10[1, 5 + m]
+    weights = np.empty((5, 12))
+    if step == 0.0:
+        for m in range(5):
+            _between_12(width * places[m] - math.floor(width * places[m]), weights[m])
+    for n in range(orders if step != 0.0 else min(orders, 10)):
+        if step != 0.0:
+            for m in range(count):
+                kernel[n, m] = now[m]
+        else:
+            _add_averages(width, places, now, weights, 1.0 - 2.0 * (n % 2), kernel[n])
+        over, back = 1.0 / math.sqrt(n + 1.0), math.sqrt(n / (n + 1.0))
+        for m in range(count):
+            following = over * places[m] * now[m] - back * last[m]
+            last[m] = now[m]
+            now[m] = following
     return kernel
+
+
+def _add_averages(
+    width: float,
+    places: np.ndarray,
+    now: np.ndarray,
+    weights: np.ndarray,
+    sign: float,
+    kernel: np.ndarray,
+) -> None:
+    """Add weights of polynomials through points around five places, and around their opposites."""
+    for m in range(5):
+        first = math.floor(width * places[m]) - 5
+        for p in range(12):
+            if first + p >= 0:
+                kernel[first + p] += now[m] * weights[m, p]
+            if first + p <= 0:
+                kernel[-first - p] += sign * now[m] * weights[m, p]
 
 
 def _tabulated(
     kernel: np.ndarray, steps: _Steps, values: np.ndarray, size: int, table: np.ndarray
 ) -> None:
-    """Write a row for each row of the kernel: its sum at every ``split``-th point of a lattice,
+    """Write rows of sums with rows of a kernel: at every ``split``-th point of a lattice,
     from -size to size, ``phases``-th ones after each other.
 
     ``steps`` are how many cells lie between points of the kernel, ``split`` and ``phases``.
     """
-    stride, split, phases = steps
-    count = 2 * size + 1
+    (stride, split, phases), half, count = steps, kernel.shape[1] - 1, 2 * size + 1
     columns, split_room = table.shape[1] // phases, values.size // split
     # eight points at a time, because lines in memory take longer than their sums
-    eights = (kernel.shape[1] + 7) // 8
-    firsts, w, line = np.zeros(8 * eights, np.int64), np.zeros(8 * eights), np.empty(count)
-    for m in range(kernel.shape[1]):
-        place = m * stride
-        firsts[m] = (place % split) * split_room + place // split
-    for n in range(kernel.shape[0]):
-        for m in range(kernel.shape[1]):
-            w[m] = kernel[n, m]
+    eights, room = (half + 8) // 8, 8 * ((count + 7) // 8)
+    sides = np.empty((2, 8 * eights, room))
+    for k in range(8 * eights):
+        one = (half + min(k, half)) * stride
+        other = (half - min(k, half)) * stride
+        first = (one % split) * split_room + one // split
+        second = (other % split) * split_room + other // split
+        own = 0.5 if k == 0 else 1.0 if k <= half else 0.0
         for q in range(count):
+            sides[0, k, q] = own * (values[first + q] + values[second + q])
+            sides[1, k, q] = own * (values[first + q] - values[second + q])
+        for q in range(count, room):
+            sides[0, k, q] = sides[1, k, q] = 0.0
+    w, line = np.zeros(8 * eights), np.empty(room)
+    for n in range(table.shape[0]):
+        for k in range(half + 1):
+            w[k] = kernel[n, k]
+        for q in range(room):
             line[q] = 0.0
         for eight in range(eights):
-            _add_eight(w[8 * eight :], firsts[8 * eight :], values, line)
+            _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line)
         for p in range(phases):
             for q in range((count - 1 - p) // phases + 1):
                 table[n, p * columns + q] = line[p + phases * q]
 
 
-def _add_eight(w: np.ndarray, firsts: np.ndarray, values: np.ndarray, line: np.ndarray) -> None:
-    """Add weighted values from eight places on to a line."""
-    f0, f1, f2, f3 = firsts[0] & _BITS, firsts[1] & _BITS, firsts[2] & _BITS, firsts[3] & _BITS
-    f4, f5, f6, f7 = firsts[4] & _BITS, firsts[5] & _BITS, firsts[6] & _BITS, firsts[7] & _BITS
+def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray) -> None:
+    """Add eight weighted lines to one of eights of numbers."""
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(line.size & _BITS):
-        first = (w0 * values[f0 + q] + w1 * values[f1 + q]) + w2 * values[f2 + q]
-        second = (w3 * values[f3 + q] + w4 * values[f4 + q]) + w5 * values[f5 + q]
-        line[q] += (first + second) + (w6 * values[f6 + q] + w7 * values[f7 + q])
+    for q in range(8 * ((line.size // 8) & _BITS)):
+        first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
+        second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
+        line[q] += (first + second) + (w6 * lines[6, q] + w7 * lines[7, q])
 
 
 def _along_line(
-    table: np.ndarray, n: int, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
+    entries: np.ndarray, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
 ) -> None:
     """Write sums over twelve entries of a table at the points of a line."""
     e0, e1, e2 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS
@@ -273,26 +320,26 @@ def _along_line(
     e9, e10, e11 = starts[9] & _BITS, starts[10] & _BITS, starts[11] & _BITS
     w0, w1, w2, w3, w4, w5 = w[0], w[1], w[2], w[3], w[4], w[5]
     w6, w7, w8, w9, w10, w11 = w[6], w[7], w[8], w[9], w[10], w[11]
-    for q in range(count & _BITS):
-        first = w0 * table[n, e0 + q] + w1 * table[n, e1 + q] + w2 * table[n, e2 + q]
-        second = w3 * table[n, e3 + q] + w4 * table[n, e4 + q] + w5 * table[n, e5 + q]
-        third = w6 * table[n, e6 + q] + w7 * table[n, e7 + q] + w8 * table[n, e8 + q]
-        last = w9 * table[n, e9 + q] + w10 * table[n, e10 + q] + w11 * table[n, e11 + q]
+    for q in range(8 * (((count + 7) // 8) & _BITS)):
+        first = w0 * entries[e0 + q] + w1 * entries[e1 + q] + w2 * entries[e2 + q]
+        second = w3 * entries[e3 + q] + w4 * entries[e4 + q] + w5 * entries[e5 + q]
+        third = w6 * entries[e6 + q] + w7 * entries[e7 + q] + w8 * entries[e8 + q]
+        last = w9 * entries[e9 + q] + w10 * entries[e10 + q] + w11 * entries[e11 + q]
         line[q] = (first + second) + (third + last)
 
 
 def _lines_of(
     field: _Four, grid: _Grid
-) -> tuple[tuple[int, int], tuple[int, int], _Two, tuple[float, float]]:
+) -> tuple[tuple[int, int], bool, _Two, tuple[float, float]]:
     """Lay lines through a grid where the field moves most.
 
-    Returned are, along lines and across them, how many points are on either side of zero, how far
-    apart they stand in rows, the steps of the two t, and by how much these move the field.
+    Returned are, along lines and across them, how many points are on either side of zero, whether
+    lines go along the second t, the steps of the two t, and by how much these move the field.
     """
-    (part1, part2, _, _), (step1, half1, step2, half2) = field, grid
+    part1, part2, step1, half1, step2, half2 = field[0], field[1], grid[0], grid[1], grid[2], grid[3]
     if half2 > 0 and abs(part2) * step2 >= abs(part1) * step1:
-        return (half2, half1), (1, 2 * half2 + 1), (step2, step1), (part2 * step2, part1 * step1)
-    return (half1, half2), (2 * half2 + 1, 1), (step1, step2), (part1 * step1, part2 * step2)
+        return (half2, half1), True, (step2, step1), (part2 * step2, part1 * step1)
+    return (half1, half2), False, (step1, step2), (part1 * step1, part2 * step2)
 
 
 def _lattice_of(
@@ -308,8 +355,13 @@ def _lattice_of(
     thin = coarse < fine
     cell, phases = fine, 1
     if abs(along) >= _NEAR * rule[0]:
-        phases = math.ceil(abs(along) / (coarse if direct and not thin else fine))
+        if not direct or thin:
+            phases = math.ceil(abs(along) / fine)
+        elif rest > 0.0:
+            phases = math.ceil(abs(along) / coarse)
         cell = along / phases
+    if rest == 0.0:
+        return cell, phases, (1, 0, 0.0)
     if thin:
         return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
     stride = max(1, math.floor(coarse / abs(cell)))
@@ -317,10 +369,8 @@ def _lattice_of(
     return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
 
 
-def _values_on(
-    kind: int, power: int, bias: float, cell: float, middle: int, split: int
-) -> np.ndarray:
-    """Return values of a power of a factor at a lattice, every ``split``-th one after each other.
+def _values_on(kind: int, bias: float, cell: float, middle: int, split: int) -> np.ndarray:
+    """Return values of a factor at a lattice, every ``split``-th one after each other.
 
     ``middle`` is where the field is zero.
     """
@@ -330,145 +380,191 @@ def _values_on(
         first = bias + cell * (p - middle)
         _equally_apart(first, cell * split, places[p * count : (p + 1) * count])
     quadrature_factors(kind, places, values)
-    if power == 2:
-        for n in range(split * count):
-            values[n] *= values[n]
     return values
 
 
 def _rows_of(
-    rule: np.ndarray, kind: int, field: _Four, grid: _Grid, power: int, rows: np.ndarray
+    rule: np.ndarray,
+    kind: int,
+    field: _Four,
+    grid: _Grid,
+    rows: np.ndarray,
+    squares: np.ndarray,
 ) -> None:
-    """Write f^n of a power of a factor at all points of a grid within the circle, a row for each n.
+    """Write f^n of a factor at all points of a grid, a row for each n.
 
     Args:
         rule: The numbers.
         kind: The factor.
         field: What the two t and the rest add to the field, and its bias.
-        grid: Steps of the two t, each with the number on either side of zero.
-        power: 1 or 2.
+        grid: The points.
         rows: What is written.
+        squares: The same of the square of the factor; no rows if it is not needed.
     """
     (part1, part2, rest, bias), reach = field, rule[2]
-    (inner, outer), strides, steps, (along, aside) = _lines_of(field, grid)
+    (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
     # the points of one line are some of those of a lattice
     near = abs(along) < _NEAR * rule[0]
     direct = outer == 0 and not near
     cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct)
     size = inner
-    if not direct:
+    if near:
+        size = 6
+    elif not direct:
         size = math.ceil(reach * math.sqrt(part1 * part1 + part2 * part2) / abs(cell)) + 8
     split = phases if direct else 1
-    weights, starts, line = np.empty(12), np.empty(12, np.int64), np.empty(2 * inner + 1)
-    kernel = _kernel(rest / cell, step, half, rows.shape[0], weights)
-    values = _values_on(kind, power, bias, cell, split * size + half * stride, split)
-    columns = 2 * size // phases + 2
-    table = np.zeros((rows.shape[0], phases * columns))
-    _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
-    if near:
-        _through_the_middle(table, size, field, grid, cell, rows)
-        return
-    for o in range(-outer, outer + 1):
-        left = reach * reach - (o * steps[1]) * (o * steps[1])
-        if left < 0.0:
-            continue
-        most = inner if outer == 0 else min(math.floor(math.sqrt(left) / steps[0]), inner)
-        first = (outer + o) * strides[1] + (inner - most) * strides[0]
-        if not direct:
-            place = (aside * o - along * most) / cell
-            base = math.floor(place)
-            _between_12(place - base, weights)
-            for p in range(12):
-                j = size + base - 5 + p
-                starts[p] = (j % phases) * columns + j // phases
-        for n in range(rows.shape[0]):
-            if direct:
-                for q in range(2 * most + 1):
-                    rows[n, first + q * strides[0]] = table[n, q]
-            else:
-                _along_line(table, n, starts, weights, line, 2 * most + 1)
-                for q in range(2 * most + 1):
-                    rows[n, first + q * strides[0]] = line[q]
+    kernel = _kernel(rest / cell, step, half, rows.shape[0])
+    values = _values_on(kind, bias, cell, split * size + half * stride, split)
+    columns = 2 * size // phases + 10  # eight points at a time may be behind the last
+    for power in range(2 if squares.shape[0] > 0 else 1):
+        written = rows if power == 0 else squares
+        table = np.zeros((written.shape[0], phases * columns))
+        _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
+        if near:
+            _through_the_middle(rule, table, field, grid, cell, written)
+        elif direct:
+            for n in range(written.shape[0]):
+                for q in range(2 * inner + 1):
+                    written[n, q] = table[n, q]
+        else:
+            _on_lines(table, (size, phases, cell), field, grid, written)
+        for n in range(values.size):
+            values[n] *= values[n]
+
+
+def _on_lines(
+    table: np.ndarray,
+    lattice: tuple[int, int, float],
+    field: _Four,
+    grid: _Grid,
+    rows: np.ndarray,
+) -> None:
+    """Write rows at all points of a grid, by polynomials through twelve entries.
+
+    ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
+    """
+    size, phases, cell = lattice
+    (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
+    _, half1, _, half2, starts, widths = grid
+    columns = table.shape[1] // phases
+    weights, firsts = np.empty((2 * outer + 1, 12)), np.empty((2 * outer + 1, 12), np.int64)
+    middles, line = np.empty(2 * half1 + 1, np.int64), np.empty(2 * inner + 8)
+    for i in range(2 * half1 + 1):
+        middles[i] = (starts[i] + starts[i + 1]) // 2 - half2
+    for o in range(2 * outer + 1):
+        most = (starts[o + 1] - starts[o]) // 2 if second else widths[o] // 2
+        place = (aside * (o - outer) - along * most) / cell
+        base = math.floor(place)
+        _between_12(place - base, weights[o])
+        phase, column = (size + base - 5) % phases, (size + base - 5) // phases
+        for p in range(12):
+            firsts[o, p] = phase * columns + column
+            phase += 1
+            if phase == phases:
+                phase, column = 0, column + 1
+    for n in range(rows.shape[0]):
+        row, entries = rows[n], table[n]
+        for o in range(2 * outer + 1):
+            count = starts[o + 1] - starts[o] if second else widths[o]
+            _along_line(entries, firsts[o], weights[o], line, count)
+            first = starts[o] if second else inner - count // 2
+            for q in range(count):
+                if second:
+                    row[first + q] = line[q]
+                else:
+                    row[middles[first + q] + o] = line[q]
 
 
 def _through_the_middle(
-    table: np.ndarray, size: int, field: _Four, grid: _Grid, cell: float, rows: np.ndarray
+    rule: np.ndarray,
+    table: np.ndarray,
+    field: _Four,
+    grid: _Grid,
+    cell: float,
+    rows: np.ndarray,
 ) -> None:
-    """Write rows at all points of a grid by the polynomials through twelve entries around zero."""
-    (part1, part2, _, _), (step1, half1, step2, half2) = field, grid
-    wide, count = 2 * half2 + 1, rows.shape[1]
-    place, now, basis = np.empty(count), np.ones(count), np.empty((12, count))
+    """Write rows at all points of a grid by the polynomials through twelve entries around zero,
+    the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
+    """
+    part1, part2, (step1, half1, step2, half2, starts, _) = field[0], field[1], grid
+    x, c, place = np.empty(12), np.empty(12), np.empty(rows.shape[1])
     for i in range(2 * half1 + 1):
-        for j in range(wide):
-            y = part1 * (i - half1) * step1 + part2 * (j - half2) * step2
-            place[i * wide + j] = y / cell
+        most = part2 * step2 * ((starts[i + 1] - starts[i]) // 2)
+        first = (part1 * (i - half1) * step1 - most) / cell
+        _equally_apart(first, part2 * step2 / cell, place[starts[i] : starts[i + 1]])
+    most = rule[2] * math.sqrt(part1 * part1 + part2 * part2) / cell
     for p in range(12):
-        for q in range(count):
-            basis[p, q] = now[q]
-            now[q] *= (place[q] + 5.0 - p) * _OVER_12[p]
-    for q in range(count):
-        now[q] = 1.0
-    for p in range(12):
-        for q in range(count):
-            basis[11 - p, q] *= now[q]
-            now[q] *= (6.0 - place[q] - p) * _OVER_12[p]
+        x[p] = (p + 1) // 2 if p % 2 == 1 else -(p // 2)
     for n in range(rows.shape[0]):
-        for q in range(count):
-            rows[n, q] = 0.0
         for p in range(12):
-            entry = table[n, size - 5 + p]
-            for q in range(count):
-                rows[n, q] += entry * basis[p, q]
+            c[p] = table[n, 6 + int(x[p])]
+        for k in range(1, 12):
+            for p in range(11, k - 1, -1):
+                c[p] = (c[p] - c[p - 1]) / (x[p] - x[p - k])
+        size, terms = 1.0, 1
+        for p in range(12):
+            if abs(c[p]) * size > 0.01 * rule[4]:
+                terms = p + 1
+            size *= most + abs(x[p])
+        row = rows[n]
+        for q in range(row.size):
+            row[q] = 0.0
+        for four in range((terms - 1) // 4, -1, -1):
+            k = 4 * four
+            x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+            c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
+            for q in range(row.size):
+                u = place[q]
+                high = (row[q] * (u - x3) + c3) * (u - x2) + c2
+                row[q] = (high * (u - x1) + c1) * (u - x0) + c0
 
 
 def _weighted(
     rule: np.ndarray, kinds: tuple[int, int], fields: _Five, grid: _Grid, weights: np.ndarray
 ) -> None:
-    """Write the weights of the points of a grid within the circle, times two factors; ``fields``
-    are what the two t add to theirs, and their biases.
+    """Write the weights of the points of a grid, times two factors; ``fields`` are what the two t
+    add to theirs, and their biases.
     """
-    (part, first, second, bias1, bias2), (step1, half1, step2, half2) = fields, grid
-    long, wide = 2 * half1 + 1, 2 * half2 + 1
-    normal, fields1, values = np.empty(wide), np.empty(long), np.empty(long)
-    for j in range(wide):
+    (part, first, second, bias1, bias2), (step1, half1, step2, half2, starts, _) = fields, grid
+    normal, fields1, values = np.empty(2 * half2 + 1), np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
+    for j in range(2 * half2 + 1):
         normal[j] = _normal((j - half2) * step2, step2, half2)
-    for i in range(long):
+    for i in range(2 * half1 + 1):
         fields1[i] = bias1 + part * (i - half1) * step1
     quadrature_factors(kinds[0], fields1, values)
-    fields2 = np.empty(long * wide)
-    _fields_within(rule, (first, second, bias2), grid, fields2)
-    quadrature_factors(kinds[1], fields2, weights)
-    for i in range(long):
-        t1 = (i - half1) * step1
-        weight = _normal(t1, step1, half1) * values[i]
-        for j in range(wide):
-            t2 = (j - half2) * step2
-            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
-            weights[i * wide + j] *= weight * normal[j] if inside else 0.0
-
-
-def _fields_within(rule: np.ndarray, field: _Three, grid: _Grid, fields: np.ndarray) -> None:
-    """Write a field at the points of a grid, and its bias outside of the circle, where it might be
-    large; ``field`` are what the two t add to it and its bias.
-    """
-    (part1, part2, bias), (step1, half1, step2, half2) = field, grid
-    wide = 2 * half2 + 1
+    row, none = np.empty((1, weights.size)), np.empty((0, weights.size))
+    _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, none)
     for i in range(2 * half1 + 1):
-        t1 = (i - half1) * step1
-        for j in range(wide):
-            t2 = (j - half2) * step2
-            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
-            fields[i * wide + j] = bias + (part1 * t1 + part2 * t2 if inside else 0.0)
+        weight = _normal((i - half1) * step1, step1, half1) * values[i]
+        count = starts[i + 1] - starts[i]
+        for q in range(count):
+            p = starts[i] + q
+            weights[p] = row[0, p] * weight * normal[half2 - count // 2 + q]
 
 
 def _coupled(
     weights: np.ndarray, rows1: np.ndarray, rows2: np.ndarray, correlation: float, orders: int
 ) -> float:
-    """Return the weighted sum over all points of Σ_n ρ^n f^n g^n."""
-    size = weights.size
-    inner = np.zeros(size)
-    power = 1.0
-    for n in range(orders):
+    """Return the weighted sum over all points of Σ_n ρ^n f^n g^n; four n at a time."""
+    size, power = weights.size, 1.0
+    inner = np.empty(size)
+    if orders == 1:
+        for p in range(size):
+            inner[p] = rows1[0, p] * rows2[0, p]
+        return _inner(weights, inner)
+    for p in range(size):
+        inner[p] = 0.0
+    for four in range(orders // 4):
+        n = 4 * four
+        power1 = power * correlation
+        power2 = power1 * correlation
+        power3 = power2 * correlation
+        for p in range(size):
+            low = power * rows1[n, p] * rows2[n, p] + power1 * rows1[n + 1, p] * rows2[n + 1, p]
+            high = power2 * rows1[n + 2, p] * rows2[n + 2, p]
+            inner[p] += low + (high + power3 * rows1[n + 3, p] * rows2[n + 3, p])
+        power = power3 * correlation
+    for n in range(orders // 4 * 4, orders):
         for p in range(size):
             inner[p] += power * rows1[n, p] * rows2[n, p]
         power *= correlation
@@ -478,15 +574,14 @@ def _coupled(
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
-    step1, half1 = _half_of((l11, l21, l31, l41), rule)
-    step2, half2 = _half_of((l22, l32, l42, 0.0), rule)
-    grid = step1, half1, step2, half2
-    size = (2 * half1 + 1) * (2 * half2 + 1)
+    grid = _grid_of((l11, l21, l31, l41), (l22, l32, l42, 0.0), rule)
+    size = grid[4][2 * grid[1] + 1]
     rest = math.sqrt(l43 * l43 + l44 * l44)
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4, weights = np.zeros((orders, size)), np.zeros((orders, size)), np.empty(size)
-    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, 1, rows3)
-    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, 1, rows4)
+    rows3, rows4, weights = np.empty((orders, size)), np.empty((orders, size)), np.empty(size)
+    none = np.empty((0, size))
+    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, none)
+    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, none)
     _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
     return _coupled(weights, rows3, rows4, correlation, orders)
