@@ -23,18 +23,29 @@ if TYPE_CHECKING:  # what stands in the module
 
 def _terms_of_pairs(
     rule: np.ndarray, covariance: np.ndarray, correlations: np.ndarray, counts: np.ndarray
-) -> None:
-    """Write the correlations of fields, and how many terms their means have."""
+) -> int:
+    """Write the correlations of fields, and how many terms their means have; return the most.
+
+    On the diagonal of counts stands how many terms any mean of a field with another one has.
+    """
+    most = 1
+    for a in range(covariance.shape[0]):
+        counts[a, a] = 1
     for a in range(covariance.shape[0]):
         width = math.sqrt(max(covariance[a, a], 0.0))
-        for b in range(a + 1):
+        for b in range(a):
             other = math.sqrt(max(covariance[b, b], 0.0))
             correlation = _correlation_of(width, other, covariance[a, b])
-            correlations[a, b] = correlations[b, a] = correlation
-            counts[a, b] = counts[b, a] = _orders(width, other, correlation, rule)
+            correlations[a, b] = correlation
+            counts[a, b] = count = _orders(width, other, correlation, rule)
+            counts[a, a], counts[b, b] = max(counts[a, a], count), max(counts[b, b], count)
+            most = max(most, count)
+    return most
 
 
-def _series_product(powers: np.ndarray, series: np.ndarray, others: np.ndarray, count: int) -> float:
+def _series_product(
+    powers: np.ndarray, series: np.ndarray, others: np.ndarray, count: int
+) -> float:
     """Return the sum of products of two series and powers of the correlation."""
     total = 0.0
     for k in range(count):
@@ -54,21 +65,20 @@ def _pair_means(
     K, M = R.shape[0], R.shape[1]
     covariance = _all_fields(Q, R, T)
     correlations, counts = np.empty((K + M, K + M)), np.empty((K + M, K + M), np.int64)
-    _terms_of_pairs(rule, covariance, correlations, counts)
-    most = 1
+    most = _terms_of_pairs(rule, covariance, correlations, counts)
+    series, alone = np.empty((K + M, 3, most)), np.empty((K + M, 3))
     for a in range(K + M):
-        for b in range(K + M):
-            most = max(most, counts[a, b])
-    series, powers = np.empty((K + M, 3, most)), np.ones(most)
-    for a in range(K + M):
-        longest = 1
-        for b in range(K + M):
-            longest = max(longest, counts[a, b])
-        factors = (0, 3, longest) if a < K else (3, 2, longest)
+        first, kinds = (0, 3) if a < K else (3, 2)
         bias = student_biases[a] if a < K else teacher_biases[a - K]
-        _series(rule, factors, math.sqrt(max(covariance[a, a], 0.0)), bias, series[a])
+        width = math.sqrt(max(covariance[a, a], 0.0))
+        _series(rule, (first, kinds, counts[a, a]), width, bias, series[a], alone[a, :kinds])
+    for a in range(K):
+        values[0][a, a], slopes[0][a, a], curvatures[0][a, a] = alone[a, 0], alone[a, 1], alone[a, 2]
+    for n in range(M):
+        values[2][n, n] = alone[K + n, 0]
+    powers = np.ones(most)
     for a in range(K + M):
-        for b in range(a + 1):
+        for b in range(a):
             count, own, other = counts[a, b], series[a], series[b]
             for k in range(1, count):
                 powers[k] = powers[k - 1] * correlations[a, b]

@@ -63,9 +63,10 @@ def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
             parts[n] += numbers[16 * block + n] * others[16 * block + n]
     for n in range(16 * blocks, numbers.size):
         total += numbers[n] * others[n]
-    for n in range(16):
-        total += parts[n]
-    return total
+    for n in range(8):
+        parts[n] += parts[8 + n]
+    low, high = (parts[0] + parts[1]) + (parts[2] + parts[3]), parts[4] + parts[5]
+    return total + (low + (high + (parts[6] + parts[7])))
 
 
 def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
@@ -142,11 +143,22 @@ def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) 
 
 
 def _series(
-    rule: np.ndarray, factors: _Steps, width: float, bias: float, series: np.ndarray
+    rule: np.ndarray,
+    factors: _Steps,
+    width: float,
+    bias: float,
+    series: np.ndarray,
+    own: np.ndarray,
 ) -> None:
     """Write E[f he_k] of factors of a field, k from 0 on, he_k of the field over its width.
 
-    ``factors`` are the number of the first, how many follow each other, and how many k.
+    Args:
+        rule: The numbers.
+        factors: The number of the first, how many follow each other, and how many k.
+        width, bias: Of the field.
+        series: What is written.
+        own: Written, if it has entries: the mean of each factor's square, of a third times the
+            first.
     """
     first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
@@ -165,6 +177,12 @@ def _series(
             # polynomials of even k take the first, the others the second
             sums[0, f, n] = values[n] + values[size + n]
             sums[1, f, n] = values[n] - values[size + n]
+    for f in range(own.size):
+        other = f if f < 2 else 0
+        for n in range(size):
+            both = sums[0, f, n] * sums[0, other, n] + sums[1, f, n] * sums[1, other, n]
+            values[n] = 0.5 * both
+        own[f] = _inner(now, values[:size])
     for k in range(terms):
         for f in range(kinds):
             series[f, k] = _inner(now, sums[k % 2, f])
@@ -187,9 +205,9 @@ def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> 
     width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
     correlation = _correlation_of(width1, width2, c12)
     count = _orders(width1, width2, correlation, rule)
-    series1, series2 = np.empty((1, count)), np.empty((1, count))
-    _series(rule, (kinds[0], 1, count), width1, b1, series1)
-    _series(rule, (kinds[1], 1, count), width2, b2, series2)
+    series1, series2, none = np.empty((1, count)), np.empty((1, count)), np.empty(0)
+    _series(rule, (kinds[0], 1, count), width1, b1, series1, none)
+    _series(rule, (kinds[1], 1, count), width2, b2, series2, none)
     total, power = 0.0, 1.0
     for k in range(count):
         total += power * series1[0, k] * series2[0, k]
