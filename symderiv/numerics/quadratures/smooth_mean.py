@@ -505,7 +505,7 @@ def _through_the_middle(
     the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
     """
     part1, part2, (step1, half1, step2, half2, starts, _) = field[0], field[1], grid
-    x, c, place = np.empty(12), np.empty(12), np.empty(rows.shape[1])
+    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1]), np.empty(12)
     for i in range(2 * half1 + 1):
         most = part2 * step2 * ((starts[i + 1] - starts[i]) // 2)
         first = (part1 * (i - half1) * step1 - most) / cell
@@ -514,16 +514,20 @@ def _through_the_middle(
     for p in range(12):
         x[p] = (p + 1) // 2 if p % 2 == 1 else -(p // 2)
     for n in range(rows.shape[0]):
-        for p in range(12):
-            c[p] = table[n, 6 + int(x[p])]
-        for k in range(1, 12):
-            for p in range(11, k - 1, -1):
-                c[p] = (c[p] - c[p - 1]) / (x[p] - x[p - k])
         size, terms = 1.0, 1
         for p in range(12):
-            if abs(c[p]) * size > 0.01 * rule[4]:
-                terms = p + 1
-            size *= most + abs(x[p])
+            moves[p] = table[n, 1 + p]
+        for k in range(12 if most > 0.0 else 1):
+            # differences of so many neighbours over what their places differ by
+            c[k] = moves[5 - k // 2] * size
+            size *= _OVER_12[k]
+            for p in range(11 - k):
+                moves[p] = moves[p + 1] - moves[p]
+        size = 1.0
+        for k in range(12):
+            if abs(c[k]) * size > 0.01 * rule[4]:
+                terms = k + 1
+            size *= most + abs(x[k])
         row = rows[n]
         for q in range(row.size):
             row[q] = 0.0
