@@ -50,6 +50,10 @@ if TYPE_CHECKING:  # what stands in the module
 _MOST_TERMS = 400
 _WHOLE_NUMBERS = np.arange(64.0)
 _OVER_12 = 1.0 / np.arange(1.0, 13.0)
+_SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.00914869480960827692857)
+_SPLINE_PARTS = (6.01628400170178528, -1.05582029421124335, 0.00426917881113936108)
+"""A spline of degree seven through values at whole numbers has as its coefficients the sums of
+values times ``parts`` times powers of ``poles``, with the distance."""
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
 _NEAR = 0.02  # below which steps of a field are none of a lattice, in the same unit
@@ -331,19 +335,45 @@ def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray) -> None:
 def _along_line(
     entries: np.ndarray, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
 ) -> None:
-    """Write sums over twelve entries of a table at the points of a line."""
-    e0, e1, e2 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS
-    e3, e4, e5 = starts[3] & _BITS, starts[4] & _BITS, starts[5] & _BITS
-    e6, e7, e8 = starts[6] & _BITS, starts[7] & _BITS, starts[8] & _BITS
-    e9, e10, e11 = starts[9] & _BITS, starts[10] & _BITS, starts[11] & _BITS
-    w0, w1, w2, w3, w4, w5 = w[0], w[1], w[2], w[3], w[4], w[5]
-    w6, w7, w8, w9, w10, w11 = w[6], w[7], w[8], w[9], w[10], w[11]
+    """Write sums over eight entries of a table at the points of a line."""
+    e0, e1, e2, e3 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS, starts[3] & _BITS
+    e4, e5, e6, e7 = starts[4] & _BITS, starts[5] & _BITS, starts[6] & _BITS, starts[7] & _BITS
+    w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
     for q in range(8 * (((count + 7) // 8) & _BITS)):
-        first = w0 * entries[e0 + q] + w1 * entries[e1 + q] + w2 * entries[e2 + q]
-        second = w3 * entries[e3 + q] + w4 * entries[e4 + q] + w5 * entries[e5 + q]
-        third = w6 * entries[e6 + q] + w7 * entries[e7 + q] + w8 * entries[e8 + q]
-        last = w9 * entries[e9 + q] + w10 * entries[e10 + q] + w11 * entries[e11 + q]
-        line[q] = (first + second) + (third + last)
+        first = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
+        second = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
+        line[q] = (first + second) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
+
+
+def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
+    """Write what splines of degree seven through values on a lattice are sums with."""
+    (z1, z2, z3), (a1, a2, a3) = _SPLINE_POLES, _SPLINE_PARTS
+    size = values.size
+    f1, f2, f3 = values[0] / (1.0 - z1), values[0] / (1.0 - z2), values[0] / (1.0 - z3)
+    coefficients[0] = a1 * f1 + (a2 * f2 + a3 * f3)
+    for n in range(1, size):
+        f1, f2, f3 = values[n] + z1 * f1, values[n] + z2 * f2, values[n] + z3 * f3
+        coefficients[n] = a1 * f1 + (a2 * f2 + a3 * f3)
+    last = values[size - 1]
+    f1, f2, f3 = z1 * last / (1.0 - z1), z2 * last / (1.0 - z2), z3 * last / (1.0 - z3)
+    coefficients[size - 1] += a1 * f1 + (a2 * f2 + a3 * f3)
+    for n in range(size - 2, -1, -1):
+        f1, f2, f3 = z1 * (values[n + 1] + f1), z2 * (values[n + 1] + f2), z3 * (values[n + 1] + f3)
+        coefficients[n] += a1 * f1 + (a2 * f2 + a3 * f3)
+
+
+def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
+    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    for o in range(places.size):
+        weights[0, o] = 1.0
+    for degree in range(1, 8):
+        for p in range(degree, -1, -1):
+            before, own = (degree - p) / degree, (p + 1.0) / degree
+            per = 1.0 / degree
+            for o in range(places.size):
+                left = weights[p - 1, o] if p > 0 else 0.0
+                right = weights[p, o] if p < degree else 0.0
+                weights[p, o] = (before + per * places[o]) * left + (own - per * places[o]) * right
 
 
 def _lines_of(
@@ -434,10 +464,15 @@ def _rows_of(
     kernel = _kernel(rest / cell, step, half, rows.shape[0])
     values = _values_on(kind, bias, cell, split * size + half * stride, split)
     columns = 2 * size // phases + 10  # eight points at a time may be behind the last
+    coefficients = np.empty(values.size)
     for power in range(2 if squares.shape[0] > 0 else 1):
         written = rows if power == 0 else squares
         table = np.zeros((written.shape[0], phases * columns))
-        _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
+        if near or direct:
+            _tabulated(kernel, (stride, split, 1), values, size, table)
+        else:
+            _coefficients(values, coefficients)
+            _tabulated(kernel, (stride, 1, phases), coefficients, size, table)
         if near:
             _through_the_middle(rule, table, field, grid, cell, written)
         elif direct:
@@ -457,7 +492,7 @@ def _on_lines(
     grid: _Grid,
     rows: np.ndarray,
 ) -> None:
-    """Write rows at all points of a grid, by polynomials through twelve entries.
+    """Write rows at all points of a grid, by splines with eight coefficients at each.
 
     ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
     """
@@ -465,26 +500,31 @@ def _on_lines(
     (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
     _, half1, _, half2, starts, widths = grid
     columns = table.shape[1] // phases
-    weights, firsts = np.empty((2 * outer + 1, 12)), np.empty((2 * outer + 1, 12), np.int64)
+    lines = 2 * outer + 1
+    weights, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
+    places, w = np.empty(lines), np.empty(8)
     middles, line = np.empty(2 * half1 + 1, np.int64), np.empty(2 * inner + 8)
     for i in range(2 * half1 + 1):
         middles[i] = (starts[i] + starts[i + 1]) // 2 - half2
-    for o in range(2 * outer + 1):
+    for o in range(lines):
         most = (starts[o + 1] - starts[o]) // 2 if second else widths[o] // 2
         place = (aside * (o - outer) - along * most) / cell
         base = math.floor(place)
-        _between_12(place - base, weights[o])
-        phase, column = (size + base - 5) % phases, (size + base - 5) // phases
-        for p in range(12):
+        places[o] = place - base
+        phase, column = (size + base - 3) % phases, (size + base - 3) // phases
+        for p in range(8):
             firsts[o, p] = phase * columns + column
             phase += 1
             if phase == phases:
                 phase, column = 0, column + 1
+    _spline_weights(places, weights)
     for n in range(rows.shape[0]):
         row, entries = rows[n], table[n]
-        for o in range(2 * outer + 1):
+        for o in range(lines):
+            for p in range(8):
+                w[p] = weights[p, o]
             count = starts[o + 1] - starts[o] if second else widths[o]
-            _along_line(entries, firsts[o], weights[o], line, count)
+            _along_line(entries, firsts[o], w, line, count)
             first = starts[o] if second else inner - count // 2
             for q in range(count):
                 if second:
