@@ -54,6 +54,7 @@ _SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.009148694809
 _SPLINE_PARTS = (6.01628400170178528, -1.05582029421124335, 0.00426917881113936108)
 """A spline of degree seven through values at whole numbers has as its coefficients the sums of
 values times ``parts`` times powers of ``poles``, with the distance."""
+_COLUMNS = 48
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
 _NEAR = 0.02  # below which steps of a field are none of a lattice, in the same unit
@@ -295,38 +296,53 @@ def _tabulated(
     ``steps`` are how many cells lie between points of the kernel, ``split`` and ``phases``.
     """
     (stride, split, phases), half, count = steps, kernel.shape[1] - 1, 2 * size + 1
-    columns, split_room = table.shape[1] // phases, values.size // split
-    # eight points at a time, because lines in memory take longer than their sums
-    eights, room = (half + 8) // 8, 8 * ((count + 7) // 8)
-    sides = np.empty((2, 8 * eights, room))
-    for k in range(8 * eights):
-        one = (half + min(k, half)) * stride
-        other = (half - min(k, half)) * stride
-        first = (one % split) * split_room + one // split
-        second = (other % split) * split_room + other // split
+    columns = table.shape[1] // phases
+    # eight points at a time, and few columns, because memory takes longer than sums
+    eights = (half + 8) // 8
+    w, line = np.zeros(8 * eights), np.empty(_COLUMNS)
+    sides = np.zeros((2, 8 * eights, _COLUMNS))
+    for block in range((count + _COLUMNS - 1) // _COLUMNS):
+        begin = block * _COLUMNS
+        width = min(count - begin, _COLUMNS)
+        _both_sides(values, begin, (stride, split, half), width, sides)
+        for n in range(table.shape[0]):
+            for k in range(half + 1):
+                w[k] = kernel[n, k]
+            for q in range(_COLUMNS):
+                line[q] = 0.0
+            for eight in range(eights):
+                _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, width)
+            for p in range(phases):
+                first = (p - begin) % phases
+                place = p * columns + (begin + first) // phases
+                for q in range((width - 1 - first) // phases + 1):
+                    table[n, place + q] = line[first + phases * q]
+
+
+def _both_sides(
+    values: np.ndarray, begin: int, steps: _Steps, width: int, sides: np.ndarray
+) -> None:
+    """Write sums of values at points as far on one side as on the other, and their differences.
+
+    ``steps`` are how many cells lie between points of a kernel, between columns, and how many
+    points are on either side; the rest of eights is zero.
+    """
+    stride, split, half = steps
+    room = values.size // split
+    for k in range(sides.shape[1]):
+        one, other = (half + min(k, half)) * stride, (half - min(k, half)) * stride
+        first = (one % split) * room + one // split + begin
+        second = (other % split) * room + other // split + begin
         own = 0.5 if k == 0 else 1.0 if k <= half else 0.0
-        for q in range(count):
-            sides[0, k, q] = own * (values[first + q] + values[second + q])
-            sides[1, k, q] = own * (values[first + q] - values[second + q])
-        for q in range(count, room):
-            sides[0, k, q] = sides[1, k, q] = 0.0
-    w, line = np.zeros(8 * eights), np.empty(room)
-    for n in range(table.shape[0]):
-        for k in range(half + 1):
-            w[k] = kernel[n, k]
-        for q in range(room):
-            line[q] = 0.0
-        for eight in range(eights):
-            _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line)
-        for p in range(phases):
-            for q in range((count - 1 - p) // phases + 1):
-                table[n, p * columns + q] = line[p + phases * q]
+        for q in range(width):
+            here, there = values[first + q], values[second + q]
+            sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
 
 
-def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray) -> None:
-    """Add eight weighted lines to one of eights of numbers."""
+def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, count: int) -> None:
+    """Add eight weighted lines to one."""
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(8 * ((line.size // 8) & _BITS)):
+    for q in range(8 * (((count + 7) // 8) & _BITS)):
         first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
         second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
         line[q] += (first + second) + (w6 * lines[6, q] + w7 * lines[7, q])
@@ -501,8 +517,8 @@ def _on_lines(
     _, half1, _, half2, starts, widths = grid
     columns = table.shape[1] // phases
     lines = 2 * outer + 1
-    weights, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
-    places, w = np.empty(lines), np.empty(8)
+    columns_of, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
+    places, weights = np.empty(lines), np.empty((lines, 8))
     middles, line = np.empty(2 * half1 + 1, np.int64), np.empty(2 * inner + 8)
     for i in range(2 * half1 + 1):
         middles[i] = (starts[i] + starts[i + 1]) // 2 - half2
@@ -517,14 +533,15 @@ def _on_lines(
             phase += 1
             if phase == phases:
                 phase, column = 0, column + 1
-    _spline_weights(places, weights)
+    _spline_weights(places, columns_of)
+    for o in range(lines):
+        for p in range(8):
+            weights[o, p] = columns_of[p, o]
     for n in range(rows.shape[0]):
         row, entries = rows[n], table[n]
         for o in range(lines):
-            for p in range(8):
-                w[p] = weights[p, o]
             count = starts[o + 1] - starts[o] if second else widths[o]
-            _along_line(entries, firsts[o], w, line, count)
+            _along_line(entries, firsts[o], weights[o], line, count)
             first = starts[o] if second else inner - count // 2
             for q in range(count):
                 if second:
