@@ -290,53 +290,36 @@ def _add_averages(
 def _tabulated(
     kernel: np.ndarray, steps: _Steps, values: np.ndarray, size: int, table: np.ndarray
 ) -> None:
-    """Write rows of sums with rows of a kernel: at every ``split``-th point of a lattice,
-    from -size to size, ``phases``-th ones after each other.
+    """Write rows of sums with rows of a kernel, at points of a lattice from the first on.
 
-    ``steps`` are how many cells lie between points of the kernel, ``split`` and ``phases``.
+    ``steps`` are how many cells lie between points of the kernel, after how many cells values of a
+    phase follow each other, and of how many phases sums are written, one behind the other; of all
+    there are 2 ``size`` + 1.
     """
-    (stride, split, phases), half, count = steps, kernel.shape[1] - 1, 2 * size + 1
-    columns = table.shape[1] // phases
+    (stride, phases, kept), half = steps, kernel.shape[1] - 1
+    columns, room, eights = table.shape[1] // kept, values.size // phases, (half + 8) // 8
     # eight points at a time, and few columns, because memory takes longer than sums
-    eights = (half + 8) // 8
-    w, line = np.zeros(8 * eights), np.empty(_COLUMNS)
-    sides = np.zeros((2, 8 * eights, _COLUMNS))
-    for block in range((count + _COLUMNS - 1) // _COLUMNS):
-        begin = block * _COLUMNS
-        width = min(count - begin, _COLUMNS)
-        _both_sides(values, begin, (stride, split, half), width, sides)
-        for n in range(table.shape[0]):
+    w, sides = np.zeros(8 * eights), np.zeros((2, 8 * eights, _COLUMNS))
+    for phase in range(kept):
+        count = (2 * size - phase) // kept + 1
+        for block in range((count + _COLUMNS - 1) // _COLUMNS):
+            begin = block * _COLUMNS
+            width = min(count - begin, _COLUMNS)
             for k in range(half + 1):
-                w[k] = kernel[n, k]
-            for q in range(_COLUMNS):
-                line[q] = 0.0
-            for eight in range(eights):
-                _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, width)
-            for p in range(phases):
-                first = (p - begin) % phases
-                place = p * columns + (begin + first) // phases
-                for q in range((width - 1 - first) // phases + 1):
-                    table[n, place + q] = line[first + phases * q]
-
-
-def _both_sides(
-    values: np.ndarray, begin: int, steps: _Steps, width: int, sides: np.ndarray
-) -> None:
-    """Write sums of values at points as far on one side as on the other, and their differences.
-
-    ``steps`` are how many cells lie between points of a kernel, between columns, and how many
-    points are on either side; the rest of eights is zero.
-    """
-    stride, split, half = steps
-    room = values.size // split
-    for k in range(sides.shape[1]):
-        one, other = (half + min(k, half)) * stride, (half - min(k, half)) * stride
-        first = (one % split) * room + one // split + begin
-        second = (other % split) * room + other // split + begin
-        own = 0.5 if k == 0 else 1.0 if k <= half else 0.0
-        for q in range(width):
-            here, there = values[first + q], values[second + q]
-            sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
+                one, other = phase + (half + k) * stride, phase + (half - k) * stride
+                first = (one % phases) * room + one // phases + begin
+                second = (other % phases) * room + other // phases + begin
+                own = 0.5 if k == 0 else 1.0
+                for q in range(width):
+                    here, there = values[first + q], values[second + q]
+                    sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
+            place = phase * columns + begin
+            for n in range(table.shape[0]):
+                line = table[n, place : place + width + 7]
+                for k in range(half + 1):
+                    w[k] = kernel[n, k]
+                for eight in range(eights):
+                    _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, width)
 
 
 def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, count: int) -> None:
@@ -433,18 +416,22 @@ def _lattice_of(
     return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
 
 
-def _values_on(kind: int, bias: float, cell: float, middle: int, split: int) -> np.ndarray:
-    """Return values of a factor at a lattice, every ``split``-th one after each other.
-
-    ``middle`` is where the field is zero.
-    """
-    count = 2 * middle // split + 1
-    places, values = np.empty(split * count), np.empty(split * count)
-    for p in range(split):
-        first = bias + cell * (p - middle)
-        _equally_apart(first, cell * split, places[p * count : (p + 1) * count])
+def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
+    """Return values of a factor at a lattice; ``middle`` is where the field is zero."""
+    places, values = np.empty(2 * middle + 1), np.empty(2 * middle + 1)
+    _equally_apart(bias - cell * middle, cell, places)
     quadrature_factors(kind, places, values)
     return values
+
+
+def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
+    """Return numbers, every ``phases``-th one after each other."""
+    room = (values.size + phases - 1) // phases
+    parted = np.zeros(phases * room)
+    for phase in range(phases):
+        for n in range((values.size - 1 - phase) // phases + 1):
+            parted[phase * room + n] = values[phase + phases * n]
+    return parted
 
 
 def _rows_of(
@@ -476,19 +463,18 @@ def _rows_of(
         size = 6
     elif not direct:
         size = math.ceil(reach * math.sqrt(part1 * part1 + part2 * part2) / abs(cell)) + 8
-    split = phases if direct else 1
+    kept = 1 if direct else phases
     kernel = _kernel(rest / cell, step, half, rows.shape[0])
-    values = _values_on(kind, bias, cell, split * size + half * stride, split)
-    columns = 2 * size // phases + 10  # eight points at a time may be behind the last
+    values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
+    columns = 2 * size // kept + 10  # eight points at a time may be behind the last
     coefficients = np.empty(values.size)
     for power in range(2 if squares.shape[0] > 0 else 1):
         written = rows if power == 0 else squares
-        table = np.zeros((written.shape[0], phases * columns))
-        if near or direct:
-            _tabulated(kernel, (stride, split, 1), values, size, table)
-        else:
+        table = np.zeros((written.shape[0], kept * columns))
+        if not near and not direct:
             _coefficients(values, coefficients)
-            _tabulated(kernel, (stride, 1, phases), coefficients, size, table)
+        parted = _by_phases(values if near or direct else coefficients, phases)
+        _tabulated(kernel, (stride, phases, kept), parted, size, table)
         if near:
             _through_the_middle(rule, table, field, grid, cell, written)
         elif direct:
