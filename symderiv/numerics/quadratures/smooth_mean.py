@@ -57,7 +57,7 @@ values times ``parts`` times powers of ``poles``, with the distance."""
 _COLUMNS = 48
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
-_NEAR = 0.02  # below which steps of a field are none of a lattice, in the same unit
+_NEAR = 4.0  # cells on either side of the middle that polynomials through twelve points are for
 
 
 def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
@@ -389,19 +389,24 @@ def _lines_of(
     return (half1, half2), False, (step1, step2), (part1 * step1, part2 * step2)
 
 
+def _widest(rule: np.ndarray, rest: float) -> float:
+    """Return the widest cell of a lattice that polynomials through twelve points may have."""
+    return max(_FINE * rule[0], 0.15 * rest)
+
+
 def _lattice_of(
-    rule: np.ndarray, rest: float, along: float, direct: bool
+    rule: np.ndarray, rest: float, along: float, direct: bool, near: bool
 ) -> tuple[float, int, tuple[int, int, float]]:
     """Return the cell of a field's lattice, its cells in a step along lines, and of a kernel how
     many cells lie between its points, how many points on either side, and their step in ξ.
 
     The last is zero where the rest is small against the lattice. ``direct`` is where all points of
-    lines are points of the lattice.
+    lines are points of the lattice, ``near`` where all are around the middle.
     """
     fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
     thin = coarse < fine
-    cell, phases = fine, 1
-    if abs(along) >= _NEAR * rule[0]:
+    cell, phases = _widest(rule, rest), 1
+    if not near:
         if not direct or thin:
             phases = math.ceil(abs(along) / fine)
         elif rest > 0.0:
@@ -455,14 +460,15 @@ def _rows_of(
     (part1, part2, rest, bias), reach = field, rule[2]
     (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
     # the points of one line are some of those of a lattice
-    near = abs(along) < _NEAR * rule[0]
+    most = reach * math.sqrt(part1 * part1 + part2 * part2)
+    near = most <= _NEAR * _widest(rule, rest)
     direct = outer == 0 and not near
-    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct)
+    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct, near)
     size = inner
     if near:
         size = 6
     elif not direct:
-        size = math.ceil(reach * math.sqrt(part1 * part1 + part2 * part2) / abs(cell)) + 8
+        size = math.ceil(most / abs(cell)) + 8
     kept = 1 if direct else phases
     kernel = _kernel(rest / cell, step, half, rows.shape[0])
     values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
