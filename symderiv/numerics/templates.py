@@ -61,7 +61,8 @@ _PAIR_MEANS = '''def pair_means(
     """Means of two factors."""
     fields = Q, R, T, student_biases, teacher_biases
     values = values_of_students, values_of_both, values_of_teachers
-    slopes, curvatures = (slopes_of_students, slopes_of_both), (curvatures_of_students, curvatures_of_both)
+    slopes = slopes_of_students, slopes_of_both
+    curvatures = curvatures_of_students, curvatures_of_both
     _pair_means(QUADRATURE_PAIR_RULE, fields, values, slopes, curvatures)
 '''
 _NOISE_MEANS = '''def noise_means(

@@ -2,8 +2,8 @@
 those of four factors in the noise of a rule.
 
 They share the series of a field (``symderiv.numerics.quadratures.pair_series``) or the points of
-quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks), so they
-are no calls of functions but elements of arrays that one procedure fills.
+quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks), so
+they are no calls of functions but elements of arrays that one procedure fills.
 """
 
 from __future__ import annotations

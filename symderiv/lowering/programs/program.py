@@ -147,9 +147,7 @@ def _gradients(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, Proce
             "Derivatives of the generalisation error by v.",
             (*arrays.fields, *arrays.needed(lowered.second_layer_gradient)),
             (DV,),
-            *_with_shared(
-                lowered, arrays, (Assignment(s.dv[s.i], lowered.second_layer_gradient),)
-            ),
+            *_with_shared(lowered, arrays, (Assignment(s.dv[s.i], lowered.second_layer_gradient),)),
         ),
     )
 

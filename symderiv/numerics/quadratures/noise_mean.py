@@ -23,8 +23,8 @@ from symderiv.numerics.quadratures.smooth_mean import (
 from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.quadratures.smooth_mean import _Four, _Grid
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
+    from symderiv.numerics.quadratures.smooth_mean import _Grid
+    from symderiv.numerics.quadratures.tensor_mean import _Four, quadrature_factors
 
     _Array = np.ndarray
     _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
@@ -144,7 +144,14 @@ def _on_grid(rule: np.ndarray, kind: int, field: _Four, grid: _Grid, rows: np.nd
     """Write a factor at the points of a grid; ``field`` are what the two t add to it, nothing else,
     and its bias.
     """
-    part1, part2, bias, step1, half1, starts = field[0], field[1], field[3], grid[0], grid[1], grid[4]
+    part1, part2, bias, step1, half1, starts = (
+        field[0],
+        field[1],
+        field[3],
+        grid[0],
+        grid[1],
+        grid[4],
+    )
     if part2 != 0.0:
         _rows_of(rule, kind, field, grid, rows, np.empty((0, rows.shape[1])))
         return

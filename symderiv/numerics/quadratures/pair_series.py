@@ -73,7 +73,11 @@ def _pair_means(
         width = math.sqrt(max(covariance[a, a], 0.0))
         _series(rule, (first, kinds, counts[a, a]), width, bias, series[a], alone[a, :kinds])
     for a in range(K):
-        values[0][a, a], slopes[0][a, a], curvatures[0][a, a] = alone[a, 0], alone[a, 1], alone[a, 2]
+        values[0][a, a], slopes[0][a, a], curvatures[0][a, a] = (
+            alone[a, 0],
+            alone[a, 1],
+            alone[a, 2],
+        )
     for n in range(M):
         values[2][n, n] = alone[K + n, 0]
     powers = np.ones(most)

@@ -13,9 +13,9 @@ where ρ is the correlation of the rests of z and w. f^n depends on y alone, and
 plane y takes equal steps. So f is evaluated on one lattice of its field, of which the steps along
 lines are multiples; f^n is tabulated on the same lattice by equal steps in ξ, or, where the rest is
 small against the lattice, by averages of polynomials through twelve points; and all points of a
-line lie at the same distance from the lattice, so that they take the same weights of the
-polynomials through twelve entries of the table. Where a field moves too little for that, the
-polynomials through the middle serve all points.
+line lie at the same distance from the lattice, so that they take the same weights of the eight
+splines of degree seven that are not zero there: what is tabulated are their coefficients. Where a
+field moves little, the polynomials through twelve points around the middle serve all points.
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
 radius of the sphere), 3 terms of a series beyond those that the step asks for, 4 what is
@@ -71,7 +71,7 @@ def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
     for n in range(8):
         parts[n] += parts[8 + n]
     low, high = (parts[0] + parts[1]) + (parts[2] + parts[3]), parts[4] + parts[5]
-    return total + (low + (high + (parts[6] + parts[7])))
+    return float(total + (low + (high + (parts[6] + parts[7]))))
 
 
 def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
@@ -375,23 +375,28 @@ def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
                 weights[p, o] = (before + per * places[o]) * left + (own - per * places[o]) * right
 
 
-def _lines_of(
-    field: _Four, grid: _Grid
-) -> tuple[tuple[int, int], bool, _Two, tuple[float, float]]:
+def _lines_of(field: _Four, grid: _Grid) -> tuple[tuple[int, int], bool, _Two]:
     """Lay lines through a grid where the field moves most.
 
-    Returned are, along lines and across them, how many points are on either side of zero, whether
-    lines go along the second t, the steps of the two t, and by how much these move the field.
+    Returned are how many points are on either side of zero, along lines and across them, whether
+    lines go along the second t, and by how much steps along lines and across them move the field.
     """
-    part1, part2, step1, half1, step2, half2 = field[0], field[1], grid[0], grid[1], grid[2], grid[3]
+    part1, part2, step1, half1, step2, half2 = (
+        field[0],
+        field[1],
+        grid[0],
+        grid[1],
+        grid[2],
+        grid[3],
+    )
     if half2 > 0 and abs(part2) * step2 >= abs(part1) * step1:
-        return (half2, half1), True, (step2, step1), (part2 * step2, part1 * step1)
-    return (half1, half2), False, (step1, step2), (part1 * step1, part2 * step2)
+        return (half2, half1), True, (part2 * step2, part1 * step1)
+    return (half1, half2), False, (part1 * step1, part2 * step2)
 
 
 def _widest(rule: np.ndarray, rest: float) -> float:
     """Return the widest cell of a lattice that polynomials through twelve points may have."""
-    return max(_FINE * rule[0], 0.15 * rest)
+    return float(max(_FINE * rule[0], 0.15 * rest))
 
 
 def _lattice_of(
@@ -457,8 +462,8 @@ def _rows_of(
         rows: What is written.
         squares: The same of the square of the factor; no rows if it is not needed.
     """
-    (part1, part2, rest, bias), reach = field, rule[2]
-    (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
+    (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(field, grid)
+    inner, outer, along = lines[0][0], lines[0][1], lines[2][0]
     # the points of one line are some of those of a lattice
     most = reach * math.sqrt(part1 * part1 + part2 * part2)
     near = most <= _NEAR * _widest(rule, rest)
@@ -485,8 +490,8 @@ def _rows_of(
             _through_the_middle(rule, table, field, grid, cell, written)
         elif direct:
             for n in range(written.shape[0]):
-                for q in range(2 * inner + 1):
-                    written[n, q] = table[n, q]
+                for q in range(written.shape[1]):
+                    written[n, q] = table[n, inner - written.shape[1] // 2 + q]
         else:
             _on_lines(table, (size, phases, cell), field, grid, written)
         for n in range(values.size):
@@ -505,7 +510,7 @@ def _on_lines(
     ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
     """
     size, phases, cell = lattice
-    (inner, outer), second, steps, (along, aside) = _lines_of(field, grid)
+    (inner, outer), second, (along, aside) = _lines_of(field, grid)
     _, half1, _, half2, starts, widths = grid
     columns = table.shape[1] // phases
     lines = 2 * outer + 1
@@ -553,7 +558,8 @@ def _through_the_middle(
     """Write rows at all points of a grid by the polynomials through twelve entries around zero,
     the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
     """
-    part1, part2, (step1, half1, step2, half2, starts, _) = field[0], field[1], grid
+    part1, part2, half1, starts = field[0], field[1], grid[1], grid[4]
+    step1, step2 = grid[0], grid[2]
     x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1]), np.empty(12)
     for i in range(2 * half1 + 1):
         most = part2 * step2 * ((starts[i + 1] - starts[i]) // 2)
@@ -597,7 +603,11 @@ def _weighted(
     add to theirs, and their biases.
     """
     (part, first, second, bias1, bias2), (step1, half1, step2, half2, starts, _) = fields, grid
-    normal, fields1, values = np.empty(2 * half2 + 1), np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
+    normal, fields1, values = (
+        np.empty(2 * half2 + 1),
+        np.empty(2 * half1 + 1),
+        np.empty(2 * half1 + 1),
+    )
     for j in range(2 * half2 + 1):
         normal[j] = _normal((j - half2) * step2, step2, half2)
     for i in range(2 * half1 + 1):
