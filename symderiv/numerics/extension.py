@@ -29,6 +29,7 @@ from symderiv.numerics.quadratures import (
     kinked_mean,
     lattice_mean,
     noise_mean,
+    pair_series,
     plane_lines,
     plane_mean,
     polar_mean,
@@ -57,7 +58,7 @@ DOUBLES: Final = (
 """In the order in which their definitions are pasted; each may use the ones before."""
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
-    *(smoothed, plane_lines, across_mean),
+    *(smoothed, plane_lines, across_mean, pair_series),
 )
 """Texts whose functions go over many numbers: products and sums may be made in one step."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)

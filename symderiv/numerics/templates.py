@@ -54,6 +54,26 @@ _MEAN_LOSS = '''def mean_loss(
     numbers, rates = (label_noise, label_flip, lattice_shift), (A, B, dv, Gamma, np.empty(K))
     return _all_forces(overlaps, numbers, keep, 1.0, rates, True)[1]
 '''
+_PAIR_MEANS = '''def pair_means(
+    Q, R, T, student_biases, teacher_biases, values_of_students, values_of_both, values_of_teachers,
+    slopes_of_students, slopes_of_both, curvatures_of_students, curvatures_of_both
+):
+    """Means of two factors."""
+    fields = Q, R, T, student_biases, teacher_biases
+    values = values_of_students, values_of_both, values_of_teachers
+    slopes = slopes_of_students, slopes_of_both
+    curvatures = curvatures_of_students, curvatures_of_both
+    _pair_means(QUADRATURE_PAIR_RULE, fields, values, slopes, curvatures)
+'''
+_NOISE_MEANS = '''def noise_means(
+    Q, R, T, student_biases, teacher_biases, means_of_students, means_of_both, means_of_teachers,
+    slopes_of_students
+):
+    """Means of four factors."""
+    fields = Q, R, T, student_biases, teacher_biases
+    means = means_of_students, means_of_both, means_of_teachers, slopes_of_students
+    _noise_means(QUADRATURE_RULE, fields, means)
+'''
 
 
 def templates() -> str:
@@ -66,7 +86,8 @@ def templates() -> str:
     that take the rule as their first argument.
     """
     products, joint = _means_of_products(), _joint_means()
-    return "\n\n".join((*_functions_of_four(), *products, *joint, _MEAN_FORCES, _MEAN_LOSS))
+    whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
+    return "\n\n".join((*_functions_of_four(), *products, *joint, *whole))
 
 
 def _functions_of_four() -> Iterator[str]:

@@ -95,14 +95,15 @@ class Integrals:
         return tuple(self._used[name] for name in sorted(self._used, key=place))
 
     @property
-    def noise_means(self) -> Procedure | None:
-        """The procedure of means that are computed together, with what it stands for if that is
+    def shared_means(self) -> tuple[Procedure, ...]:
+        """The procedures of means that are computed together, with what they stand for if that is
         differentiated.
         """
-        procedure = self._quadrature.noise_means if self._quadrature else None
-        if procedure is None or not self._shared:
-            return procedure
-        return replace(procedure, stated=tuple(self._shared.values()))
+        known, procedures = self._shared, self._quadrature.shared_means if self._quadrature else ()
+        return tuple(
+            replace(each, stated=tuple(known[a.name] for a in each.outputs if a.name in known))
+            for each in procedures
+        )
 
     def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
         """Return the expression with every mean replaced by calls of scalar functions.
@@ -176,17 +177,25 @@ class Integrals:
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
         if self._quadrature:
-            shared = shared_mean(factors) if self._quadrature.shared else None
+            shared = shared_mean(factors, self._quadrature.shared_means)
             if shared is None:
                 return self._by_quadrature(self._quadrature, general)
+            front = _price_factor(general.pattern)
             if self._quadrature.differentiable:
-                mean = self._by_quadrature(self._quadrature, general)
-                self._shared.setdefault(str(shared.base), Assignment(shared, mean, symmetric=True))
-            return shared
+                self._state(shared, self._by_quadrature(self._quadrature, general) / front)
+            return front * shared
         if not self._needs_cases(general, options[:-1]):
             return self._applied(general)
         cases = [(self._applied(option), _condition(option)) for option in options]
         return sp.Piecewise(*cases)
+
+    def _state(self, element: sp.Indexed, mean: sp.Expr) -> None:
+        """Keep what an element of an array stands for."""
+        name, indices = str(element.base), element.indices
+        if len(set(indices)) == len(indices):
+            both = name.endswith("_of_both") and len(indices) == 2
+            symmetric = not both and not name.startswith("curvatures")
+            self._shared.setdefault(name, Assignment(element, mean, symmetric=symmetric))
 
     def _by_quadrature(self, rules: Quadrature, arrangement: Arrangement) -> sp.Expr:
         """Return the call of a function that is a rule of quadrature."""

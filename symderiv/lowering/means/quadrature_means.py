@@ -46,7 +46,11 @@ from symderiv.lowering.means.quadrature_error import (
     stated_mean_error,
 )
 from symderiv.lowering.means.quadrature_rules import MeanRule
-from symderiv.lowering.means.shared_means import KINKED_NOISE_MEANS, NOISE_MEANS
+from symderiv.lowering.means.shared_means import (
+    KINKED_NOISE_MEANS,
+    NOISE_MEANS,
+    PAIR_MEANS,
+)
 
 _SOURCES = ("learning", "lowering", "numerics", "gaussian", "formula")
 
@@ -248,19 +252,14 @@ class Quadrature:
         """True if the rules have to be split."""
         return bool(self.student.kinks or self.teacher.kinks)
 
-    @property
-    def shared(self) -> bool:
-        """True if the means of four factors are computed together (``shared_means``)."""
-        return self.noise_means is not None
-
     @cached_property
-    def noise_means(self) -> Procedure | None:
-        """The procedure that computes all means of four factors together."""
+    def shared_means(self) -> tuple[Procedure, ...]:
+        """The procedures that compute means together, see ``shared_means``."""
         if self.problem.rule.stated or self.slopes:
-            return None
+            return ()
         if not self.kinked:
-            return NOISE_MEANS
-        return KINKED_NOISE_MEANS if self.in_planes else None
+            return NOISE_MEANS, PAIR_MEANS
+        return (KINKED_NOISE_MEANS,) if self.in_planes else ()
 
     @cached_property
     def in_planes(self) -> bool:
@@ -513,7 +512,7 @@ class Quadrature:
             biased=self.biased,
             of_what=f"the activations {student!r} and {teacher!r}",
             samples=tuple((kinds, self._what(kinds)) for kinds in _SAMPLES),
-            together=() if self.noise_means is None else (self.noise_means,),
+            together=self.shared_means,
             within=self.within,
         )
 

@@ -15,7 +15,10 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 
 AnyRule = TypeVar("AnyRule")
 
-SMOOTH_STEPS = (1.3, 1.1, 0.9, 0.75, 0.66, 0.58, 0.5, 0.42, 0.34, 0.27, 0.21, 0.16)
+SMOOTH_STEPS = (
+    *(1.3, 1.1, 0.9, 0.82, 0.75, 0.7, 0.66, 0.62, 0.58, 0.54, 0.5, 0.46, 0.42),
+    *(0.38, 0.34, 0.3, 0.27, 0.24, 0.21, 0.18, 0.16),
+)
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
 SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 36.0))

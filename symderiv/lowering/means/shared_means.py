@@ -1,8 +1,9 @@
-"""Means that a module computes together: those of four factors in the noise of a rule.
+"""Means that a module computes together: those of values and slopes of all pairs of fields, and
+those of four factors in the noise of a rule.
 
-They share the points of quadrature of a pair of students
-(``symderiv.numerics.quadratures.noise_mean``, and ``plane_mean`` for factors with kinks), so they
-are no calls of functions but elements of arrays that one procedure fills.
+They share the series of a field (``symderiv.numerics.quadratures.pair_series``) or the points of
+quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks), so
+they are no calls of functions but elements of arrays that one procedure fills.
 """
 
 from __future__ import annotations
@@ -17,20 +18,32 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.mean_factors import Slot, index_symbol
 from symderiv.lowering.solver_arrays import B_STATE, B_STUDENT, B_TEACHER, Q, R, T
 
-__all__ = ["KINKED_NOISE_MEANS", "NOISE_MEANS", "before_shared", "shared_mean"]
+__all__ = ["KINKED_NOISE_MEANS", "NOISE_MEANS", "PAIR_MEANS", "before_shared", "shared_mean"]
 
-_ARRAYS = (
+_FIELDS = (Q, R, T, B_STUDENT, B_TEACHER)
+_OF_FOUR = (
     Array("means_of_students", ("K", "K", "K", "K"), "E[g'(x_i) g'(x_j) g(x_p) g(x_q)]"),
     Array("means_of_both", ("K", "K", "K", "M"), "E[g'(x_i) g'(x_j) g(x_p) h(y_n)]"),
     Array("means_of_teachers", ("K", "K", "M", "M"), "E[g'(x_i) g'(x_j) h(y_m) h(y_n)]"),
 )
-"""By how many of the last two fields are teachers'."""
+_SLOPES = Array("slopes_of_students", ("K", "K"), "E[g'(x_i) g'(x_j)]", True)
+_OF_TWO = (
+    Array("values_of_students", ("K", "K"), "E[g(x_i) g(x_j)]", True),
+    Array("values_of_both", ("K", "M"), "E[g(x_i) h(y_n)]"),
+    Array("values_of_teachers", ("M", "M"), "E[h(y_m) h(y_n)]", True),
+    _SLOPES,
+    Array("slopes_of_both", ("K", "M"), "E[g'(x_i) h'(y_n)]"),
+    Array("curvatures_of_students", ("K", "K"), "E[g''(x_i) g(x_j)] / 2"),
+    Array("curvatures_of_both", ("K", "M"), "E[g''(x_i) h(y_n)] / 2"),
+)
+_KINDS = {(1, 1, 0, 0): "means", (0, 0): "values", (1, 1): "slopes", (2, 0): "curvatures"}
+"""By the orders of factors; behind it stands whose the last two fields are."""
 
 NOISE_MEANS = Procedure(
     "noise_means",
     "Means of four factors in the noise, in one pass for each pair of students.",
-    (Q, R, T, B_STUDENT, B_TEACHER),
-    _ARRAYS,
+    _FIELDS,
+    (*_OF_FOUR, _SLOPES),
     (),
     (),
     template="noise_means",
@@ -39,39 +52,51 @@ NOISE_MEANS = Procedure(
 KINKED_NOISE_MEANS = replace(
     NOISE_MEANS,
     doc="Means of four factors in the noise, in one pass for each two students.",
+    outputs=_OF_FOUR,
     template="kinked_noise_means",
 )
 
+PAIR_MEANS = Procedure(
+    "pair_means",
+    "Means of two factors, in one pass over the fields.",
+    _FIELDS,
+    _OF_TWO,
+    (),
+    (),
+    template="pair_means",
+)
 
-def shared_mean(factors: Sequence[Slot]) -> sp.Expr | None:
-    """Return the element that is E[g'(x_i) g'(x_j) f(z) f(w)]; None for another mean."""
-    slopes = [slot for slot in factors if slot.order == 1 and not slot.teacher]
-    values = sorted((slot for slot in factors if slot.order == 0), key=lambda slot: slot.teacher)
+
+def shared_mean(factors: Sequence[Slot], procedures: Sequence[Procedure]) -> sp.Expr | None:
+    """Return the element that is a mean in an array of some procedures; None for another mean."""
+    ordered = sorted(factors, key=lambda slot: (-slot.order, slot.teacher))
+    kind = _KINDS.get(tuple(slot.order for slot in ordered))
+    whose = ("students", "both", "teachers")[sum(slot.teacher for slot in ordered[-2:])]
+    arrays = {array.name: array for each in procedures for array in each.outputs}
+    array = arrays.get(f"{kind}_of_{whose}")
+    axes = tuple("M" if slot.teacher else "K" for slot in ordered)
     plain = all(slot.family == ("B" if slot.teacher else "J") for slot in factors)
-    if not plain or (len(slopes), len(values), len(factors)) != (2, 2, 4):
+    if array is None or array.shape != axes or not plain:
         return None
-    array = sp.IndexedBase(_ARRAYS[sum(slot.teacher for slot in values)].name)
-    return array[tuple(index_symbol(slot) for slot in (*slopes, *values))]
+    return sp.IndexedBase(array.name)[tuple(map(index_symbol, ordered))]
 
 
 def before_shared(
-    body: Sequence[Assignment | Call], fields: Sequence[Array]
+    body: Sequence[Assignment | Call], fields: Sequence[Array], procedures: Sequence[Procedure]
 ) -> tuple[tuple[Array, ...], tuple[Assignment | Call, ...]]:
     """Return locals and steps that compute the shared means before some steps that read them.
 
     Args:
         body: The steps; nothing is needed if they read none.
         fields: What the fields of means are: overlaps, and biases that a rule has.
+        procedures: What computes shared means; those are called that compute most of them.
     """
-    names = {array.name for array in _ARRAYS}
     read = {
         str(element.base.label)
         for step in body
         if isinstance(step, Assignment)
         for element in step.value.atoms(sp.Indexed)
     }
-    if not names & read:
-        return (), ()
     own = {array.name: array for array in fields}
     if B_STATE.name in own:
         own[B_STUDENT.name] = own[B_STATE.name]
@@ -80,6 +105,12 @@ def before_shared(
         Assignment(sp.IndexedBase(array.name)[s.i if array == B_STUDENT else s.n], sp.Integer(0))
         for array in missing
     )
-    inputs = (own.get(array.name, array).name for array in NOISE_MEANS.inputs)
-    call = Call(NOISE_MEANS.name, (*inputs, *(array.name for array in _ARRAYS)))
-    return (*missing, *_ARRAYS), (*zero, call)
+    arrays: dict[str, Array] = {}
+    calls: list[Call] = []
+    known = {array.name for each in procedures for array in each.outputs}
+    while left := (read & known) - set(arrays):
+        most = max(procedures, key=lambda each: len(left & {a.name for a in each.outputs}))
+        names = (*(own.get(each.name, each) for each in most.inputs), *most.outputs)
+        calls.append(Call(most.name, tuple(array.name for array in names)))
+        arrays |= {array.name: array for array in most.outputs}
+    return ((*missing, *arrays.values()), (*zero, *calls)) if calls else ((), ())

@@ -26,7 +26,7 @@ class Lowered:
 
     ``curvature`` and ``noise_diagonal`` are what A_ii and Γ_ii have besides what holds for all
     A_ij, Γ_ij. ``further`` has what students drift by along other vectors: the entry, what holds
-    for all of its indices and what its diagonal has besides. ``noise_means`` computes elements of
+    for all of its indices and what its diagonal has besides. ``shared_means`` compute elements of
     arrays that are means.
     """
 
@@ -41,7 +41,7 @@ class Lowered:
     mean_force: sp.Expr | None
     further: tuple[tuple[sp.Indexed, sp.Expr, sp.Expr], ...]
     functions: tuple[Function, ...]
-    noise_means: Procedure | None = None
+    shared_means: tuple[Procedure, ...] = ()
 
 
 def lower(equations: LearningEquations, approximation: Approximation | None = None) -> Lowered:
@@ -88,7 +88,7 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
             for name, *values in further
         ),
         functions=integrals.functions,
-        noise_means=integrals.noise_means,
+        shared_means=integrals.shared_means,
     )
 
 

@@ -85,61 +85,69 @@ def error_procedures(
     """
     own = _gradients(lowered, arrays)
     error = lowered.generalization_error
-    noise = _noise(lowered, arrays)
-    shared = any(isinstance(step, Call) for step in noise.body)
-    return (
-        *((lowered.noise_means,) if shared and lowered.noise_means else ()),
+    procedures = (
         Procedure(
             "generalization_error",
             "Mean of (student - teacher)**2 / 2 over the inputs, without label noise.",
             (*arrays.fields, *arrays.needed(error)),
             (ERROR,),
-            (),
-            (Assignment(sp.Symbol(ERROR.name), error),),
+            *_with_shared(lowered, arrays, (Assignment(sp.Symbol(ERROR.name), error),)),
         ),
-        *((_mean_loss(lowered.mean_loss, arrays),) if with_loss else ()),
+        *((_mean_loss(lowered, arrays),) if with_loss else ()),
         *own,
         _all_gradients(own, "mean loss" if with_loss else "generalisation error"),
-        noise,
+        _noise(lowered, arrays),
         *_bias_gradient(lowered, arrays),
-        *(_further(arrays, *each) for each in lowered.further),
+        *(_further(lowered, arrays, *each) for each in lowered.further),
     )
+    called = {step.procedure for each in procedures for step in each.body if isinstance(step, Call)}
+    return (*(each for each in lowered.shared_means if each.name in called), *procedures)
 
 
-def _mean_loss(loss: sp.Expr, arrays: SolverArrays) -> Procedure:
+def _with_shared(
+    lowered: Lowered,
+    arrays: SolverArrays,
+    body: tuple[Assignment | Call, ...],
+    held: tuple[Array, ...] = (),
+) -> tuple[tuple[Array, ...], tuple[Assignment | Call, ...]]:
+    """Return locals and body of a procedure that computes the shared means that it reads."""
+    means, first = before_shared(body, arrays.fields, lowered.shared_means)
+    return (*held, *means), (*first, *body)
+
+
+def _mean_loss(lowered: Lowered, arrays: SolverArrays) -> Procedure:
+    loss = lowered.mean_loss
     return Procedure(
         "mean_loss",
         "Mean of the loss over examples, which is what descent decreases.",
         (*arrays.fields, LABEL_NOISE, *arrays.needed(loss)),
         (LOSS,),
-        (),
-        (Assignment(sp.Symbol(LOSS.name), loss),),
+        *_with_shared(lowered, arrays, (Assignment(sp.Symbol(LOSS.name), loss),)),
     )
 
 
 def _gradients(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, Procedure]:
     diagonal, steps, held = _diagonal(CURVATURE, lowered.curvature)
     first = lowered.student_gradient, lowered.curvature, lowered.teacher_gradient
+    body = (
+        *steps,
+        Assignment(s.A[s.i, s.j], lowered.student_gradient + diagonal, symmetric=True),
+        Assignment(s.B[s.i, s.n], lowered.teacher_gradient),
+    )
     return (
         Procedure(
             "first_layer_gradients",
             "Derivatives of the generalisation error by Q (one variable for Q_ij and Q_ji) and R.",
             (*arrays.fields, *arrays.needed(*first)),
             (A, B),
-            held,
-            (
-                *steps,
-                Assignment(s.A[s.i, s.j], lowered.student_gradient + diagonal, symmetric=True),
-                Assignment(s.B[s.i, s.n], lowered.teacher_gradient),
-            ),
+            *_with_shared(lowered, arrays, body, held),
         ),
         Procedure(
             "second_layer_gradient",
             "Derivatives of the generalisation error by v.",
             (*arrays.fields, *arrays.needed(lowered.second_layer_gradient)),
             (DV,),
-            (),
-            (Assignment(s.dv[s.i], lowered.second_layer_gradient),),
+            *_with_shared(lowered, arrays, (Assignment(s.dv[s.i], lowered.second_layer_gradient),)),
         ),
     )
 
@@ -165,14 +173,12 @@ def _noise(lowered: Lowered, arrays: SolverArrays) -> Procedure:
         steps, held = (*saved, *steps), (KEPT_PAIR, KEPT, *held)
     total = Assignment(s.Gamma[s.i, s.j], lowered.noise + diagonal, symmetric=True)
     body = (*steps, total)
-    means, first = before_shared(body, arrays.fields)
     return Procedure(
         "noise",
         "Mean of the product of two students' forces, with label noise.",
         (*arrays.fields, LABEL_NOISE, *arrays.needed(*(step.value for step in body))),
         (GAMMA,),
-        (*held, *means),
-        (*first, *body),
+        *_with_shared(lowered, arrays, body, held),
     )
 
 
@@ -180,19 +186,19 @@ def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, .
     """Return that of a rule that trains biases."""
     if lowered.mean_force is None:
         return ()
-    return (
-        Procedure(
-            "bias_gradient",
-            "Derivatives of the mean loss by the biases: the mean forces.",
-            (*arrays.fields, *arrays.needed(lowered.mean_force)),
-            (DB,),
-            (),
-            (Assignment(s.db[s.i], lowered.mean_force),),
-        ),
+    own = Procedure(
+        "bias_gradient",
+        "Derivatives of the mean loss by the biases: the mean forces.",
+        (*arrays.fields, *arrays.needed(lowered.mean_force)),
+        (DB,),
+        *_with_shared(lowered, arrays, (Assignment(s.db[s.i], lowered.mean_force),)),
     )
+    return (own,)
 
 
-def _further(arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr) -> Procedure:
+def _further(
+    lowered: Lowered, arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr
+) -> Procedure:
     """Return what students drift by along other vectors."""
     label = str(name.base.label)
     array = Array(label, tuple(index.upper.free_symbols.pop().name for index in name.indices))
@@ -202,8 +208,7 @@ def _further(arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.E
         "Means of what the learning rate multiplies where students move along other vectors.",
         (*arrays.fields, *arrays.needed(value, alone)),
         (array,),
-        held,
-        (*steps, Assignment(name, value + diagonal)),
+        *_with_shared(lowered, arrays, (*steps, Assignment(name, value + diagonal)), held),
     )
 
 

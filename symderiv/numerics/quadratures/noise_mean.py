@@ -3,8 +3,7 @@ r"""All means of four factors in the noise of a rule, in one pass for each pair 
 They are E[g'(x_i) g'(x_j) f(z) f(w)], with z and w any two of all fields and f the activation of
 their network. For every pair i <= j one grid goes over the plane of x_i and x_j (over a line if i =
 j); each other field has its rows there (see ``smooth_mean``) and the mean of its square, and all
-means of the pair are sums over the same points. Text for modules; the function without underscore
-is a template.
+means of the pair are sums over the same points. Text for modules.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ import numpy as np
 
 from symderiv.numerics.quadratures.smooth_mean import (
     _coupled,
-    _fields_within,
-    _half_of,
+    _grid_of,
     _inner,
     _orders,
     _rows_of,
@@ -26,9 +24,11 @@ from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.smooth_mean import _Grid
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
+    from symderiv.numerics.quadratures.tensor_mean import _Four, quadrature_factors
 
-    QUADRATURE_RULE = np.zeros(5)
+    _Array = np.ndarray
+    _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
+    _FourArrays = tuple[_Array, _Array, _Array, _Array]
 
 
 def _all_fields(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
@@ -94,38 +94,39 @@ def _means_of_pair(
     biases: np.ndarray,
     pair: tuple[int, int, int],
     means: np.ndarray,
-) -> None:
-    """Write E[g'(x_i) g'(x_j) f(z_a) f(z_b)] for all a and b; ``pair`` are i, j and K."""
+) -> float:
+    """Write E[g'(x_i) g'(x_j) f(z_a) f(z_b)] for all a and b and return E[g'(x_i) g'(x_j)];
+    ``pair`` are i, j and K.
+    """
     (i, j, students), count = pair, covariance.shape[0]
     parts = _parts_in_plane(covariance, i, j)
     most = _most_moved(parts, 0)
-    step1, half1 = _half_of((parts[i, 0], parts[j, 0], most, most), rule)
-    most = _most_moved(parts, 1) if i != j else 0.0
-    step2, half2 = _half_of((0.0, parts[j, 1] if i != j else 0.0, most, most), rule)
-    grid = step1, half1, step2, half2
-    size = (2 * half1 + 1) * (2 * half2 + 1)
+    other = _most_moved(parts, 1) if i != j else 0.0
+    moved = 0.0, parts[j, 1] if i != j else 0.0, other, other
+    grid = _grid_of((parts[i, 0], parts[j, 0], most, most), moved, rule)
+    size = grid[4][2 * grid[1] + 1]
     fields = parts[i, 0], parts[j, 0], parts[j, 1], biases[i], biases[j]
     weights = np.empty(size)
     _weighted(rule, (1, 1), fields, grid, weights)
-    orders = np.ones((count, count), np.int64)
+    orders, most_orders = np.ones((count, count), np.int64), np.ones(count, np.int64)
     highest = 1
     for a in range(count):
         for b in range(a):
             if a != i and a != j and b != i and b != j:
                 correlation = _correlation_left(covariance, parts, a, b)
                 orders[a, b] = _orders(parts[a, 2], parts[b, 2], correlation, rule)
+                most_orders[a] = max(most_orders[a], orders[a, b])
+                most_orders[b] = max(most_orders[b], orders[a, b])
                 highest = max(highest, orders[a, b])
-    rows = np.zeros((count, highest, size))
-    squares = np.zeros((count, 1, size))
+    rows, squares = np.empty((count, highest, size)), np.empty((count, 1, size))
     for a in range(count):
         kind = 0 if a < students else 3
         in_plane = not (a != i and a != j)
-        if in_plane:
-            _on_grid(rule, kind, (parts[a, 0], parts[a, 1], biases[a]), grid, rows[a])
-            continue
         field = parts[a, 0], parts[a, 1], parts[a, 2], biases[a]
-        _rows_of(rule, kind, field, grid, 1, rows[a])
-        _rows_of(rule, kind, field, grid, 2, squares[a])
+        if in_plane:
+            _on_grid(rule, kind, field, grid, rows[a, :1])
+        else:
+            _rows_of(rule, kind, field, grid, rows[a, : most_orders[a]], squares[a])
     for a in range(count):
         for b in range(a + 1):
             if a != b:
@@ -136,28 +137,31 @@ def _means_of_pair(
             else:
                 value = _inner(weights, squares[a, 0])
             means[a, b] = means[b, a] = value
+    return _inner(weights, np.ones(size))
 
 
-def _on_grid(
-    rule: np.ndarray, kind: int, field: tuple[float, float, float], grid: _Grid, rows: np.ndarray
-) -> None:
-    """Write a factor at the points of a grid; ``field`` are what the two t add to it and its
-    bias.
+def _on_grid(rule: np.ndarray, kind: int, field: _Four, grid: _Grid, rows: np.ndarray) -> None:
+    """Write a factor at the points of a grid; ``field`` are what the two t add to it, nothing else,
+    and its bias.
     """
-    (part1, part2, bias), (step1, half1, _, half2) = field, grid
-    long, wide = 2 * half1 + 1, 2 * half2 + 1
-    if part2 == 0.0:
-        fields, values = np.empty(long), np.empty(long)
-        for i in range(long):
-            fields[i] = bias + part1 * (i - half1) * step1
-        quadrature_factors(kind, fields, values)
-        for i in range(long):
-            for j in range(wide):
-                rows[0, i * wide + j] = values[i]
+    part1, part2, bias, step1, half1, starts = (
+        field[0],
+        field[1],
+        field[3],
+        grid[0],
+        grid[1],
+        grid[4],
+    )
+    if part2 != 0.0:
+        _rows_of(rule, kind, field, grid, rows, np.empty((0, rows.shape[1])))
         return
-    fields = np.empty(long * wide)
-    _fields_within(rule, field, grid, fields)
-    quadrature_factors(kind, fields, rows[0])
+    fields, values = np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
+    for i in range(2 * half1 + 1):
+        fields[i] = bias + part1 * (i - half1) * step1
+    quadrature_factors(kind, fields, values)
+    for i in range(2 * half1 + 1):
+        for p in range(starts[i], starts[i + 1]):
+            rows[0, p] = values[i]
 
 
 def _spread(
@@ -181,25 +185,22 @@ def _spread(
             means_of_teachers[j, i, m, n] = means[K + m, K + n]
 
 
-def noise_means(
-    Q: np.ndarray,
-    R: np.ndarray,
-    T: np.ndarray,
-    student_biases: np.ndarray,
-    teacher_biases: np.ndarray,
-    means_of_students: np.ndarray,
-    means_of_both: np.ndarray,
-    means_of_teachers: np.ndarray,
-) -> None:
-    """Return means of four factors."""
+def _noise_means(rule: np.ndarray, fields: _Fields, means: _FourArrays) -> None:
+    """Write means of four factors, and of the two slopes alone.
+
+    ``fields`` are their covariances and biases.
+    """
+    Q, R, T, student_biases, teacher_biases = fields
+    of_students, of_both, of_teachers, slopes = means
     K, M = R.shape[0], R.shape[1]
     covariance = _all_fields(Q, R, T)
-    biases, means = np.empty(K + M), np.empty((K + M, K + M))
+    biases, of_pair = np.empty(K + M), np.empty((K + M, K + M))
     for i in range(K):
         biases[i] = student_biases[i]
     for n in range(M):
         biases[K + n] = teacher_biases[n]
     for i in range(K):
         for j in range(i + 1):
-            _means_of_pair(QUADRATURE_RULE, covariance, biases, (i, j, K), means)
-            _spread(means, (i, j), means_of_students, means_of_both, means_of_teachers)
+            slope = _means_of_pair(rule, covariance, biases, (i, j, K), of_pair)
+            slopes[i, j] = slopes[j, i] = slope
+            _spread(of_pair, (i, j), of_students, of_both, of_teachers)

@@ -13,9 +13,9 @@ where ρ is the correlation of the rests of z and w. f^n depends on y alone, and
 plane y takes equal steps. So f is evaluated on one lattice of its field, of which the steps along
 lines are multiples; f^n is tabulated on the same lattice by equal steps in ξ, or, where the rest is
 small against the lattice, by averages of polynomials through twelve points; and all points of a
-line lie at the same distance from the lattice, so that they take the same weights of the
-polynomials through twelve entries of the table. Where a field moves too little for that, the
-polynomials through the middle serve all points.
+line lie at the same distance from the lattice, so that they take the same weights of the eight
+splines of degree seven that are not zero there: what is tabulated are their coefficients. Where a
+field moves little, the polynomials through twelve points around the middle serve all points.
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
 radius of the sphere), 3 terms of a series beyond those that the step asks for, 4 what is
@@ -44,29 +44,34 @@ if TYPE_CHECKING:  # what stands in the module
 
     _Steps = tuple[int, int, int]
 
-    _Grid = tuple[float, int, float, int]
+    _Grid = tuple[float, int, float, int, np.ndarray, np.ndarray]
     _Five = tuple[float, float, float, float, float]
 
 _MOST_TERMS = 400
 _WHOLE_NUMBERS = np.arange(64.0)
 _OVER_12 = 1.0 / np.arange(1.0, 13.0)
+_SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.00914869480960827692857)
+_SPLINE_PARTS = (6.01628400170178528, -1.05582029421124335, 0.00426917881113936108)
+"""A spline of degree seven through values at whole numbers has as its coefficients the sums of
+values times ``parts`` times powers of ``poles``, with the distance."""
+_COLUMNS = 48
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
-_NEAR = 0.02  # below which steps of a field are none of a lattice, in the same unit
+_NEAR = 4.0  # cells on either side of the middle that polynomials through twelve points are for
 
 
 def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
-    """Return the sum of products; four at a time, which do not wait for each other."""
-    a = b = c = d = 0.0
-    fours = numbers.size // 4
-    for n in range(fours):
-        a += numbers[4 * n] * others[4 * n]
-        b += numbers[4 * n + 1] * others[4 * n + 1]
-        c += numbers[4 * n + 2] * others[4 * n + 2]
-        d += numbers[4 * n + 3] * others[4 * n + 3]
-    for n in range(4 * fours, numbers.size):
-        a += numbers[n] * others[n]
-    return (a + b) + (c + d)
+    """Return the sum of products; sixteen at a time, which do not wait for each other."""
+    parts, blocks, total = np.zeros(16), numbers.size // 16, 0.0
+    for block in range(blocks):
+        for n in range(16):
+            parts[n] += numbers[16 * block + n] * others[16 * block + n]
+    for n in range(16 * blocks, numbers.size):
+        total += numbers[n] * others[n]
+    for n in range(8):
+        parts[n] += parts[8 + n]
+    low, high = (parts[0] + parts[1]) + (parts[2] + parts[3]), parts[4] + parts[5]
+    return float(total + (low + (high + (parts[6] + parts[7]))))
 
 
 def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
@@ -101,6 +106,26 @@ def _half_of(moved: _Four, rule: np.ndarray) -> tuple[float, int]:
     return step, math.ceil(rule[2] / step)
 
 
+def _grid_of(moved1: _Four, moved2: _Four, rule: np.ndarray) -> _Grid:
+    """Return points of a circle in the plane of two t, by how much fields move with each of them.
+
+    They are the steps of both t, each with the number on either side of zero, where lines along the
+    second t begin, and how many points lines along the first have.
+    """
+    step1, half1 = _half_of(moved1, rule)
+    step2, half2 = _half_of(moved2, rule)
+    starts, widths = np.zeros(2 * half1 + 2, np.int64), np.zeros(2 * half2 + 1, np.int64)
+    for i in range(2 * half1 + 1):
+        left = rule[2] * rule[2] - ((i - half1) * step1) ** 2
+        most = 0
+        if half2 > 0:
+            most = min(math.floor(math.sqrt(left) / step2), half2) if left >= 0.0 else -1
+        starts[i + 1] = starts[i] + max(2 * most + 1, 0)
+        for j in range(half2 - most, half2 + most + 1):
+            widths[j] += 1
+    return step1, half1, step2, half2, starts, widths
+
+
 def _normal(t: float, step: float, half: int) -> float:
     """Return the weight of a point of equal steps; of the only one, one."""
     return step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi) if half > 0 else 1.0
@@ -122,42 +147,75 @@ def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) 
     return count
 
 
-def _series(rule: np.ndarray, kind: int, width: float, bias: float, series: np.ndarray) -> None:
-    """Write E[f he_k] of a factor, k from 0 on, he_k of the field over its width."""
+def _series(
+    rule: np.ndarray,
+    factors: _Steps,
+    width: float,
+    bias: float,
+    series: np.ndarray,
+    own: np.ndarray,
+) -> None:
+    """Write E[f he_k] of factors of a field, k from 0 on, he_k of the field over its width.
+
+    Args:
+        rule: The numbers.
+        factors: The number of the first, how many follow each other, and how many k.
+        width, bias: Of the field.
+        series: What is written.
+        own: Written, if it has entries: the mean of each factor's square, of a third times the
+            first.
+    """
+    first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
     half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
-    size = 2 * half + 1
-    t, last, now, places = np.empty(size), np.zeros(size), np.empty(size), np.empty(size)
-    _equally_apart(-half * step, step, t)
+    size = half + 1
+    t, last, now = np.empty(size), np.zeros(size), np.empty(size)
+    places, values, sums = np.empty(2 * size), np.empty(2 * size), np.empty((2, kinds, size))
+    _equally_apart(0.0, step, t)
     for n in range(size):
-        places[n] = bias + width * t[n]
-    quadrature_factors(kind, places, now)
-    for n in range(size):
-        now[n] *= _normal(t[n], step, half)
-    for k in range(series.size):
-        total = 0.0
+        places[n], places[size + n] = bias + width * t[n], bias - width * t[n]
+        now[n] = _normal(t[n], step, half)
+    now[0] *= 0.5
+    for f in range(kinds):
+        quadrature_factors(first + f, places, values)
+        for n in range(size):
+            # polynomials of even k take the first, the others the second
+            sums[0, f, n] = values[n] + values[size + n]
+            sums[1, f, n] = values[n] - values[size + n]
+    for f in range(own.size):
+        other = f if f < 2 else 0
+        for n in range(size):
+            both = sums[0, f, n] * sums[0, other, n] + sums[1, f, n] * sums[1, other, n]
+            values[n] = 0.5 * both
+        own[f] = _inner(now, values[:size])
+    for k in range(terms):
+        for f in range(kinds):
+            series[f, k] = _inner(now, sums[k % 2, f])
         over, back = 1.0 / math.sqrt(k + 1.0), math.sqrt(float(k))
         for n in range(size):
-            total += now[n]
             following = over * (t[n] * now[n] - back * last[n])
             last[n] = now[n]
             now[n] = following
-        series[k] = total
+
+
+def _correlation_of(width1: float, width2: float, covariance: float) -> float:
+    """Return the correlation of two fields; of one without variance, none."""
+    both = width1 * width2
+    return min(max(covariance / both, -1.0), 1.0) if both > 0.0 else 0.0
 
 
 def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
     """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
     (c11, c12, c22), (b1, b2) = c, b
     width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
-    both = width1 * width2
-    correlation = min(max(c12 / both, -1.0), 1.0) if both > 0.0 else 0.0
+    correlation = _correlation_of(width1, width2, c12)
     count = _orders(width1, width2, correlation, rule)
-    series1, series2 = np.empty(count), np.empty(count)
-    _series(rule, kinds[0], width1, b1, series1)
-    _series(rule, kinds[1], width2, b2, series2)
+    series1, series2, none = np.empty((1, count)), np.empty((1, count)), np.empty(0)
+    _series(rule, (kinds[0], 1, count), width1, b1, series1, none)
+    _series(rule, (kinds[1], 1, count), width2, b2, series2, none)
     total, power = 0.0, 1.0
     for k in range(count):
-        total += power * series1[k] * series2[k]
+        total += power * series1[0, k] * series2[0, k]
         power *= correlation
     return total
 
@@ -175,125 +233,192 @@ def _between_12(place: float, weights: np.ndarray) -> None:
         right *= (6.0 - place - p) * _OVER_12[p]
 
 
-def _kernel(width: float, step: float, half: int, orders: int, weights: np.ndarray) -> np.ndarray:
-    """Return weights of points of a lattice, from -half on, for E[f(y + s ξ) he_n(ξ)] at one of
-    them.
+def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
+    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there.
 
-    They are those of equal steps in ξ; where ``step`` is zero, averages of the polynomials through
-    twelve points, with s = ``width`` cells.
+    On the other side they are the same, for odd n with the other sign. They are those of equal
+    steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
+    ``width`` cells.
     """
-    kernel = np.zeros((orders, 2 * half + 1))
-    over, back = np.empty(orders), np.empty(orders)
-    for n in range(orders):
-        over[n] = 1.0 / math.sqrt(n + 1.0)
-        back[n] = math.sqrt(float(n)) * over[n]
-    thin = step == 0.0
-    for m in range(10 if thin else 2 * half + 1):
-        if thin:
-            xi, now = _HERMITE_10[0, m], _HERMITE_10[1, m]
-            first = half - 5 + math.floor(width * xi)
-            _between_12(width * xi - math.floor(width * xi), weights)
+    kernel, places = np.zeros((orders, half + 1)), np.zeros(half + 1)
+    if half == 0:
+        kernel[0, 0] = 1.0
+        return kernel
+    last, now = np.zeros(half + 1), np.empty(half + 1)
+    count = half + 1 if step != 0.0 else 5
+    for m in range(count):
+        if step != 0.0:
+            places[m], now[m] = m * step, _normal(m * step, abs(step), 1)
         else:
-            xi, first = (m - half) * step, m
-            now = _normal(xi, abs(step), 1)
-        last = 0.0
-        for n in range(min(orders, 10) if thin else orders):
-            if thin:
-                for p in range(12):
-                    kernel[n, first + p] += now * weights[p]
-            else:
-                kernel[n, first] = now
-            last, now = now, over[n] * xi * now - back[n] * last
+            places[m], now[m] = _HERMITE_10[0, 5 + m], _HERMITE_10[1, 5 + m]
+    weights = np.empty((5, 12))
+    if step == 0.0:
+        for m in range(5):
+            _between_12(width * places[m] - math.floor(width * places[m]), weights[m])
+    for n in range(orders if step != 0.0 else min(orders, 10)):
+        if step != 0.0:
+            for m in range(count):
+                kernel[n, m] = now[m]
+        else:
+            _add_averages(width, places, now, weights, 1.0 - 2.0 * (n % 2), kernel[n])
+        over, back = 1.0 / math.sqrt(n + 1.0), math.sqrt(n / (n + 1.0))
+        for m in range(count):
+            following = over * places[m] * now[m] - back * last[m]
+            last[m] = now[m]
+            now[m] = following
     return kernel
+
+
+def _add_averages(
+    width: float,
+    places: np.ndarray,
+    now: np.ndarray,
+    weights: np.ndarray,
+    sign: float,
+    kernel: np.ndarray,
+) -> None:
+    """Add weights of polynomials through points around five places, and around their opposites."""
+    for m in range(5):
+        first = math.floor(width * places[m]) - 5
+        for p in range(12):
+            if first + p >= 0:
+                kernel[first + p] += now[m] * weights[m, p]
+            if first + p <= 0:
+                kernel[-first - p] += sign * now[m] * weights[m, p]
 
 
 def _tabulated(
     kernel: np.ndarray, steps: _Steps, values: np.ndarray, size: int, table: np.ndarray
 ) -> None:
-    """Write a row for each row of the kernel: its sum at every ``split``-th point of a lattice,
-    from -size to size, ``phases``-th ones after each other.
+    """Write rows of sums with rows of a kernel, at points of a lattice from the first on.
 
-    ``steps`` are how many cells lie between points of the kernel, ``split`` and ``phases``.
+    ``steps`` are how many cells lie between points of the kernel, after how many cells values of a
+    phase follow each other, and of how many phases sums are written, one behind the other; of all
+    there are 2 ``size`` + 1.
     """
-    stride, split, phases = steps
-    count = 2 * size + 1
-    columns, split_room = table.shape[1] // phases, values.size // split
-    # eight points at a time, because lines in memory take longer than their sums
-    eights = (kernel.shape[1] + 7) // 8
-    firsts, w, line = np.zeros(8 * eights, np.int64), np.zeros(8 * eights), np.empty(count)
-    for m in range(kernel.shape[1]):
-        place = m * stride
-        firsts[m] = (place % split) * split_room + place // split
-    for n in range(kernel.shape[0]):
-        for m in range(kernel.shape[1]):
-            w[m] = kernel[n, m]
-        for q in range(count):
-            line[q] = 0.0
-        for eight in range(eights):
-            _add_eight(w[8 * eight :], firsts[8 * eight :], values, line)
-        for p in range(phases):
-            for q in range((count - 1 - p) // phases + 1):
-                table[n, p * columns + q] = line[p + phases * q]
+    (stride, phases, kept), half = steps, kernel.shape[1] - 1
+    columns, room, eights = table.shape[1] // kept, values.size // phases, (half + 8) // 8
+    # eight points at a time, and few columns, because memory takes longer than sums
+    w, sides = np.zeros(8 * eights), np.zeros((2, 8 * eights, _COLUMNS))
+    for phase in range(kept):
+        count = (2 * size - phase) // kept + 1
+        for block in range((count + _COLUMNS - 1) // _COLUMNS):
+            begin = block * _COLUMNS
+            width = min(count - begin, _COLUMNS)
+            for k in range(half + 1):
+                one, other = phase + (half + k) * stride, phase + (half - k) * stride
+                first = (one % phases) * room + one // phases + begin
+                second = (other % phases) * room + other // phases + begin
+                own = 0.5 if k == 0 else 1.0
+                for q in range(width):
+                    here, there = values[first + q], values[second + q]
+                    sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
+            place = phase * columns + begin
+            for n in range(table.shape[0]):
+                line = table[n, place : place + width + 7]
+                for k in range(half + 1):
+                    w[k] = kernel[n, k]
+                for eight in range(eights):
+                    _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, width)
 
 
-def _add_eight(w: np.ndarray, firsts: np.ndarray, values: np.ndarray, line: np.ndarray) -> None:
-    """Add weighted values from eight places on to a line."""
-    f0, f1, f2, f3 = firsts[0] & _BITS, firsts[1] & _BITS, firsts[2] & _BITS, firsts[3] & _BITS
-    f4, f5, f6, f7 = firsts[4] & _BITS, firsts[5] & _BITS, firsts[6] & _BITS, firsts[7] & _BITS
+def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, count: int) -> None:
+    """Add eight weighted lines to one."""
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(line.size & _BITS):
-        first = (w0 * values[f0 + q] + w1 * values[f1 + q]) + w2 * values[f2 + q]
-        second = (w3 * values[f3 + q] + w4 * values[f4 + q]) + w5 * values[f5 + q]
-        line[q] += (first + second) + (w6 * values[f6 + q] + w7 * values[f7 + q])
+    for q in range(8 * (((count + 7) // 8) & _BITS)):
+        first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
+        second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
+        line[q] += (first + second) + (w6 * lines[6, q] + w7 * lines[7, q])
 
 
 def _along_line(
-    table: np.ndarray, n: int, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
+    entries: np.ndarray, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
 ) -> None:
-    """Write sums over twelve entries of a table at the points of a line."""
-    e0, e1, e2 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS
-    e3, e4, e5 = starts[3] & _BITS, starts[4] & _BITS, starts[5] & _BITS
-    e6, e7, e8 = starts[6] & _BITS, starts[7] & _BITS, starts[8] & _BITS
-    e9, e10, e11 = starts[9] & _BITS, starts[10] & _BITS, starts[11] & _BITS
-    w0, w1, w2, w3, w4, w5 = w[0], w[1], w[2], w[3], w[4], w[5]
-    w6, w7, w8, w9, w10, w11 = w[6], w[7], w[8], w[9], w[10], w[11]
-    for q in range(count & _BITS):
-        first = w0 * table[n, e0 + q] + w1 * table[n, e1 + q] + w2 * table[n, e2 + q]
-        second = w3 * table[n, e3 + q] + w4 * table[n, e4 + q] + w5 * table[n, e5 + q]
-        third = w6 * table[n, e6 + q] + w7 * table[n, e7 + q] + w8 * table[n, e8 + q]
-        last = w9 * table[n, e9 + q] + w10 * table[n, e10 + q] + w11 * table[n, e11 + q]
-        line[q] = (first + second) + (third + last)
+    """Write sums over eight entries of a table at the points of a line."""
+    e0, e1, e2, e3 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS, starts[3] & _BITS
+    e4, e5, e6, e7 = starts[4] & _BITS, starts[5] & _BITS, starts[6] & _BITS, starts[7] & _BITS
+    w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+    for q in range(8 * (((count + 7) // 8) & _BITS)):
+        first = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
+        second = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
+        line[q] = (first + second) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
 
 
-def _lines_of(
-    field: _Four, grid: _Grid
-) -> tuple[tuple[int, int], tuple[int, int], _Two, tuple[float, float]]:
+def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
+    """Write what splines of degree seven through values on a lattice are sums with."""
+    (z1, z2, z3), (a1, a2, a3) = _SPLINE_POLES, _SPLINE_PARTS
+    size = values.size
+    f1, f2, f3 = values[0] / (1.0 - z1), values[0] / (1.0 - z2), values[0] / (1.0 - z3)
+    coefficients[0] = a1 * f1 + (a2 * f2 + a3 * f3)
+    for n in range(1, size):
+        f1, f2, f3 = values[n] + z1 * f1, values[n] + z2 * f2, values[n] + z3 * f3
+        coefficients[n] = a1 * f1 + (a2 * f2 + a3 * f3)
+    last = values[size - 1]
+    f1, f2, f3 = z1 * last / (1.0 - z1), z2 * last / (1.0 - z2), z3 * last / (1.0 - z3)
+    coefficients[size - 1] += a1 * f1 + (a2 * f2 + a3 * f3)
+    for n in range(size - 2, -1, -1):
+        f1, f2, f3 = z1 * (values[n + 1] + f1), z2 * (values[n + 1] + f2), z3 * (values[n + 1] + f3)
+        coefficients[n] += a1 * f1 + (a2 * f2 + a3 * f3)
+
+
+def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
+    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    for o in range(places.size):
+        weights[0, o] = 1.0
+    for degree in range(1, 8):
+        for p in range(degree, -1, -1):
+            before, own = (degree - p) / degree, (p + 1.0) / degree
+            per = 1.0 / degree
+            for o in range(places.size):
+                left = weights[p - 1, o] if p > 0 else 0.0
+                right = weights[p, o] if p < degree else 0.0
+                weights[p, o] = (before + per * places[o]) * left + (own - per * places[o]) * right
+
+
+def _lines_of(field: _Four, grid: _Grid) -> tuple[tuple[int, int], bool, _Two]:
     """Lay lines through a grid where the field moves most.
 
-    Returned are, along lines and across them, how many points are on either side of zero, how far
-    apart they stand in rows, the steps of the two t, and by how much these move the field.
+    Returned are how many points are on either side of zero, along lines and across them, whether
+    lines go along the second t, and by how much steps along lines and across them move the field.
     """
-    (part1, part2, _, _), (step1, half1, step2, half2) = field, grid
+    part1, part2, step1, half1, step2, half2 = (
+        field[0],
+        field[1],
+        grid[0],
+        grid[1],
+        grid[2],
+        grid[3],
+    )
     if half2 > 0 and abs(part2) * step2 >= abs(part1) * step1:
-        return (half2, half1), (1, 2 * half2 + 1), (step2, step1), (part2 * step2, part1 * step1)
-    return (half1, half2), (2 * half2 + 1, 1), (step1, step2), (part1 * step1, part2 * step2)
+        return (half2, half1), True, (part2 * step2, part1 * step1)
+    return (half1, half2), False, (part1 * step1, part2 * step2)
+
+
+def _widest(rule: np.ndarray, rest: float) -> float:
+    """Return the widest cell of a lattice that polynomials through twelve points may have."""
+    return float(max(_FINE * rule[0], 0.15 * rest))
 
 
 def _lattice_of(
-    rule: np.ndarray, rest: float, along: float, direct: bool
+    rule: np.ndarray, rest: float, along: float, direct: bool, near: bool
 ) -> tuple[float, int, tuple[int, int, float]]:
     """Return the cell of a field's lattice, its cells in a step along lines, and of a kernel how
     many cells lie between its points, how many points on either side, and their step in ξ.
 
     The last is zero where the rest is small against the lattice. ``direct`` is where all points of
-    lines are points of the lattice.
+    lines are points of the lattice, ``near`` where all are around the middle.
     """
     fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
     thin = coarse < fine
-    cell, phases = fine, 1
-    if abs(along) >= _NEAR * rule[0]:
-        phases = math.ceil(abs(along) / (coarse if direct and not thin else fine))
+    cell, phases = _widest(rule, rest), 1
+    if not near:
+        if not direct or thin:
+            phases = math.ceil(abs(along) / fine)
+        elif rest > 0.0:
+            phases = math.ceil(abs(along) / coarse)
         cell = along / phases
+    if rest == 0.0:
+        return cell, phases, (1, 0, 0.0)
     if thin:
         return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
     stride = max(1, math.floor(coarse / abs(cell)))
@@ -301,158 +426,226 @@ def _lattice_of(
     return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
 
 
-def _values_on(
-    kind: int, power: int, bias: float, cell: float, middle: int, split: int
-) -> np.ndarray:
-    """Return values of a power of a factor at a lattice, every ``split``-th one after each other.
-
-    ``middle`` is where the field is zero.
-    """
-    count = 2 * middle // split + 1
-    places, values = np.empty(split * count), np.empty(split * count)
-    for p in range(split):
-        first = bias + cell * (p - middle)
-        _equally_apart(first, cell * split, places[p * count : (p + 1) * count])
+def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
+    """Return values of a factor at a lattice; ``middle`` is where the field is zero."""
+    places, values = np.empty(2 * middle + 1), np.empty(2 * middle + 1)
+    _equally_apart(bias - cell * middle, cell, places)
     quadrature_factors(kind, places, values)
-    if power == 2:
-        for n in range(split * count):
-            values[n] *= values[n]
     return values
 
 
+def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
+    """Return numbers, every ``phases``-th one after each other."""
+    room = (values.size + phases - 1) // phases
+    parted = np.zeros(phases * room)
+    for phase in range(phases):
+        for n in range((values.size - 1 - phase) // phases + 1):
+            parted[phase * room + n] = values[phase + phases * n]
+    return parted
+
+
 def _rows_of(
-    rule: np.ndarray, kind: int, field: _Four, grid: _Grid, power: int, rows: np.ndarray
+    rule: np.ndarray,
+    kind: int,
+    field: _Four,
+    grid: _Grid,
+    rows: np.ndarray,
+    squares: np.ndarray,
 ) -> None:
-    """Write f^n of a power of a factor at all points of a grid within the circle, a row for each n.
+    """Write f^n of a factor at all points of a grid, a row for each n.
 
     Args:
         rule: The numbers.
         kind: The factor.
         field: What the two t and the rest add to the field, and its bias.
-        grid: Steps of the two t, each with the number on either side of zero.
-        power: 1 or 2.
+        grid: The points.
         rows: What is written.
+        squares: The same of the square of the factor; no rows if it is not needed.
     """
-    (part1, part2, rest, bias), reach = field, rule[2]
-    (inner, outer), strides, steps, (along, aside) = _lines_of(field, grid)
+    (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(field, grid)
+    inner, outer, along = lines[0][0], lines[0][1], lines[2][0]
     # the points of one line are some of those of a lattice
-    near = abs(along) < _NEAR * rule[0]
+    most = reach * math.sqrt(part1 * part1 + part2 * part2)
+    near = most <= _NEAR * _widest(rule, rest)
     direct = outer == 0 and not near
-    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct)
+    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct, near)
     size = inner
-    if not direct:
-        size = math.ceil(reach * math.sqrt(part1 * part1 + part2 * part2) / abs(cell)) + 8
-    split = phases if direct else 1
-    weights, starts, line = np.empty(12), np.empty(12, np.int64), np.empty(2 * inner + 1)
-    kernel = _kernel(rest / cell, step, half, rows.shape[0], weights)
-    values = _values_on(kind, power, bias, cell, split * size + half * stride, split)
-    columns = 2 * size // phases + 2
-    table = np.zeros((rows.shape[0], phases * columns))
-    _tabulated(kernel, (stride, split, 1 if direct else phases), values, size, table)
     if near:
-        _through_the_middle(table, size, field, grid, cell, rows)
-        return
-    for o in range(-outer, outer + 1):
-        left = reach * reach - (o * steps[1]) * (o * steps[1])
-        if left < 0.0:
-            continue
-        most = inner if outer == 0 else min(math.floor(math.sqrt(left) / steps[0]), inner)
-        first = (outer + o) * strides[1] + (inner - most) * strides[0]
-        if not direct:
-            place = (aside * o - along * most) / cell
-            base = math.floor(place)
-            _between_12(place - base, weights)
-            for p in range(12):
-                j = size + base - 5 + p
-                starts[p] = (j % phases) * columns + j // phases
-        for n in range(rows.shape[0]):
-            if direct:
-                for q in range(2 * most + 1):
-                    rows[n, first + q * strides[0]] = table[n, q]
-            else:
-                _along_line(table, n, starts, weights, line, 2 * most + 1)
-                for q in range(2 * most + 1):
-                    rows[n, first + q * strides[0]] = line[q]
+        size = 6
+    elif not direct:
+        size = math.ceil(most / abs(cell)) + 8
+    kept = 1 if direct else phases
+    kernel = _kernel(rest / cell, step, half, rows.shape[0])
+    values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
+    columns = 2 * size // kept + 10  # eight points at a time may be behind the last
+    coefficients = np.empty(values.size)
+    for power in range(2 if squares.shape[0] > 0 else 1):
+        written = rows if power == 0 else squares
+        table = np.zeros((written.shape[0], kept * columns))
+        if not near and not direct:
+            _coefficients(values, coefficients)
+        parted = _by_phases(values if near or direct else coefficients, phases)
+        _tabulated(kernel, (stride, phases, kept), parted, size, table)
+        if near:
+            _through_the_middle(rule, table, field, grid, cell, written)
+        elif direct:
+            for n in range(written.shape[0]):
+                for q in range(written.shape[1]):
+                    written[n, q] = table[n, inner - written.shape[1] // 2 + q]
+        else:
+            _on_lines(table, (size, phases, cell), field, grid, written)
+        for n in range(values.size):
+            values[n] *= values[n]
+
+
+def _on_lines(
+    table: np.ndarray,
+    lattice: tuple[int, int, float],
+    field: _Four,
+    grid: _Grid,
+    rows: np.ndarray,
+) -> None:
+    """Write rows at all points of a grid, by splines with eight coefficients at each.
+
+    ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
+    """
+    size, phases, cell = lattice
+    (inner, outer), second, (along, aside) = _lines_of(field, grid)
+    _, half1, _, half2, starts, widths = grid
+    columns = table.shape[1] // phases
+    lines = 2 * outer + 1
+    columns_of, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
+    places, weights = np.empty(lines), np.empty((lines, 8))
+    middles, line = np.empty(2 * half1 + 1, np.int64), np.empty(2 * inner + 8)
+    for i in range(2 * half1 + 1):
+        middles[i] = (starts[i] + starts[i + 1]) // 2 - half2
+    for o in range(lines):
+        most = (starts[o + 1] - starts[o]) // 2 if second else widths[o] // 2
+        place = (aside * (o - outer) - along * most) / cell
+        base = math.floor(place)
+        places[o] = place - base
+        phase, column = (size + base - 3) % phases, (size + base - 3) // phases
+        for p in range(8):
+            firsts[o, p] = phase * columns + column
+            phase += 1
+            if phase == phases:
+                phase, column = 0, column + 1
+    _spline_weights(places, columns_of)
+    for o in range(lines):
+        for p in range(8):
+            weights[o, p] = columns_of[p, o]
+    for n in range(rows.shape[0]):
+        row, entries = rows[n], table[n]
+        for o in range(lines):
+            count = starts[o + 1] - starts[o] if second else widths[o]
+            _along_line(entries, firsts[o], weights[o], line, count)
+            first = starts[o] if second else inner - count // 2
+            for q in range(count):
+                if second:
+                    row[first + q] = line[q]
+                else:
+                    row[middles[first + q] + o] = line[q]
 
 
 def _through_the_middle(
-    table: np.ndarray, size: int, field: _Four, grid: _Grid, cell: float, rows: np.ndarray
+    rule: np.ndarray,
+    table: np.ndarray,
+    field: _Four,
+    grid: _Grid,
+    cell: float,
+    rows: np.ndarray,
 ) -> None:
-    """Write rows at all points of a grid by the polynomials through twelve entries around zero."""
-    (part1, part2, _, _), (step1, half1, step2, half2) = field, grid
-    wide, count = 2 * half2 + 1, rows.shape[1]
-    place, now, basis = np.empty(count), np.ones(count), np.empty((12, count))
+    """Write rows at all points of a grid by the polynomials through twelve entries around zero,
+    the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
+    """
+    part1, part2, half1, starts = field[0], field[1], grid[1], grid[4]
+    step1, step2 = grid[0], grid[2]
+    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1]), np.empty(12)
     for i in range(2 * half1 + 1):
-        for j in range(wide):
-            y = part1 * (i - half1) * step1 + part2 * (j - half2) * step2
-            place[i * wide + j] = y / cell
+        most = part2 * step2 * ((starts[i + 1] - starts[i]) // 2)
+        first = (part1 * (i - half1) * step1 - most) / cell
+        _equally_apart(first, part2 * step2 / cell, place[starts[i] : starts[i + 1]])
+    most = rule[2] * math.sqrt(part1 * part1 + part2 * part2) / cell
     for p in range(12):
-        for q in range(count):
-            basis[p, q] = now[q]
-            now[q] *= (place[q] + 5.0 - p) * _OVER_12[p]
-    for q in range(count):
-        now[q] = 1.0
-    for p in range(12):
-        for q in range(count):
-            basis[11 - p, q] *= now[q]
-            now[q] *= (6.0 - place[q] - p) * _OVER_12[p]
+        x[p] = (p + 1) // 2 if p % 2 == 1 else -(p // 2)
     for n in range(rows.shape[0]):
-        for q in range(count):
-            rows[n, q] = 0.0
+        size, terms = 1.0, 1
         for p in range(12):
-            entry = table[n, size - 5 + p]
-            for q in range(count):
-                rows[n, q] += entry * basis[p, q]
+            moves[p] = table[n, 1 + p]
+        for k in range(12 if most > 0.0 else 1):
+            # differences of so many neighbours over what their places differ by
+            c[k] = moves[5 - k // 2] * size
+            size *= _OVER_12[k]
+            for p in range(11 - k):
+                moves[p] = moves[p + 1] - moves[p]
+        size = 1.0
+        for k in range(12):
+            if abs(c[k]) * size > 0.01 * rule[4]:
+                terms = k + 1
+            size *= most + abs(x[k])
+        row = rows[n]
+        for q in range(row.size):
+            row[q] = 0.0
+        for four in range((terms - 1) // 4, -1, -1):
+            k = 4 * four
+            x0, x1, x2, x3 = x[k], x[k + 1], x[k + 2], x[k + 3]
+            c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
+            for q in range(row.size):
+                u = place[q]
+                high = (row[q] * (u - x3) + c3) * (u - x2) + c2
+                row[q] = (high * (u - x1) + c1) * (u - x0) + c0
 
 
 def _weighted(
     rule: np.ndarray, kinds: tuple[int, int], fields: _Five, grid: _Grid, weights: np.ndarray
 ) -> None:
-    """Write the weights of the points of a grid within the circle, times two factors; ``fields``
-    are what the two t add to theirs, and their biases.
+    """Write the weights of the points of a grid, times two factors; ``fields`` are what the two t
+    add to theirs, and their biases.
     """
-    (part, first, second, bias1, bias2), (step1, half1, step2, half2) = fields, grid
-    long, wide = 2 * half1 + 1, 2 * half2 + 1
-    normal, fields1, values = np.empty(wide), np.empty(long), np.empty(long)
-    for j in range(wide):
+    (part, first, second, bias1, bias2), (step1, half1, step2, half2, starts, _) = fields, grid
+    normal, fields1, values = (
+        np.empty(2 * half2 + 1),
+        np.empty(2 * half1 + 1),
+        np.empty(2 * half1 + 1),
+    )
+    for j in range(2 * half2 + 1):
         normal[j] = _normal((j - half2) * step2, step2, half2)
-    for i in range(long):
+    for i in range(2 * half1 + 1):
         fields1[i] = bias1 + part * (i - half1) * step1
     quadrature_factors(kinds[0], fields1, values)
-    fields2 = np.empty(long * wide)
-    _fields_within(rule, (first, second, bias2), grid, fields2)
-    quadrature_factors(kinds[1], fields2, weights)
-    for i in range(long):
-        t1 = (i - half1) * step1
-        weight = _normal(t1, step1, half1) * values[i]
-        for j in range(wide):
-            t2 = (j - half2) * step2
-            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
-            weights[i * wide + j] *= weight * normal[j] if inside else 0.0
-
-
-def _fields_within(rule: np.ndarray, field: _Three, grid: _Grid, fields: np.ndarray) -> None:
-    """Write a field at the points of a grid, and its bias outside of the circle, where it might be
-    large; ``field`` are what the two t add to it and its bias.
-    """
-    (part1, part2, bias), (step1, half1, step2, half2) = field, grid
-    wide = 2 * half2 + 1
+    row, none = np.empty((1, weights.size)), np.empty((0, weights.size))
+    _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, none)
     for i in range(2 * half1 + 1):
-        t1 = (i - half1) * step1
-        for j in range(wide):
-            t2 = (j - half2) * step2
-            inside = half2 == 0 or t1 * t1 + t2 * t2 <= rule[2] * rule[2]
-            fields[i * wide + j] = bias + (part1 * t1 + part2 * t2 if inside else 0.0)
+        weight = _normal((i - half1) * step1, step1, half1) * values[i]
+        count = starts[i + 1] - starts[i]
+        for q in range(count):
+            p = starts[i] + q
+            weights[p] = row[0, p] * weight * normal[half2 - count // 2 + q]
 
 
 def _coupled(
     weights: np.ndarray, rows1: np.ndarray, rows2: np.ndarray, correlation: float, orders: int
 ) -> float:
-    """Return the weighted sum over all points of Σ_n ρ^n f^n g^n."""
-    size = weights.size
-    inner = np.zeros(size)
-    power = 1.0
-    for n in range(orders):
+    """Return the weighted sum over all points of Σ_n ρ^n f^n g^n; four n at a time."""
+    size, power = weights.size, 1.0
+    inner = np.empty(size)
+    if orders == 1:
+        for p in range(size):
+            inner[p] = rows1[0, p] * rows2[0, p]
+        return _inner(weights, inner)
+    for p in range(size):
+        inner[p] = 0.0
+    for four in range(orders // 4):
+        n = 4 * four
+        power1 = power * correlation
+        power2 = power1 * correlation
+        power3 = power2 * correlation
+        for p in range(size):
+            low = power * rows1[n, p] * rows2[n, p] + power1 * rows1[n + 1, p] * rows2[n + 1, p]
+            high = power2 * rows1[n + 2, p] * rows2[n + 2, p]
+            inner[p] += low + (high + power3 * rows1[n + 3, p] * rows2[n + 3, p])
+        power = power3 * correlation
+    for n in range(orders // 4 * 4, orders):
         for p in range(size):
             inner[p] += power * rows1[n, p] * rows2[n, p]
         power *= correlation
@@ -462,15 +655,14 @@ def _coupled(
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
-    step1, half1 = _half_of((l11, l21, l31, l41), rule)
-    step2, half2 = _half_of((l22, l32, l42, 0.0), rule)
-    grid = step1, half1, step2, half2
-    size = (2 * half1 + 1) * (2 * half2 + 1)
+    grid = _grid_of((l11, l21, l31, l41), (l22, l32, l42, 0.0), rule)
+    size = grid[4][2 * grid[1] + 1]
     rest = math.sqrt(l43 * l43 + l44 * l44)
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4, weights = np.zeros((orders, size)), np.zeros((orders, size)), np.empty(size)
-    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, 1, rows3)
-    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, 1, rows4)
+    rows3, rows4, weights = np.empty((orders, size)), np.empty((orders, size)), np.empty(size)
+    none = np.empty((0, size))
+    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, none)
+    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, none)
     _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
     return _coupled(weights, rows3, rows4, correlation, orders)

@@ -1,4 +1,4 @@
-"""All means of four factors of a right-hand side in one pass, as plain Python, against formulas."""
+"""All means of a right-hand side in one pass, as plain Python, against formulas."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from unit.numerics.test_quadrature_means import at_many, mean_of_waves, wave
 
 import symderiv.numerics.quadratures.noise_mean as noise
+import symderiv.numerics.quadratures.pair_series as pairs
 import symderiv.numerics.quadratures.smooth_mean as smooth
 
 RULE = np.array([1.2, 1.0, 6.0, 7.0, 1e-9])
@@ -20,20 +21,25 @@ LOADS = {
 }
 
 
+def overlaps(c: np.ndarray, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return c[:K, :K], c[:K, K:], c[K:, K:]
+
+
 @pytest.mark.parametrize("name", LOADS)
 def test_all_means_of_noise_are_those_of_waves(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # of the student's activation, its slope and the teacher's activation, all of them cosines
     monkeypatch.setattr("unit.numerics.test_quadrature_means.FREQUENCIES", (0.5, 0.8, 0.0, 0.7))
     for module in (noise, smooth):
         monkeypatch.setattr(module, "quadrature_factors", at_many(wave), raising=False)
-    monkeypatch.setattr(noise, "QUADRATURE_RULE", RULE, raising=False)
     K, M = (2, 1) if name != "apart" else (1, 2)
     c = LOADS[name] @ LOADS[name].T
     biases = np.array([0.4, -0.2, 0.1])
-    found = [np.full(shape, np.nan) for shape in ((K,) * 4, (K, K, K, M), (K, K, M, M))]
-    overlaps = c[:K, :K], c[:K, K:], c[K:, K:]
-    noise.noise_means(*overlaps, biases[:K], biases[K:], *found)
+    shapes = (K,) * 4, (K, K, K, M), (K, K, M, M), (K, K)
+    found = tuple(np.full(shape, np.nan) for shape in shapes)
+    noise._noise_means(RULE, (*overlaps(c, K), biases[:K], biases[K:]), found)
     for i, j in product(range(K), repeat=2):
+        slopes = mean_of_waves((1, 1), c[np.ix_([i, j], [i, j])], biases[[i, j]])
+        assert found[3][i, j] == pytest.approx(slopes, abs=1e-7)
         for a, b in product(range(K + M), repeat=2):
             if a >= K > b:
                 continue
@@ -44,3 +50,29 @@ def test_all_means_of_noise_are_those_of_waves(name: str, monkeypatch: pytest.Mo
             assert array[i, j, a - K * (a >= K), b - K * (b >= K)] == pytest.approx(
                 expected, abs=1e-7
             )
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_all_means_of_two_factors_are_those_of_waves(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # value, slope and curvature of the student, value and slope of the teacher, all of them cosines
+    frequencies = (0.5, 0.8, 0.6, 0.7, 0.9)
+    monkeypatch.setattr("unit.numerics.test_quadrature_means.FREQUENCIES", frequencies)
+    monkeypatch.setattr(smooth, "quadrature_factors", at_many(wave), raising=False)
+    c, biases = LOADS[name] @ LOADS[name].T, np.array([0.4, -0.2, 0.1])
+    for K in (1, 2):
+        M = 3 - K
+        shapes = (K, K), (K, M), (M, M)
+        values, slopes, curvatures = (
+            tuple(np.full(shape, np.nan) for shape in shapes[:count]) for count in (3, 2, 2)
+        )
+        rule, fields = np.array([0.8, 0.85, 7.0, 10.0, 1e-12]), (biases[:K], biases[K:])
+        pairs._pair_means(rule, (*overlaps(c, K), *fields), values, slopes, curvatures)
+        for kinds, found in (((0, 0), values), ((1, 1), slopes), ((2, 0), curvatures)):
+            for (first, second), array in zip(((0, 0), (0, 1), (1, 1)), found, strict=False):
+                numbers = kinds[0] + 3 * first, kinds[1] + 3 * second
+                for a, b in np.ndindex(array.shape):
+                    places = [a + K * first, b + K * second]
+                    expected = mean_of_waves(numbers, c[np.ix_(places, places)], biases[places])
+                    assert array[a, b] == pytest.approx(expected, abs=1e-9), (K, numbers, a, b)

@@ -133,6 +133,36 @@ def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None
     np.testing.assert_allclose(weights, points == 0.0, atol=1e-15)
 
 
+def test_splines_go_through_values_and_are_exact_for_polynomials() -> None:
+    points, places = np.arange(-60.0, 61.0), np.array([0.0, 0.37, 0.999])
+    coefficients, weights = np.empty(points.size), np.empty((8, places.size))
+    smooth._spline_weights(places, weights)
+    for degree in range(8):
+        smooth._coefficients((points / 60) ** degree, coefficients)
+        for place, own in zip(places, weights.T, strict=True):
+            found = own @ coefficients[57:65]
+            assert found == pytest.approx((place / 60) ** degree, abs=1e-13)
+
+
+def circle(step1: float, half1: int, step2: float, half2: int) -> tuple[object, ...]:
+    """Points of a plane within the reach of a rule, or of a line, as rows of them are laid."""
+    first, second = np.arange(-half1, half1 + 1) * step1, np.arange(-half2, half2 + 1) * step2
+    inside = np.add.outer(first**2, second**2) <= SMOOTH_RULE[2] ** 2
+    if not half2:
+        inside[:] = True
+    starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+    return step1, half1, step2, half2, starts, inside.sum(axis=0)
+
+
+def test_points_of_a_grid_are_those_of_a_circle() -> None:
+    for moved in ((1.0, 0.4, 0.3, 0.9), (0.6, 0.0, 0.0, 0.0)):
+        for other in ((0.0, 0.8, 0.2, 0.0), (0.0, 0.0, 0.0, 0.0)):
+            found = smooth._grid_of(moved, other, SMOOTH_RULE)
+            expected = circle(*found[:4])
+            np.testing.assert_array_equal(found[4], expected[4])
+            np.testing.assert_array_equal(found[5], expected[5])
+
+
 @pytest.mark.usefixtures("waves")
 @pytest.mark.parametrize("parts", [(0.8, 0.3, 0.6), (0.8, -0.7, 1e-3), (0.01, 0.002, 0.9)])
 @pytest.mark.parametrize("half2", [0, 9])
@@ -141,18 +171,20 @@ def test_rows_are_means_given_the_points_of_a_grid(
 ) -> None:
     """cos(k (y + s ξ) + a) times he_n has the mean of i^n (k s)^n exp(-(k s)²/2) / √n!."""
     (first, second, rest), kind = parts, 1
-    grid = 0.7, 9, 0.6, half2
-    rows = np.zeros((6, 19 * (2 * half2 + 1)))
-    smooth._rows_of(SMOOTH_RULE, kind, (first, second * (half2 > 0), rest, 0.2), grid, 1, rows)
+    grid = circle(0.7, 9, 0.6, half2)
+    rows, squares = np.full((6, grid[4][-1]), np.nan), np.full((1, grid[4][-1]), np.nan)
+    field = first, second * (half2 > 0), rest, 0.2
+    smooth._rows_of(SMOOTH_RULE, kind, field, grid, rows, squares)
     i, j = np.meshgrid(np.arange(-9, 10) * 0.7, np.arange(-half2, half2 + 1) * 0.6, indexing="ij")
-    y = 0.2 + first * i + second * j
+    wanted = i**2 + j**2 <= SMOOTH_RULE[2] ** 2 if half2 else i == i
+    y = (0.2 + first * i + second * j)[wanted]
     k = FREQUENCIES[kind]
-    wanted = i**2 + j**2 <= SMOOTH_RULE[2] ** 2
     for n in range(6):
         size = (k * rest) ** n * math.exp(-((k * rest) ** 2) / 2) / math.sqrt(math.factorial(n))
         expected = size * np.cos(k * y + 0.3 * kind + n * math.pi / 2)
-        found = rows[n].reshape(expected.shape)
-        np.testing.assert_allclose(found[wanted], expected[wanted], atol=1e-9)
+        np.testing.assert_allclose(rows[n], expected, atol=1e-9)
+    twice = math.exp(-2 * (k * rest) ** 2) * np.cos(2 * (k * y + 0.3 * kind))
+    np.testing.assert_allclose(squares[0], (1 + twice) / 2, atol=1e-9)
 
 
 def test_rounding_is_no_variance_and_no_share_is_above_its_bound() -> None:
