@@ -211,7 +211,7 @@ class _Numeric:
         return None
 
     def _within(self, y: Floats) -> bool:
-        """Whether Q has not run away."""
+        """Return whether Q has not run away."""
         return bool(self._overlaps(y)[0] < _LARGE * self.T)
 
     def solved(self, start: Floats, eta: float) -> Floats | None:

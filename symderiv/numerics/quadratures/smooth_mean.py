@@ -160,9 +160,9 @@ def _series(
     Args:
         rule: The numbers.
         factors: The number of the first, how many follow each other, and how many k.
-        width, bias: Of the field.
+        width, bias: The standard deviation and the mean of the field.
         series: What is written.
-        own: Written, if it has entries: the mean of each factor's square, of a third times the
+        own: If it has entries, the mean of each factor's square is written there, of a third times the
             first.
     """
     first, kinds, terms = factors
