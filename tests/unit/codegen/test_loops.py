@@ -15,6 +15,8 @@ A, B, X, Y, v, rho = map(sp.IndexedBase, ["A", "B", "X", "Y", "v", "rho"])
 dX, dY, u, t = map(sp.IndexedBase, ["dX", "dY", "u", "t"])
 eta = sp.Symbol("eta", real=True)
 x = sp.Symbol("x", real=True)
+f = sp.Function("f")
+SCALAR = ScalarFunction("f", (x,), (), sp.exp(-x) / (1 + x**2), "")
 RANDOM = np.random.default_rng(11)
 
 
@@ -35,6 +37,17 @@ def test_calls_under_a_condition_stay_under_it() -> None:
     weight = np.ones((3, 3))
     weight[1:, 1:] = np.log(vector[1:] - vector[0])[:, None]
     assert result == pytest.approx((matrix * weight).sum(axis=1), rel=1e-13)
+
+
+def test_a_call_made_twice_in_one_turn_is_made_once() -> None:
+    program = one_procedure(
+        (Array("v", ("K",)),),
+        (Array("t", ("K",)), Array("u", ("K",))),
+        Assignment(t[i], f(v[i]) + 1),
+        Assignment(u[i], f(v[i]) ** 2),
+        functions=(SCALAR,),
+    )
+    assert text_of(program).count("f(v[i])") == 1
 
 
 def test_a_product_in_front_of_two_loops_is_computed_once() -> None:
