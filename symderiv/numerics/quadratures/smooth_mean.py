@@ -162,8 +162,8 @@ def _series(
         factors: The number of the first, how many follow each other, and how many k.
         width, bias: The standard deviation and the mean of the field.
         series: What is written.
-        own: If it has entries, the mean of each factor's square is written there, of a third times the
-            first.
+        own: If it has entries, the mean of each factor's square is written there, and that of a
+            third one times the first.
     """
     first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
