@@ -166,8 +166,7 @@ class StatedSystem(Language):
             spacing: Their spacing, as of problems: "log" or "linear" ("linear" when left out).
             alpha: The ascending times at which results are wanted, instead of these three.
             initial: The state at α = 0, as in ``rates``.
-            relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of
-                the result.
+            relative_tolerance, absolute_tolerance: The tolerances of the result.
             sensitivities: Names of numbers by which order parameters and observables are
                 differentiated at all times: parameters ("eta"), initial values that are one number
                 ("initial.u"), arguments of input models ("inputs.x.exponent"); see
