@@ -31,7 +31,9 @@ class Plateau(Answer):
         eigenvalues: the groups of the linearised spectrum.
         closed_forms: R, Q, … symbolic in M, T and D.
         matrices: the linearised matrices, or None.
-        full_flow: the plateau with the terms of order η², if ``full`` asked for it.
+        full_flow: the plateau with the terms of order η², if ``full`` asked for it. Its unstable
+            eigenvalue is the largest rate of specialisation; at large η the students' common
+            overlaps may grow faster.
     """
 
     _title = "Symmetric plateau"
