@@ -1,6 +1,6 @@
 """Means by nested adaptive Gauss-Kronrod integration, independent of the rules of the engine.
 
-The fields are taken in the opposite order, every variable of its own is integrated adaptively (also
+The field of which most is left comes next, every variable of its own is integrated adaptively (also
 the last), and nothing is tabulated. Break points: kinks, and places around the kinks of later
 fields at a few multiples of the width on which those are seen.
 """
@@ -133,27 +133,36 @@ def adaptive_mean(
         mean = _level(mean, factor, kinks)
 
     def whole(kinds: np.ndarray, covariance: np.ndarray, tolerance: float) -> float:
-        root = _root(covariance[::-1, ::-1])  # the fields in opposite order
+        order, root = factor_of(covariance)
         below = np.zeros((size, size))
-        found: float = mean(kinds[::-1].copy(), root, 0, np.zeros(size), below, tolerance)
+        found: float = mean(kinds[order].copy(), root, 0, np.zeros(size), below, tolerance)
         return found
 
     return whole
 
 
-def _root(covariance: np.ndarray) -> np.ndarray:
-    """The triangular factor, from differences in rational numbers."""
+def factor_of(covariance: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Return an order of fields and the triangular factor, from differences of rational numbers.
+
+    The field of which most is left comes next, the last of two alike first: where little is left
+    that is mostly rounding, nothing may be divided by it.
+    """
     size = len(covariance)
     rest = [[Fraction(float(entry)) for entry in row] for row in covariance]
+    order: list[int] = []
     root = np.zeros((size, size))
-    for j in range(size):
+    for column in range(size):
+        left = [n for n in reversed(range(size)) if n not in order]
+        j = max(left, key=lambda n: rest[n][n])
+        order.append(j)
         pivot = rest[j][j]
         # of two fields the determinant says what is left; more of them are one as far as rounding
         if pivot <= (0 if size == 2 else Fraction(4e-16) * Fraction(float(covariance[j, j]))):
             continue
-        for i in range(j, size):
-            root[i, j] = float(rest[i][j]) / math.sqrt(pivot)
-        for i in range(j + 1, size):
-            for k in range(j + 1, size):
-                rest[i][k] -= rest[i][j] * rest[j][k] / pivot
-    return root
+        for i in left:
+            root[i, column] = float(rest[i][j]) / math.sqrt(pivot)
+        for i in left:
+            for k in left:
+                if j not in (i, k):
+                    rest[i][k] -= rest[i][j] * rest[j][k] / pivot
+    return order, root[order]

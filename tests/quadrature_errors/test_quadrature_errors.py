@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from quadrature_errors.adaptive import adaptive_mean
+from quadrature_errors.adaptive import adaptive_mean, factor_of
 from quadrature_errors.campaign import closed_campaign, rules_of
 from symderiv.lowering.means.compiled_means import by_numba
 from symderiv.lowering.means.field_covariances import field_covariances
@@ -51,3 +51,17 @@ def test_means_of_two_agree_with_nested_adaptive_integration(rules):
         found = search.mean(rules.rule, kinds, covariance)
         expected = exact(np.array(kinds), covariance, 1e-4 * rules.pair_error + 1e-13)
         assert found == pytest.approx(expected, abs=rules.pair_error), (11, number, covariance)
+
+
+def test_fields_of_the_reference_have_the_covariance_asked_for():
+    """Also where they span two dimensions, and two of them are nearly alike or one is small."""
+    rng = np.random.default_rng(12)
+    for covariance in field_covariances(rng, 400, 4, LARGEST_VARIANCE):
+        values, vectors = np.linalg.eigh(covariance)
+        load = vectors[:, 2:] * np.sqrt(np.maximum(values[2:], 0.0))
+        for wanted in (covariance, load @ load.T):
+            order, factor = factor_of(wanted)
+            again = wanted[np.ix_(order, order)]
+            sizes = np.sqrt(np.maximum(np.diag(again), 1e-30))
+            off = (factor @ factor.T - again) / np.outer(sizes, sizes)
+            assert np.abs(off).max() < 1e-8, wanted
