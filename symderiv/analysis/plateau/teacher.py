@@ -70,19 +70,21 @@ def power_law_balls(count: int, exponent: Fraction) -> list[arb]:
 
 def _checked_units(units: int) -> int:
     if units < 2:
-        raise InputError(f"{units}: a symmetric plateau needs at least 2 units", argument="units")
+        raise InputError(
+            f"{units} is too few; a symmetric plateau needs at least 2 units", argument="units"
+        )
     return units
 
 
 def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
     if not T > 0:
-        raise InputError(f"{T}: a variance must be positive", argument=f"T{order}")
+        raise InputError(f"{T} is not positive, and it is a variance", argument=f"T{order}")
     highest = (units - 1) * T
     if not -T < D < highest:
         raise InputError(
-            f"{D}: T^({order}) is positive definite only for -T{order} < D{order} < (M - 1) "
-            f"T{order}, here between {-T} and {highest} (D is the sum of the off-diagonal entries "
-            "of a row)",
+            f"{D} is out of range: T^({order}) is positive definite only for -T{order} < D{order} "
+            f"< (M - 1) T{order}, here between {-T} and {highest} (D is the sum of the off-diagonal "
+            "entries of a row)",
             argument=f"D{order}",
         )
 
@@ -133,10 +135,12 @@ def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> Homogene
     """
     _checked_units(units)
     if not 1 <= count <= MAX_MODES:
-        raise InputError(f"{count}: must be from 1 to {MAX_MODES}", argument="distinct_eigenvalues")
+        raise InputError(
+            f"{count} is not between 1 and {MAX_MODES}", argument="distinct_eigenvalues"
+        )
     if not -1 < exponent <= 100:
         raise InputError(
-            f"{exponent}: must be above -1 and at most 100 (eigenvalues ~ k^-(1+beta))",
+            f"{exponent} is not above -1 and at most 100 (eigenvalues ~ k^-(1+beta))",
             argument="exponent",
         )
 
