@@ -83,8 +83,8 @@ def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
     if not -T < D < highest:
         raise InputError(
             f"{D} is out of range: T^({order}) is positive definite only for -T{order} < D{order} "
-            f"< (M - 1) T{order}, here between {-T} and {highest} (D is the sum of the off-diagonal "
-            "entries of a row)",
+            f"< (M - 1) T{order}, here between {-T} and {highest} (D is the sum of the "
+            "off-diagonal entries of a row)",
             argument=f"D{order}",
         )
 
