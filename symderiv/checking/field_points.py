@@ -7,6 +7,7 @@ those of smooth functions; everything else goes along a randomised lattice.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 
@@ -81,9 +82,8 @@ def _directions(variable: int, bits: int) -> list[int]:
 
 
 Floats = NDArray[np.float64]
-REACH = 9.0
-_SIDES = 8
-"""Panels of a line before it is cut."""
+_SIDE = 2.25
+"""The widest panels of a line before it is cut."""
 REPLICATES = 32
 """Independent randomisations; their spread has one degree of freedom less."""
 STRETCH = 1.25
@@ -112,7 +112,7 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
 
 
 def plane_points(
-    dimension: int, polynomial: Sequence[bool], cuts: Floats, nodes: int
+    dimension: int, polynomial: Sequence[bool], cuts: Floats, nodes: int, reach: float = 9.0
 ) -> tuple[Floats, Floats]:
     """Return points (P, dimension) and weights of a plane, of few values of all other variables.
 
@@ -121,6 +121,7 @@ def plane_points(
         polynomial: Which of the others functions are polynomials of, of second degree at most.
         cuts: Rows (a, c) of the planes a·z + c = 0 where functions are not smooth.
         nodes: In every panel.
+        reach: How far points go along either axis.
     """
     others = [gauss_hermite(3 if each else nodes) for each in polynomial]
     if any(not each for each in polynomial):
@@ -133,7 +134,7 @@ def plane_points(
         lines = np.column_stack([cuts[:, :2] @ turn, cuts[:, 2:-1] @ rest + cuts[:, -1]])
         if dimension == 1:
             lines = np.column_stack([cuts[:, 0], np.zeros(len(cuts)), cuts[:, -1]])
-        z, weight = _plane(lines, nodes)
+        z, weight = _plane(lines, nodes, reach)
         z = z @ turn.T
         points.append(np.hstack([z, np.tile(rest, (len(z), 1))])[:, :dimension])
         weights.append(share * weight)
@@ -150,14 +151,14 @@ def _turned(lines: Floats) -> Floats:
     return np.array([[y, x], [-x, y]])
 
 
-def _plane(lines: Floats, nodes: int) -> tuple[Floats, Floats]:
+def _plane(lines: Floats, nodes: int, reach: float) -> tuple[Floats, Floats]:
     """Return points of a plane that is cut along lines a1 z1 + a2 z2 + c = 0."""
-    base = np.linspace(-REACH, REACH, _SIDES + 1)
-    outer, share = gauss_panels(np.sort(np.r_[base, list(_crossings(lines))])[None], nodes)
+    base = np.linspace(-reach, reach, math.ceil(2 * reach / _SIDE) + 1)
+    outer, share = gauss_panels(np.sort(np.r_[base, list(_crossings(lines, reach))])[None], nodes)
     z1, weight = outer[0], share[0]
     steep = lines[lines[:, 1] != 0]
     roots = -(steep[:, :1] * z1 + steep[:, 2:]) / steep[:, 1:2]
-    edges = np.vstack([np.tile(base[:, None], z1.size), np.clip(roots, -REACH, REACH)])
+    edges = np.vstack([np.tile(base[:, None], z1.size), np.clip(roots, -reach, reach)])
     inner, shares = gauss_panels(np.sort(edges.T, axis=1), nodes)
     z = np.column_stack([np.repeat(z1, inner.shape[1]), inner.ravel()])
     density = np.exp(-(z**2).sum(axis=1) / 2) / (2 * np.pi)
@@ -166,12 +167,12 @@ def _plane(lines: Floats, nodes: int) -> tuple[Floats, Floats]:
     return z[some], weights[some]
 
 
-def _crossings(lines: Floats) -> Iterator[float]:
+def _crossings(lines: Floats, reach: float) -> Iterator[float]:
     """Yield the first coordinates where lines cross, or of lines along the second one."""
     for n, (a, b, c) in enumerate(lines):
         if b == 0 and a != 0:
             yield -c / a
         for d, e, f in lines[:n]:
             area = a * e - b * d
-            if area != 0 and abs(b * f - c * e) < REACH * abs(area):
+            if area != 0 and abs(b * f - c * e) < reach * abs(area):
                 yield (b * f - c * e) / area

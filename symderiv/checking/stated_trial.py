@@ -27,6 +27,10 @@ __all__ = ["Call", "Expected", "Trial", "expected_of"]
 
 NODES = (14, 12)
 """In the panels of a plane; twice, so that the difference says how good the points are."""
+REACHES = 9.0, 14.0
+"""Of these points. Functions that grow like exponentials have their weight beyond the first."""
+ENOUGH = 1e-7
+"""In parts of the largest number: points that agree so far reach far enough."""
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5
@@ -173,17 +177,22 @@ class _Names:
         cuts = None if self.trial.drawn else frame.kinks()
         if cuts is None:
             clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
-        else:
-            polynomial = frame.polynomial(2)
-            clouds = (plane_points(frame.dimension, polynomial, cuts, n) for n in NODES)
-        increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
-        if cuts is None:
+            increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
             values = {name: np.array([each[name] for each in increments]) for name in increments[0]}
             size = LIMIT / len(increments) ** 0.5
             return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
-        fine, coarse = increments
-        # an element of an array may agree by chance where the others do not
-        apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
+        polynomial = frame.polynomial(2)
+        for reach in REACHES:
+            fine, coarse = (
+                self._arrays(
+                    *frame.mean_steps(*plane_points(frame.dimension, polynomial, cuts, n, end))
+                )
+                for n, end in zip(NODES, (reach, reach - 0.5), strict=True)
+            )
+            # an element of an array may agree by chance where the others do not
+            apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
+            if all(apart[n] <= ENOUGH * np.abs(v).max(initial=0.0) for n, v in fine.items()):
+                break
         return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from symderiv import Problem
 from symderiv.checking import checked_means, recipes
 from symderiv.checking.checked_means import check_means
 from symderiv.checking.checked_module import CheckedModule
@@ -272,6 +273,11 @@ def test_nothing_is_written_of_a_module_that_fails(
     with pytest.raises(SymderivError, match=r"^i2\("):
         load_kernel("x/3")
     assert not list(tmp_path.rglob("*.py"))
+
+
+@pytest.mark.parametrize("activation", ["exp(x)", "sinh(3*x/2)"])
+def test_points_reach_as_far_as_exponentials_have_their_weight(activation: str) -> None:
+    Problem(activation, students=2, teachers=2).generate("grows", output=None)
 
 
 def test_fields_that_lie_in_no_plane_are_looked_at() -> None:
