@@ -704,7 +704,7 @@ class Problem(Shown):
         if "values" in times:
             own = {key: value for key, value in own.items() if key not in replaced}
         with naming_arguments():
-            return self._study.changed({"time": {**own, **plain(times)}})
+            return self._study.changed({"time": {**own, **plain(times, finite=False)}})
 
     @saying(TABLES, taking=["simulation.runs", *_GRID, "simulation.method"], values="alpha")
     def simulate(
@@ -1282,7 +1282,7 @@ def _python(value: Any, key: str = "") -> Any:
             "formula in x such as 'x*tanh(x)'",
             argument=key.rpartition(".")[2],
         )
-    return fspath(value) if isinstance(value, PathLike) else plain(value)
+    return fspath(value) if isinstance(value, PathLike) else plain(value, finite=False)
 
 
 def _lists_of(
@@ -1346,13 +1346,18 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
         tables[table][key] = _python(value, key)
     if arguments["tasks"]:
         tables["task"] = [
-            {key: each if key == "data" else plain(each) for key, each in task.items()}
+            {
+                key: each if key == "data" else plain(each, finite=False)
+                for key, each in task.items()
+            }
             for task in arguments["tasks"]
         ]
     if arguments["inputs"] is not None:
         tables["data"] = _input_model(arguments["inputs"])
     given_tables = ((name, arguments[name]) for name in ("time", "simulation"))
-    return tables | {name: plain(dict(keys)) for name, keys in given_tables if keys is not None}
+    return tables | {
+        name: plain(dict(keys), finite=False) for name, keys in given_tables if keys is not None
+    }
 
 
 def _input_model(given: Any) -> Any:

@@ -88,14 +88,19 @@ def json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(plain(value), ensure_ascii=False, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
-    """Dictionaries, lists, texts and finite numbers, from whatever has arrays and scalars in it."""
+def plain(value: Any, *, finite: bool = True) -> Any:
+    """Return dictionaries, lists, texts and numbers, from whatever has arrays and scalars in it.
+
+    Args:
+        value: What is converted.
+        finite: Put None in the place of infinities and NaN, which have no JSON form.
+    """
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, finite=finite) for key, item in value.items()}
     if hasattr(value, "tolist") and not isinstance(value, str):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
+        return [plain(item, finite=finite) for item in value]
+    if finite and isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -78,7 +78,7 @@ def _python(value: Any) -> Any:
         return value
     if isinstance(value, PathLike):
         return fspath(value)
-    return plain(value)
+    return plain(value, finite=False)
 
 
 def _file_or_arrays(value: Any) -> str | Given:

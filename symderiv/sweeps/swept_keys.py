@@ -113,7 +113,9 @@ def lists_of(
     lists = {}
     for name, values in over.items():
         key = key_of(name)
-        lists[key] = values_of(values) if isinstance(values, str) else list(plain(values))
+        lists[key] = (
+            values_of(values) if isinstance(values, str) else list(plain(values, finite=False))
+        )
         if not lists[key]:
             raise InputError("must be a list of at least one value", argument=name)
     return lists

@@ -196,7 +196,7 @@ class StatedSystem(Language):
 
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         varied = VariedSystem(self.solver, initial, parameters)
-        goal = Goal(times, relative_tolerance, absolute_tolerance)
+        goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         asked = FollowedSystem.of(varied, goal, sensitivities, events, until)
         run = asked.solved(max_steps, progress)
         warn_caller(run.failure())

@@ -102,7 +102,7 @@ def integrate_points(
         InputError: The results do not fit into memory.
     """
     chunk = SystemChunk(**SystemChunk.not_begun(len(points)))
-    asked = Goal(wanted.alpha, wanted.relative_tolerance, wanted.absolute_tolerance)
+    asked = Goal.asked(wanted.alpha, wanted.relative_tolerance, wanted.absolute_tolerance)
     batches: dict[int, dict[int, PointRun]] = {}
     for number, point in enumerate(points):
         if isinstance(point, SystemPoint):

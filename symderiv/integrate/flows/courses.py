@@ -317,6 +317,18 @@ class Goal(NamedTuple):
     absolute_tolerance: float = 1e-14
     method: str = "auto"
 
+    @classmethod
+    def asked(cls, alpha: np.ndarray, relative: float, absolute: float = 1e-14) -> Goal:
+        """Return the goal of tolerances that a user gave, as a study may state them.
+
+        Raises:
+            InputError: A tolerance is not a number of its range.
+        """
+        from symderiv.keys.study_tables import Time
+
+        Time.model_construct(relative_tolerance=relative, absolute_tolerance=absolute)
+        return cls(alpha, relative, absolute)
+
 
 class PiecewiseRun(ABC):
     """A run along a course, by tolerances: what is integrated, estimated and differentiated.

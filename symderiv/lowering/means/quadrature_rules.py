@@ -51,15 +51,23 @@ def coarsest(
         NotYetError: A mean is not finite in double precision.
         ToleranceError: No rule keeps the tolerance.
     """
+
+    def finite(rule: AnyRule, enough: float) -> float:
+        error = error_of(rule, enough)
+        if math.isfinite(error):
+            return error
+        raise NotYetError(
+            f"not yet: a mean of {of_what} is not finite in double precision for some covariances; "
+            "choose smoother or slower growing functions",
+            argument=argument,
+        )
+
     for rule in rules:
-        error = error_of(rule, tolerance)
+        error = finite(rule, tolerance)
         if error <= tolerance:
             return rule, error
-        if not math.isfinite(error):
-            message = f"not yet: a mean of {of_what} is not finite in double precision"
-            raise NotYetError(message, argument=argument)
     # what the finest one does, all of the search
-    error = error_of(rules[-1], math.inf)
+    error = finite(rules[-1], math.inf)
     if limited:
         return rules[-1], error
     raise ToleranceError(

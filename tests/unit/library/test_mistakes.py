@@ -18,6 +18,13 @@ def problem(**more: Any) -> Any:
     return S.Problem("erf", **{"students": 2, "teachers": 2, **more})
 
 
+def solved(**asked: Any) -> Any:
+    P = S.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((w @ x - B @ x) ** 2 / 2, {w: 0.5})
+    return P.solve(1, initial={"w.w": 1, "w.B": 0, "B.B": 1}, **asked)
+
+
 def started(**start: Any) -> Any:
     return problem(inputs=sd.Isotropic(20)).solve(end=1, initial=start, progress=False)
 
@@ -39,7 +46,6 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("no activation", lambda: S.Problem(students=2, teachers=2), "activation="),
     ("a negative rate", lambda: problem(learning_rate=-1.0), "greater than or equal to 0"),
     ("a rate that is a text", lambda: problem(learning_rate="fast"), "a number"),
-    ("a rate that is no number", lambda: problem(learning_rate=float("nan")), "number"),
     ("half a unit", lambda: problem(students=2.5), "integer"),
     ("no unit", lambda: problem(students=0), "greater than or equal to 1"),
     ("another order", lambda: problem(order="small"), "small-learning-rate"),
@@ -134,6 +140,12 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
         ),
         "followed twice",
     ),
+    ("a rate that is no number", lambda: problem(learning_rate=np.nan), "got nan"),
+    ("an end that is no number", lambda: problem().solve(end=np.nan), "end: should be a finite"),
+    ("a grid to infinity", lambda: problem().grid(learning_rate=[0.1, np.inf]), "got inf"),
+    ("an eigenvalue that is no number", lambda: S.Spectrum([1.0, np.nan]), "eigenvalues[1]"),
+    ("a tolerance of nothing", lambda: solved(relative_tolerance=0), "relative_"),
+    ("a tolerance that is no number", lambda: solved(relative_tolerance=np.nan), "got nan"),
     ("a paper that is not there", lambda: S.verify("saad-sola"), "saad-solla-1995"),
 ]
 

@@ -101,7 +101,8 @@ def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:
     """Return the study of every combination, the last list varying fastest."""
     keyed = by_key(values)
     plained = [
-        [one if key == "data" else plain(one) for one in each] for key, each in keyed.items()
+        [one if key == "data" else plain(one, finite=False) for one in each]
+        for key, each in keyed.items()
     ]
     with naming_arguments():
         return [

@@ -120,7 +120,7 @@ def system_fitted(
 
     times = np.asarray(curves.get("alpha", ()), dtype=np.float64)
     with _of_parameters():
-        followed = FollowedSystem.of(varied, Goal(times, tolerance), parameters, (), None)
+        followed = FollowedSystem.of(varied, Goal.asked(times, tolerance), parameters, (), None)
         begin = {name: followed.number(name) for name in parameters}
     given = _Data(curves, followed.entry, "the name of an observable")
     return _least_squares(followed.along, begin, given, update)
