@@ -118,7 +118,7 @@ def _means_of_pair(
                 most_orders[a] = max(most_orders[a], orders[a, b])
                 most_orders[b] = max(most_orders[b], orders[a, b])
                 highest = max(highest, orders[a, b])
-    rows = np.empty((count, highest + 1, size))
+    rows = np.empty((count, highest + 1, size + 8))
     for a in range(count):
         kind = 0 if a < students else 3
         in_plane = not (a != i and a != j)
@@ -135,7 +135,7 @@ def _means_of_pair(
             elif not (a != i and a != j):
                 value = _coupled(weights, rows[a], rows[a], 0.0, 1)
             else:
-                value = _inner(weights, rows[a, most_orders[a]])
+                value = _inner(weights, rows[a, most_orders[a], :size])
             means[a, b] = means[b, a] = value
     return _inner(weights, np.ones(size))
 

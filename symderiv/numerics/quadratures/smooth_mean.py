@@ -341,16 +341,18 @@ def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, more: bool) -
 
 
 def _along_line(
-    entries: np.ndarray, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
+    table: np.ndarray, starts: np.ndarray, w: np.ndarray, rows: np.ndarray, first: int, count: int
 ) -> None:
-    """Write sums over eight entries of a table at the points of a line."""
+    """Write sums over eight entries of rows of a table at the points of a line, and behind it."""
     e0, e1, e2, e3 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS, starts[3] & _BITS
     e4, e5, e6, e7 = starts[4] & _BITS, starts[5] & _BITS, starts[6] & _BITS, starts[7] & _BITS
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(8 * (((count + 7) // 8) & _BITS)):
-        first = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
-        second = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
-        line[q] = (first + second) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
+    for n in range(rows.shape[0]):
+        line, entries = rows[n, first:], table[n]
+        for q in range(8 * (((count + 7) // 8) & _BITS)):
+            one = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
+            two = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
+            line[q] = (one + two) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
 
 
 def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
@@ -437,7 +439,7 @@ def _lattice_of(
         return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
     stride = max(1, math.floor(coarse / abs(cell)))
     step = stride * cell / rest
-    return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
+    return cell, phases, (stride, math.ceil((rule[2] - 0.6) / abs(step)), step)
 
 
 def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
@@ -468,7 +470,7 @@ def _rows_of(
         kind: The factor.
         field: What the two t and the rest add to the field, and its bias.
         grid: The points.
-        rows: What is written.
+        rows: What is written; eight entries behind the points are anything.
         squares: One if the last row is f^0 of the square of the factor, else zero.
     """
     (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(rule, field, grid)
@@ -483,7 +485,7 @@ def _rows_of(
         size = 6
     elif not direct:
         size = math.ceil(most / abs(cell)) + 8
-    kept, orders = 1 if direct else phases, rows.shape[0] - squares
+    kept, orders, points = 1 if direct else phases, rows.shape[0] - squares, rows.shape[1] - 8
     kernel = _kernel(rest / cell, step, half, orders)
     values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
     columns = 2 * size // kept + 10  # eight points at a time may be behind the last
@@ -500,8 +502,8 @@ def _rows_of(
         _through_the_middle(rule, table, field, grid, cell, rows)
     elif direct:
         for n in range(rows.shape[0]):
-            for q in range(rows.shape[1]):
-                rows[n, q] = table[n, inner - rows.shape[1] // 2 + q]
+            for q in range(points):
+                rows[n, q] = table[n, inner - points // 2 + q]
     else:
         _on_lines(table, (size, phases, cell), grid, lines, rows)
 
@@ -524,7 +526,7 @@ def _on_lines(
     lines = 2 * outer + 1
     columns_of, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
     places, weights = np.empty(lines), np.empty((lines, 8))
-    middles, line = np.empty(2 * half2 + 1, np.int64), np.empty(2 * inner + 8)
+    middles, line = np.empty(2 * half2 + 1, np.int64), np.empty((rows.shape[0], 2 * inner + 8))
     for j in range(2 * half2 + 1):
         middles[j] = (starts[j] + starts[j + 1]) // 2 - half1
     for o in range(lines):
@@ -542,17 +544,15 @@ def _on_lines(
     for o in range(lines):
         for p in range(8):
             weights[o, p] = columns_of[p, o]
-    for n in range(rows.shape[0]):
-        row, entries = rows[n], table[n]
-        for o in range(lines):
-            count = starts[o + 1] - starts[o] if first_t else widths[o]
-            _along_line(entries, firsts[o], weights[o], line, count)
-            first = starts[o] if first_t else inner - count // 2
-            for q in range(count):
-                if first_t:
-                    row[first + q] = line[q]
-                else:
-                    row[middles[first + q] + o] = line[q]
+    for o in range(lines):
+        if first_t:
+            _along_line(table, firsts[o], weights[o], rows, starts[o], starts[o + 1] - starts[o])
+            continue
+        _along_line(table, firsts[o], weights[o], line, 0, widths[o])
+        first = inner - widths[o] // 2
+        for n in range(rows.shape[0]):
+            for q in range(widths[o]):
+                rows[n, middles[first + q] + o] = line[n, q]
 
 
 def _through_the_middle(
@@ -568,7 +568,7 @@ def _through_the_middle(
     """
     part1, part2, half2, starts = field[0], field[1], grid[3], grid[4]
     step1, step2 = grid[0], grid[2]
-    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1]), np.empty(12)
+    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1] - 8), np.empty(12)
     for j in range(2 * half2 + 1):
         most = part1 * step1 * ((starts[j + 1] - starts[j]) // 2)
         first = (part2 * (j - half2) * step2 - most) / cell
@@ -591,7 +591,7 @@ def _through_the_middle(
             if abs(c[k]) * size > 0.1 * rule[4]:
                 terms = k + 1
             size *= most + abs(x[k])
-        row = rows[n]
+        row = rows[n, : place.size]
         for q in range(row.size):
             row[q] = 0.0
         for four in range((terms - 1) // 4, -1, -1):
@@ -617,7 +617,7 @@ def _weighted(
     quadrature_factors(kinds[0], fields1, values)
     for i in range(2 * half1 + 1):
         values[i] *= _normal((i - half1) * step1, step1, half1)
-    row = np.empty((1, weights.size))
+    row = np.empty((1, weights.size + 8))
     _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, 0)
     for j in range(2 * half2 + 1):
         normal, count = _normal((j - half2) * step2, step2, half2), starts[j + 1] - starts[j]
@@ -663,7 +663,7 @@ def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     rest = math.sqrt(l43 * l43 + l44 * l44)
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4, weights = np.empty((orders, size)), np.empty((orders, size)), np.empty(size)
+    rows3, rows4, weights = np.empty((orders, size + 8)), np.empty((orders, size + 8)), np.empty(size)
     _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, 0)
     _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, 0)
     _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
