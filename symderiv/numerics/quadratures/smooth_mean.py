@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # what stands in the module
         quadrature_factors,
     )
 
-    _Steps = tuple[int, int, int]
+    _Steps = tuple[int, int, int, int]
 
     _Grid = tuple[float, int, float, int, np.ndarray, np.ndarray]
     _Five = tuple[float, float, float, float, float]
@@ -153,7 +153,7 @@ def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) 
 
 def _series(
     rule: np.ndarray,
-    factors: _Steps,
+    factors: tuple[int, int, int],
     width: float,
     bias: float,
     series: np.ndarray,
@@ -172,12 +172,13 @@ def _series(
     first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
     half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
-    size = half + 1
-    t, last, now = np.empty(size), np.zeros(size), np.empty(size)
+    size = 16 * ((half + 16) // 16)
+    t, last, now = np.zeros(size), np.zeros(size), np.zeros(size)
     places, values, sums = np.empty(2 * size), np.empty(2 * size), np.empty((2, kinds, size))
-    _equally_apart(0.0, step, t)
+    _equally_apart(0.0, step, t[: half + 1])
     for n in range(size):
         places[n], places[size + n] = bias + width * t[n], bias - width * t[n]
+    for n in range(half + 1):
         now[n] = _normal(t[n], step, half)
     now[0] *= 0.5
     for f in range(kinds):
@@ -238,13 +239,14 @@ def _between_12(place: float, weights: np.ndarray) -> None:
 
 
 def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
-    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there.
+    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there;
+    zeros make their number a multiple of eight.
 
     On the other side they are the same, for odd n with the other sign. They are those of equal
     steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
     ``width`` cells.
     """
-    kernel, places = np.zeros((orders, half + 1)), np.zeros(half + 1)
+    kernel, places = np.zeros((orders, 8 * ((half + 8) // 8))), np.zeros(half + 1)
     if half == 0:
         kernel[0, 0] = 1.0
         return kernel
@@ -297,47 +299,48 @@ def _tabulated(
     """Write rows of sums with rows of a kernel, at points of a lattice from the first on.
 
     ``steps`` are how many cells lie between points of the kernel, after how many cells values of a
-    phase follow each other, and of how many phases sums are written, one behind the other; of all
-    there are 2 ``size`` + 1.
+    phase follow each other, of how many phases sums are written, one behind the other, and how many
+    points of the kernel are on either side; of all points there are 2 ``size`` + 1.
     """
-    (stride, phases, kept), half = steps, kernel.shape[1] - 1
-    columns, room, eights = table.shape[1] // kept, (values.size - 8) // phases, (half + 8) // 8
+    stride, phases, kept, half = steps
+    columns, room = table.shape[1] // kept, (values.size - 8) // phases
+    over, along = stride % phases, stride // phases
     # eight points at a time, and few columns, because memory takes longer than sums
-    w, sides = np.zeros(8 * eights), np.empty((2, 8 * eights, _COLUMNS))
+    sides = np.empty((2, kernel.shape[1], _COLUMNS))
     for phase in range(kept):
         count = (2 * size - phase) // kept + 1
-        for block in range((count + _COLUMNS - 1) // _COLUMNS):
-            begin = block * _COLUMNS
+        for begin in range(0, count, _COLUMNS):
             width = 8 * (((min(count - begin, _COLUMNS) + 7) // 8) & _BITS)
-            for k in range(half + 1):
-                one, other = phase + (half + k) * stride, phase + (half - k) * stride
-                first = (one % phases) * room + one // phases + begin
-                second = (other % phases) * room + other // phases + begin
-                heres, theres = values[first : first + width], values[second : second + width]
-                own = 0.5 if k == 0 else 1.0
+            one = other = (phase + half * stride) % phases
+            first = second = (phase + half * stride) // phases + begin
+            for k in range(kernel.shape[1]):
+                own = (0.5 if k == 0 else 1.0) if k <= half else 0.0
+                heres, theres = values[one * room + first :], values[other * room + second :]
                 for q in range(width):
                     here, there = heres[q], theres[q]
                     sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
-            for k in range(half + 1, 8 * eights):
-                for q in range(width):
-                    sides[0, k, q] = sides[1, k, q] = 0.0
-            place = phase * columns + begin
-            for n in range(table.shape[0]):
-                line = table[n, place : place + width]
-                for k in range(half + 1):
-                    w[k] = kernel[n, k]
-                for eight in range(eights):
-                    _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, eight > 0)
+                if k < half:
+                    one, first, other, second = one + over, first + along, other - over, second - along
+                    if one >= phases:
+                        one, first = one - phases, first + 1
+                    if other < 0:
+                        other, second = other + phases, second - 1
+            for k in range(0, kernel.shape[1], 8):
+                _add_eight(kernel, k, sides, table, phase * columns + begin, width)
 
 
-def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, more: bool) -> None:
-    """Write eight weighted lines to one, or add them."""
-    w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(line.size):
-        first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
-        second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
-        before = line[q] if more else 0.0
-        line[q] = before + ((first + second) + (w6 * lines[6, q] + w7 * lines[7, q]))
+def _add_eight(
+    kernel: np.ndarray, k: int, sides: np.ndarray, table: np.ndarray, place: int, width: int
+) -> None:
+    """Write eight lines to rows of a table, weighted by a kernel, or from the ninth on add them."""
+    for n in range(kernel.shape[0]):
+        w, lines, line = kernel[n, k:], sides[n % 2, k:], table[n, place:]
+        w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+        for q in range(width & (8 * _BITS)):
+            first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
+            second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
+            before = line[q] if k > 0 else 0.0
+            line[q] = before + ((first + second) + (w6 * lines[6, q] + w7 * lines[7, q]))
 
 
 def _along_line(
@@ -377,9 +380,9 @@ def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
     for o in range(places.size):
         weights[0, o] = 1.0
     for degree in range(1, 8):
+        per = 1.0 / degree
         for p in range(degree, -1, -1):
-            before, own = (degree - p) / degree, (p + 1.0) / degree
-            per = 1.0 / degree
+            before, own = (degree - p) * per, (p + 1.0) * per
             for o in range(places.size):
                 left = weights[p - 1, o] if p > 0 else 0.0
                 right = weights[p, o] if p < degree else 0.0
@@ -396,13 +399,13 @@ def _spline_cell(rule: np.ndarray) -> float:
 
 def _lines_of(rule: np.ndarray, field: _Four, grid: _Grid) -> _Lines:
     """Lay lines through a grid along the first t, or along the second if the field moves more with
-    that, and less than a cell with the first.
+    that, and less than half a cell with the first.
 
     Returned are how many points are on either side of zero, along lines and across them, whether
     lines go along the first t, and by how much steps along lines and across them move the field.
     """
     half1, half2, move1, move2 = grid[1], grid[3], field[0] * grid[0], field[1] * grid[2]
-    if half2 > 0 and abs(move1) < min(abs(move2), 0.8 * _spline_cell(rule)):
+    if half2 > 0 and abs(move1) < min(abs(move2), 0.5 * _spline_cell(rule)):
         return (half2, half1), False, (move2, move1)
     return (half1, half2), True, (move1, move2)
 
@@ -495,7 +498,8 @@ def _rows_of(
             _coefficients(values, coefficients)
         parted = _by_phases(values if near or direct else coefficients, phases)
         part = table[:orders] if power == 0 else table[orders:]
-        _tabulated(kernel, (stride, phases, kept), parted, size, part)
+        rows_of = kernel if power == 0 else kernel[:1]
+        _tabulated(rows_of, (stride, phases, kept, half), parted, size, part)
         for n in range(values.size):
             values[n] *= values[n]
     if near:
@@ -534,7 +538,9 @@ def _on_lines(
         place = (aside * (o - outer) - along * most) / cell
         base = math.floor(place)
         places[o] = place - base
-        phase, column = (size + base - 3) % phases, (size + base - 3) // phases
+        # floating points divide faster
+        column = math.floor((size + base - 3.0) / phases)
+        phase = size + base - 3 - phases * column
         for p in range(8):
             firsts[o, p] = phase * columns + column
             phase += 1
