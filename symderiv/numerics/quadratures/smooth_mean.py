@@ -376,17 +376,19 @@ def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
 
 
 def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
-    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1,
+    from the second row on; all rows are zeros before.
+    """
     for o in range(places.size):
-        weights[0, o] = 1.0
+        weights[1, o] = 1.0
     for degree in range(1, 8):
         per = 1.0 / degree
         for p in range(degree, -1, -1):
             before, own = (degree - p) * per, (p + 1.0) * per
+            left, right = weights[p], weights[p + 1]
             for o in range(places.size):
-                left = weights[p - 1, o] if p > 0 else 0.0
-                right = weights[p, o] if p < degree else 0.0
-                weights[p, o] = (before + per * places[o]) * left + (own - per * places[o]) * right
+                part = per * places[o]
+                right[o] = (before + part) * left[o] + (own - part) * right[o]
 
 
 def _spline_cell(rule: np.ndarray) -> float:
@@ -528,8 +530,7 @@ def _on_lines(
     _, half1, _, half2, starts, widths = grid
     columns = table.shape[1] // phases
     lines = 2 * outer + 1
-    columns_of, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
-    places, weights = np.empty(lines), np.empty((lines, 8))
+    weights, firsts, places = np.zeros((9, lines)), np.empty((lines, 8), np.int64), np.empty(lines)
     middles, line = np.empty(2 * half2 + 1, np.int64), np.empty((rows.shape[0], 2 * inner + 8))
     for j in range(2 * half2 + 1):
         middles[j] = (starts[j] + starts[j + 1]) // 2 - half1
@@ -546,15 +547,13 @@ def _on_lines(
             phase += 1
             if phase == phases:
                 phase, column = 0, column + 1
-    _spline_weights(places, columns_of)
+    _spline_weights(places, weights)
     for o in range(lines):
-        for p in range(8):
-            weights[o, p] = columns_of[p, o]
-    for o in range(lines):
+        at = weights[1:, o]
         if first_t:
-            _along_line(table, firsts[o], weights[o], rows, starts[o], starts[o + 1] - starts[o])
+            _along_line(table, firsts[o], at, rows, starts[o], starts[o + 1] - starts[o])
             continue
-        _along_line(table, firsts[o], weights[o], line, 0, widths[o])
+        _along_line(table, firsts[o], at, line, 0, widths[o])
         first = inner - widths[o] // 2
         for n in range(rows.shape[0]):
             for q in range(widths[o]):
