@@ -102,7 +102,8 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     reach = round(max(math.sqrt(2 * digits) + 0.3, tail), 1)
     poles = round(step * digits / (4 * math.pi), 3)
     four = step, width, reach, poles, float(f"{0.05 * tolerance:.1e}")
-    two = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, poles, 0.1 * four[4]
+    negligible = float(f"{0.0002 * tolerance:.1e}")
+    two = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, poles, negligible
     return MeanRule(step, four, two)
 
 
