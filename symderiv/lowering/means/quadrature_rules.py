@@ -101,9 +101,9 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     width = round(math.sqrt(2 * math.pi**2 / digits), 3)
     reach = round(max(math.sqrt(2 * digits) + 0.3, tail), 1)
     poles = round(step * digits / (4 * math.pi), 3)
-    four = step, width, reach, poles, float(f"{0.05 * tolerance:.1e}")
-    negligible = float(f"{0.0002 * tolerance:.1e}")
-    two = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, poles, negligible
+    four = step, width, reach, poles, float(f"{0.02 * tolerance:.1e}")
+    fine = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, round(0.8 * poles, 3)
+    two = *fine, float(f"{0.0005 * tolerance:.1e}")
     return MeanRule(step, four, two)
 
 

@@ -18,7 +18,8 @@ splines of degree seven that are not zero there: what is tabulated are their coe
 field moves little, the polynomials through twelve points around the middle serve all points.
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
-radius of the sphere), 3 half of the distance of poles from the real line, 4 what is negligible. Factors are called by number (see ``tensor_mean``). Text for modules.
+radius of the sphere), 3 half of the distance of poles from the real line, 4 what is negligible.
+Factors are called by number (see ``tensor_mean``). Text for modules.
 """
 
 from __future__ import annotations
@@ -320,7 +321,8 @@ def _tabulated(
                     here, there = heres[q], theres[q]
                     sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
                 if k < half:
-                    one, first, other, second = one + over, first + along, other - over, second - along
+                    one, first = one + over, first + along
+                    other, second = other - over, second - along
                     if one >= phases:
                         one, first = one - phases, first + 1
                     if other < 0:
@@ -668,7 +670,8 @@ def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     rest = math.sqrt(l43 * l43 + l44 * l44)
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4, weights = np.empty((orders, size + 8)), np.empty((orders, size + 8)), np.empty(size)
+    rows3, rows4 = np.empty((orders, size + 8)), np.empty((orders, size + 8))
+    weights = np.empty(size)
     _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, 0)
     _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, 0)
     _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
