@@ -139,7 +139,7 @@ def _falls(width: float, rule: np.ndarray) -> float:
     Fourier's transform of a function with poles at the distance d falls like exp(-d k), so that
     the largest part of f^n is that of k with s² k² + d k = n.
     """
-    return width / (rule[3] + math.sqrt(rule[3] * rule[3] + width * width))
+    return float(width / (rule[3] + math.sqrt(rule[3] * rule[3] + width * width)))
 
 
 def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) -> int:
