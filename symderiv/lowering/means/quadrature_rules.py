@@ -108,9 +108,10 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     digits = math.log(100 / tolerance)
     width = round(math.sqrt(2 * math.pi**2 / digits), 3)
     reach = round(max(math.sqrt(2 * digits) + 0.3, tail), 1)
-    terms = round(0.4 * digits, 1)
-    four = step, width, reach, terms, float(f"{0.01 * tolerance:.1e}")
-    two = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, 1.3 * terms, 0.1 * four[4]
+    poles = round(step * digits / (4 * math.pi), 3)
+    four = step, width, reach, poles, float(f"{0.02 * tolerance:.1e}")
+    fine = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, round(0.8 * poles, 3)
+    two = *fine, float(f"{0.0005 * tolerance:.1e}")
     return MeanRule(step, four, two)
 
 
@@ -185,8 +186,8 @@ def finer(rule: MeanRule) -> MeanRule:
 
 
 def _finer_steps(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    step, width, reach, terms, negligible = numbers
-    return 0.75 * step, 0.85 * width, reach + 1.0, 1.5 * terms, 0.01 * negligible
+    step, width, reach, poles, negligible = numbers
+    return 0.75 * step, 0.85 * width, reach + 1.0, 0.8 * poles, 0.01 * negligible
 
 
 def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:

@@ -104,7 +104,7 @@ def _means_of_pair(
     other = _most_moved(parts, 1) if i != j else 0.0
     moved = 0.0, parts[j, 1] if i != j else 0.0, other, other
     grid = _grid_of((parts[i, 0], parts[j, 0], most, most), moved, rule)
-    size = grid[4][2 * grid[1] + 1]
+    size = grid[4][2 * grid[3] + 1]
     fields = parts[i, 0], parts[j, 0], parts[j, 1], biases[i], biases[j]
     weights = np.empty(size)
     _weighted(rule, (1, 1), fields, grid, weights)
@@ -118,7 +118,7 @@ def _means_of_pair(
                 most_orders[a] = max(most_orders[a], orders[a, b])
                 most_orders[b] = max(most_orders[b], orders[a, b])
                 highest = max(highest, orders[a, b])
-    rows, squares = np.empty((count, highest, size)), np.empty((count, 1, size))
+    rows = np.empty((count, highest + 1, size + 8))
     for a in range(count):
         kind = 0 if a < students else 3
         in_plane = not (a != i and a != j)
@@ -126,7 +126,7 @@ def _means_of_pair(
         if in_plane:
             _on_grid(rule, kind, field, grid, rows[a, :1])
         else:
-            _rows_of(rule, kind, field, grid, rows[a, : most_orders[a]], squares[a])
+            _rows_of(rule, kind, field, grid, rows[a, : most_orders[a] + 1], 1)
     for a in range(count):
         for b in range(a + 1):
             if a != b:
@@ -135,7 +135,7 @@ def _means_of_pair(
             elif not (a != i and a != j):
                 value = _coupled(weights, rows[a], rows[a], 0.0, 1)
             else:
-                value = _inner(weights, squares[a, 0])
+                value = _inner(weights, rows[a, most_orders[a], :size])
             means[a, b] = means[b, a] = value
     return _inner(weights, np.ones(size))
 
@@ -144,24 +144,19 @@ def _on_grid(rule: np.ndarray, kind: int, field: _Four, grid: _Grid, rows: np.nd
     """Write a factor at the points of a grid; ``field`` are what the two t add to it, nothing else,
     and its bias.
     """
-    part1, part2, bias, step1, half1, starts = (
-        field[0],
-        field[1],
-        field[3],
-        grid[0],
-        grid[1],
-        grid[4],
-    )
+    part1, part2, bias, step1 = field[0], field[1], field[3], grid[0]
+    half1, half2, starts = grid[1], grid[3], grid[4]
     if part2 != 0.0:
-        _rows_of(rule, kind, field, grid, rows, np.empty((0, rows.shape[1])))
+        _rows_of(rule, kind, field, grid, rows, 0)
         return
     fields, values = np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
     for i in range(2 * half1 + 1):
         fields[i] = bias + part1 * (i - half1) * step1
     quadrature_factors(kind, fields, values)
-    for i in range(2 * half1 + 1):
-        for p in range(starts[i], starts[i + 1]):
-            rows[0, p] = values[i]
+    for j in range(2 * half2 + 1):
+        first = half1 - (starts[j + 1] - starts[j]) // 2
+        for q in range(starts[j + 1] - starts[j]):
+            rows[0, starts[j] + q] = values[first + q]
 
 
 def _spread(

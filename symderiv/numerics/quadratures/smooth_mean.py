@@ -18,8 +18,8 @@ splines of degree seven that are not zero there: what is tabulated are their coe
 field moves little, the polynomials through twelve points around the middle serve all points.
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
-radius of the sphere), 3 terms of a series beyond those that the step asks for, 4 what is
-negligible. Factors are called by number (see ``tensor_mean``). Text for modules.
+radius of the sphere), 3 half of the distance of poles from the real line, 4 what is negligible.
+Factors are called by number (see ``tensor_mean``). Text for modules.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ if TYPE_CHECKING:  # what stands in the module
         quadrature_factors,
     )
 
-    _Steps = tuple[int, int, int]
+    _Steps = tuple[int, int, int, int]
 
     _Grid = tuple[float, int, float, int, np.ndarray, np.ndarray]
     _Five = tuple[float, float, float, float, float]
+    _Lines = tuple[tuple[int, int], bool, _Two]
 
 _MOST_TERMS = 400
 _WHOLE_NUMBERS = np.arange(64.0)
@@ -110,19 +111,19 @@ def _grid_of(moved1: _Four, moved2: _Four, rule: np.ndarray) -> _Grid:
     """Return points of a circle in the plane of two t, by how much fields move with each of them.
 
     They are the steps of both t, each with the number on either side of zero, where lines along the
-    second t begin, and how many points lines along the first have.
+    first t begin, and how many points lines along the second have.
     """
     step1, half1 = _half_of(moved1, rule)
     step2, half2 = _half_of(moved2, rule)
-    starts, widths = np.zeros(2 * half1 + 2, np.int64), np.zeros(2 * half2 + 1, np.int64)
-    for i in range(2 * half1 + 1):
-        left = rule[2] * rule[2] - ((i - half1) * step1) ** 2
+    starts, widths = np.zeros(2 * half2 + 2, np.int64), np.zeros(2 * half1 + 1, np.int64)
+    for j in range(2 * half2 + 1):
+        left = rule[2] * rule[2] - ((j - half2) * step2) ** 2
         most = 0
-        if half2 > 0:
-            most = min(math.floor(math.sqrt(left) / step2), half2) if left >= 0.0 else -1
-        starts[i + 1] = starts[i] + max(2 * most + 1, 0)
-        for j in range(half2 - most, half2 + most + 1):
-            widths[j] += 1
+        if half1 > 0:
+            most = min(math.floor(math.sqrt(left) / step1), half1) if left >= 0.0 else -1
+        starts[j + 1] = starts[j] + max(2 * most + 1, 0)
+        for i in range(half1 - most, half1 + most + 1):
+            widths[i] += 1
     return step1, half1, step2, half2, starts, widths
 
 
@@ -131,25 +132,29 @@ def _normal(t: float, step: float, half: int) -> float:
     return step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi) if half > 0 else 1.0
 
 
-def _terms(width: float, rule: np.ndarray) -> int:
-    """Return how many terms a series in a field of this standard deviation has."""
-    wide = math.pi * width / rule[0]
-    return int(min(math.ceil(rule[3] * (0.6 + width) + wide * wide) + 1, _MOST_TERMS))
+def _falls(width: float, rule: np.ndarray) -> float:
+    """Return the ratio of a coefficient f^n to the one before; ``width`` is the standard deviation
+    of the field times √n.
+
+    Fourier's transform of a function with poles at the distance d falls like exp(-d k), so that
+    the largest part of f^n is that of k with s² k² + d k = n.
+    """
+    return float(width / (rule[3] + math.sqrt(rule[3] * rule[3] + width * width)))
 
 
 def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) -> int:
     """Return how many n of the sum over ρ^n f^n g^n are not negligible."""
-    terms = min(_terms(width1, rule), _terms(width2, rule))
     power, count = 1.0, 0
-    while count < terms and power > rule[4]:
-        power *= abs(correlation)
+    while count < _MOST_TERMS and power > rule[4]:
         count += 1
+        root = math.sqrt(1.0 * count)
+        power *= abs(correlation) * _falls(width1 * root, rule) * _falls(width2 * root, rule)
     return count
 
 
 def _series(
     rule: np.ndarray,
-    factors: _Steps,
+    factors: tuple[int, int, int],
     width: float,
     bias: float,
     series: np.ndarray,
@@ -168,12 +173,13 @@ def _series(
     first, kinds, terms = factors
     step = 0.7 * _step_of(width, rule)
     half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
-    size = half + 1
-    t, last, now = np.empty(size), np.zeros(size), np.empty(size)
+    size = 16 * ((half + 16) // 16)
+    t, last, now = np.zeros(size), np.zeros(size), np.zeros(size)
     places, values, sums = np.empty(2 * size), np.empty(2 * size), np.empty((2, kinds, size))
-    _equally_apart(0.0, step, t)
+    _equally_apart(0.0, step, t[: half + 1])
     for n in range(size):
         places[n], places[size + n] = bias + width * t[n], bias - width * t[n]
+    for n in range(half + 1):
         now[n] = _normal(t[n], step, half)
     now[0] *= 0.5
     for f in range(kinds):
@@ -234,13 +240,14 @@ def _between_12(place: float, weights: np.ndarray) -> None:
 
 
 def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
-    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there.
+    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there;
+    zeros make their number a multiple of eight.
 
     On the other side they are the same, for odd n with the other sign. They are those of equal
     steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
     ``width`` cells.
     """
-    kernel, places = np.zeros((orders, half + 1)), np.zeros(half + 1)
+    kernel, places = np.zeros((orders, 8 * ((half + 8) // 8))), np.zeros(half + 1)
     if half == 0:
         kernel[0, 0] = 1.0
         return kernel
@@ -293,55 +300,64 @@ def _tabulated(
     """Write rows of sums with rows of a kernel, at points of a lattice from the first on.
 
     ``steps`` are how many cells lie between points of the kernel, after how many cells values of a
-    phase follow each other, and of how many phases sums are written, one behind the other; of all
-    there are 2 ``size`` + 1.
+    phase follow each other, of how many phases sums are written, one behind the other, and how many
+    points of the kernel are on either side; of all points there are 2 ``size`` + 1.
     """
-    (stride, phases, kept), half = steps, kernel.shape[1] - 1
-    columns, room, eights = table.shape[1] // kept, values.size // phases, (half + 8) // 8
+    stride, phases, kept, half = steps
+    columns, room = table.shape[1] // kept, (values.size - 8) // phases
+    over, along = stride % phases, stride // phases
     # eight points at a time, and few columns, because memory takes longer than sums
-    w, sides = np.zeros(8 * eights), np.zeros((2, 8 * eights, _COLUMNS))
+    sides = np.empty((2, kernel.shape[1], _COLUMNS))
     for phase in range(kept):
         count = (2 * size - phase) // kept + 1
-        for block in range((count + _COLUMNS - 1) // _COLUMNS):
-            begin = block * _COLUMNS
-            width = min(count - begin, _COLUMNS)
-            for k in range(half + 1):
-                one, other = phase + (half + k) * stride, phase + (half - k) * stride
-                first = (one % phases) * room + one // phases + begin
-                second = (other % phases) * room + other // phases + begin
-                own = 0.5 if k == 0 else 1.0
+        for begin in range(0, count, _COLUMNS):
+            width = 8 * (((min(count - begin, _COLUMNS) + 7) // 8) & _BITS)
+            one = other = (phase + half * stride) % phases
+            first = second = (phase + half * stride) // phases + begin
+            for k in range(kernel.shape[1]):
+                own = (0.5 if k == 0 else 1.0) if k <= half else 0.0
+                heres, theres = values[one * room + first :], values[other * room + second :]
                 for q in range(width):
-                    here, there = values[first + q], values[second + q]
+                    here, there = heres[q], theres[q]
                     sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
-            place = phase * columns + begin
-            for n in range(table.shape[0]):
-                line = table[n, place : place + width + 7]
-                for k in range(half + 1):
-                    w[k] = kernel[n, k]
-                for eight in range(eights):
-                    _add_eight(w[8 * eight :], sides[n % 2, 8 * eight :], line, width)
+                if k < half:
+                    one, first = one + over, first + along
+                    other, second = other - over, second - along
+                    if one >= phases:
+                        one, first = one - phases, first + 1
+                    if other < 0:
+                        other, second = other + phases, second - 1
+            for k in range(0, kernel.shape[1], 8):
+                _add_eight(kernel, k, sides, table, phase * columns + begin, width)
 
 
-def _add_eight(w: np.ndarray, lines: np.ndarray, line: np.ndarray, count: int) -> None:
-    """Add eight weighted lines to one."""
-    w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(8 * (((count + 7) // 8) & _BITS)):
-        first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
-        second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
-        line[q] += (first + second) + (w6 * lines[6, q] + w7 * lines[7, q])
+def _add_eight(
+    kernel: np.ndarray, k: int, sides: np.ndarray, table: np.ndarray, place: int, width: int
+) -> None:
+    """Write eight lines to rows of a table, weighted by a kernel, or from the ninth on add them."""
+    for n in range(kernel.shape[0]):
+        w, lines, line = kernel[n, k:], sides[n % 2, k:], table[n, place:]
+        w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
+        for q in range(width & (8 * _BITS)):
+            first = (w0 * lines[0, q] + w1 * lines[1, q]) + w2 * lines[2, q]
+            second = (w3 * lines[3, q] + w4 * lines[4, q]) + w5 * lines[5, q]
+            before = line[q] if k > 0 else 0.0
+            line[q] = before + ((first + second) + (w6 * lines[6, q] + w7 * lines[7, q]))
 
 
 def _along_line(
-    entries: np.ndarray, starts: np.ndarray, w: np.ndarray, line: np.ndarray, count: int
+    table: np.ndarray, starts: np.ndarray, w: np.ndarray, rows: np.ndarray, first: int, count: int
 ) -> None:
-    """Write sums over eight entries of a table at the points of a line."""
+    """Write sums over eight entries of rows of a table at the points of a line, and behind it."""
     e0, e1, e2, e3 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS, starts[3] & _BITS
     e4, e5, e6, e7 = starts[4] & _BITS, starts[5] & _BITS, starts[6] & _BITS, starts[7] & _BITS
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
-    for q in range(8 * (((count + 7) // 8) & _BITS)):
-        first = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
-        second = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
-        line[q] = (first + second) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
+    for n in range(rows.shape[0]):
+        line, entries = rows[n, first:], table[n]
+        for q in range(8 * (((count + 7) // 8) & _BITS)):
+            one = (w0 * entries[e0 + q] + w1 * entries[e1 + q]) + w2 * entries[e2 + q]
+            two = (w3 * entries[e3 + q] + w4 * entries[e4 + q]) + w5 * entries[e5 + q]
+            line[q] = (one + two) + (w6 * entries[e6 + q] + w7 * entries[e7 + q])
 
 
 def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
@@ -362,36 +378,40 @@ def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
 
 
 def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
-    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1,
+    from the second row on; all rows are zeros before.
+    """
     for o in range(places.size):
-        weights[0, o] = 1.0
+        weights[1, o] = 1.0
     for degree in range(1, 8):
+        per = 1.0 / degree
         for p in range(degree, -1, -1):
-            before, own = (degree - p) / degree, (p + 1.0) / degree
-            per = 1.0 / degree
+            before, own = (degree - p) * per, (p + 1.0) * per
+            left, right = weights[p], weights[p + 1]
             for o in range(places.size):
-                left = weights[p - 1, o] if p > 0 else 0.0
-                right = weights[p, o] if p < degree else 0.0
-                weights[p, o] = (before + per * places[o]) * left + (own - per * places[o]) * right
+                part = per * places[o]
+                right[o] = (before + part) * left[o] + (own - part) * right[o]
 
 
-def _lines_of(field: _Four, grid: _Grid) -> tuple[tuple[int, int], bool, _Two]:
-    """Lay lines through a grid where the field moves most.
+def _spline_cell(rule: np.ndarray) -> float:
+    """Return the widest cell of a lattice that splines go through.
+
+    With poles at the distance d errors are 2 (k cell/2π)^8 exp(-d k) at the worst k.
+    """
+    return float(3.9 * rule[3] * math.sqrt(math.sqrt(math.sqrt(rule[4]))))
+
+
+def _lines_of(rule: np.ndarray, field: _Four, grid: _Grid) -> _Lines:
+    """Lay lines through a grid along the first t, or along the second if the field moves more with
+    that, and less than half a cell with the first.
 
     Returned are how many points are on either side of zero, along lines and across them, whether
-    lines go along the second t, and by how much steps along lines and across them move the field.
+    lines go along the first t, and by how much steps along lines and across them move the field.
     """
-    part1, part2, step1, half1, step2, half2 = (
-        field[0],
-        field[1],
-        grid[0],
-        grid[1],
-        grid[2],
-        grid[3],
-    )
-    if half2 > 0 and abs(part2) * step2 >= abs(part1) * step1:
-        return (half2, half1), True, (part2 * step2, part1 * step1)
-    return (half1, half2), False, (part1 * step1, part2 * step2)
+    half1, half2, move1, move2 = grid[1], grid[3], field[0] * grid[0], field[1] * grid[2]
+    if half2 > 0 and abs(move1) < min(abs(move2), 0.5 * _spline_cell(rule)):
+        return (half2, half1), False, (move2, move1)
+    return (half1, half2), True, (move1, move2)
 
 
 def _widest(rule: np.ndarray, rest: float) -> float:
@@ -409,11 +429,14 @@ def _lattice_of(
     lines are points of the lattice, ``near`` where all are around the middle.
     """
     fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
-    thin = coarse < fine
+    thin = 0.0 < coarse < fine
     cell, phases = _widest(rule, rest), 1
     if not near:
-        if not direct or thin:
+        if thin:
             phases = math.ceil(abs(along) / fine)
+        elif not direct:
+            cell = _spline_cell(rule)
+            phases = math.ceil(abs(along) / (min(cell, coarse) if rest > 0.0 else cell))
         elif rest > 0.0:
             phases = math.ceil(abs(along) / coarse)
         cell = along / phases
@@ -423,7 +446,7 @@ def _lattice_of(
         return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
     stride = max(1, math.floor(coarse / abs(cell)))
     step = stride * cell / rest
-    return cell, phases, (stride, math.ceil(rule[2] / abs(step)), step)
+    return cell, phases, (stride, math.ceil((rule[2] - 0.6) / abs(step)), step)
 
 
 def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
@@ -435,9 +458,9 @@ def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
 
 
 def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
-    """Return numbers, every ``phases``-th one after each other."""
+    """Return numbers, every ``phases``-th one after each other; eight may be read behind them."""
     room = (values.size + phases - 1) // phases
-    parted = np.zeros(phases * room)
+    parted = np.zeros(phases * room + 8)
     for phase in range(phases):
         for n in range((values.size - 1 - phase) // phases + 1):
             parted[phase * room + n] = values[phase + phases * n]
@@ -445,12 +468,7 @@ def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
 
 
 def _rows_of(
-    rule: np.ndarray,
-    kind: int,
-    field: _Four,
-    grid: _Grid,
-    rows: np.ndarray,
-    squares: np.ndarray,
+    rule: np.ndarray, kind: int, field: _Four, grid: _Grid, rows: np.ndarray, squares: int
 ) -> None:
     """Write f^n of a factor at all points of a grid, a row for each n.
 
@@ -459,10 +477,10 @@ def _rows_of(
         kind: The factor.
         field: What the two t and the rest add to the field, and its bias.
         grid: The points.
-        rows: What is written.
-        squares: The same of the square of the factor; no rows if it is not needed.
+        rows: What is written; eight entries behind the points are anything.
+        squares: One if the last row is f^0 of the square of the factor, else zero.
     """
-    (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(field, grid)
+    (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(rule, field, grid)
     inner, outer, along = lines[0][0], lines[0][1], lines[2][0]
     # the points of one line are some of those of a lattice
     most = reach * math.sqrt(part1 * part1 + part2 * part2)
@@ -474,35 +492,35 @@ def _rows_of(
         size = 6
     elif not direct:
         size = math.ceil(most / abs(cell)) + 8
-    kept = 1 if direct else phases
-    kernel = _kernel(rest / cell, step, half, rows.shape[0])
+    kept, orders, points = 1 if direct else phases, rows.shape[0] - squares, rows.shape[1] - 8
+    kernel = _kernel(rest / cell, step, half, orders)
     values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
     columns = 2 * size // kept + 10  # eight points at a time may be behind the last
-    coefficients = np.empty(values.size)
-    for power in range(2 if squares.shape[0] > 0 else 1):
-        written = rows if power == 0 else squares
-        table = np.zeros((written.shape[0], kept * columns))
+    coefficients, table = np.empty(values.size), np.empty((rows.shape[0], kept * columns))
+    for power in range(1 + squares):
         if not near and not direct:
             _coefficients(values, coefficients)
         parted = _by_phases(values if near or direct else coefficients, phases)
-        _tabulated(kernel, (stride, phases, kept), parted, size, table)
-        if near:
-            _through_the_middle(rule, table, field, grid, cell, written)
-        elif direct:
-            for n in range(written.shape[0]):
-                for q in range(written.shape[1]):
-                    written[n, q] = table[n, inner - written.shape[1] // 2 + q]
-        else:
-            _on_lines(table, (size, phases, cell), field, grid, written)
+        part = table[:orders] if power == 0 else table[orders:]
+        rows_of = kernel if power == 0 else kernel[:1]
+        _tabulated(rows_of, (stride, phases, kept, half), parted, size, part)
         for n in range(values.size):
             values[n] *= values[n]
+    if near:
+        _through_the_middle(rule, table, field, grid, cell, rows)
+    elif direct:
+        for n in range(rows.shape[0]):
+            for q in range(points):
+                rows[n, q] = table[n, inner - points // 2 + q]
+    else:
+        _on_lines(table, (size, phases, cell), grid, lines, rows)
 
 
 def _on_lines(
     table: np.ndarray,
     lattice: tuple[int, int, float],
-    field: _Four,
     grid: _Grid,
+    lines_of: _Lines,
     rows: np.ndarray,
 ) -> None:
     """Write rows at all points of a grid, by splines with eight coefficients at each.
@@ -510,41 +528,38 @@ def _on_lines(
     ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
     """
     size, phases, cell = lattice
-    (inner, outer), second, (along, aside) = _lines_of(field, grid)
+    (inner, outer), first_t, (along, aside) = lines_of
     _, half1, _, half2, starts, widths = grid
     columns = table.shape[1] // phases
     lines = 2 * outer + 1
-    columns_of, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
-    places, weights = np.empty(lines), np.empty((lines, 8))
-    middles, line = np.empty(2 * half1 + 1, np.int64), np.empty(2 * inner + 8)
-    for i in range(2 * half1 + 1):
-        middles[i] = (starts[i] + starts[i + 1]) // 2 - half2
+    weights, firsts, places = np.zeros((9, lines)), np.empty((lines, 8), np.int64), np.empty(lines)
+    middles, line = np.empty(2 * half2 + 1, np.int64), np.empty((rows.shape[0], 2 * inner + 8))
+    for j in range(2 * half2 + 1):
+        middles[j] = (starts[j] + starts[j + 1]) // 2 - half1
     for o in range(lines):
-        most = (starts[o + 1] - starts[o]) // 2 if second else widths[o] // 2
+        most = (starts[o + 1] - starts[o]) // 2 if first_t else widths[o] // 2
         place = (aside * (o - outer) - along * most) / cell
         base = math.floor(place)
         places[o] = place - base
-        phase, column = (size + base - 3) % phases, (size + base - 3) // phases
+        # floating points divide faster
+        column = math.floor((size + base - 3.0) / phases)
+        phase = size + base - 3 - phases * column
         for p in range(8):
             firsts[o, p] = phase * columns + column
             phase += 1
             if phase == phases:
                 phase, column = 0, column + 1
-    _spline_weights(places, columns_of)
+    _spline_weights(places, weights)
     for o in range(lines):
-        for p in range(8):
-            weights[o, p] = columns_of[p, o]
-    for n in range(rows.shape[0]):
-        row, entries = rows[n], table[n]
-        for o in range(lines):
-            count = starts[o + 1] - starts[o] if second else widths[o]
-            _along_line(entries, firsts[o], weights[o], line, count)
-            first = starts[o] if second else inner - count // 2
-            for q in range(count):
-                if second:
-                    row[first + q] = line[q]
-                else:
-                    row[middles[first + q] + o] = line[q]
+        at = weights[1:, o]
+        if first_t:
+            _along_line(table, firsts[o], at, rows, starts[o], starts[o + 1] - starts[o])
+            continue
+        _along_line(table, firsts[o], at, line, 0, widths[o])
+        first = inner - widths[o] // 2
+        for n in range(rows.shape[0]):
+            for q in range(widths[o]):
+                rows[n, middles[first + q] + o] = line[n, q]
 
 
 def _through_the_middle(
@@ -558,13 +573,13 @@ def _through_the_middle(
     """Write rows at all points of a grid by the polynomials through twelve entries around zero,
     the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
     """
-    part1, part2, half1, starts = field[0], field[1], grid[1], grid[4]
+    part1, part2, half2, starts = field[0], field[1], grid[3], grid[4]
     step1, step2 = grid[0], grid[2]
-    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1]), np.empty(12)
-    for i in range(2 * half1 + 1):
-        most = part2 * step2 * ((starts[i + 1] - starts[i]) // 2)
-        first = (part1 * (i - half1) * step1 - most) / cell
-        _equally_apart(first, part2 * step2 / cell, place[starts[i] : starts[i + 1]])
+    x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1] - 8), np.empty(12)
+    for j in range(2 * half2 + 1):
+        most = part1 * step1 * ((starts[j + 1] - starts[j]) // 2)
+        first = (part2 * (j - half2) * step2 - most) / cell
+        _equally_apart(first, part1 * step1 / cell, place[starts[j] : starts[j + 1]])
     most = rule[2] * math.sqrt(part1 * part1 + part2 * part2) / cell
     for p in range(12):
         x[p] = (p + 1) // 2 if p % 2 == 1 else -(p // 2)
@@ -580,10 +595,10 @@ def _through_the_middle(
                 moves[p] = moves[p + 1] - moves[p]
         size = 1.0
         for k in range(12):
-            if abs(c[k]) * size > 0.01 * rule[4]:
+            if abs(c[k]) * size > 0.1 * rule[4]:
                 terms = k + 1
             size *= most + abs(x[k])
-        row = rows[n]
+        row = rows[n, : place.size]
         for q in range(row.size):
             row[q] = 0.0
         for four in range((terms - 1) // 4, -1, -1):
@@ -603,24 +618,19 @@ def _weighted(
     add to theirs, and their biases.
     """
     (part, first, second, bias1, bias2), (step1, half1, step2, half2, starts, _) = fields, grid
-    normal, fields1, values = (
-        np.empty(2 * half2 + 1),
-        np.empty(2 * half1 + 1),
-        np.empty(2 * half1 + 1),
-    )
-    for j in range(2 * half2 + 1):
-        normal[j] = _normal((j - half2) * step2, step2, half2)
+    fields1, values = np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
     for i in range(2 * half1 + 1):
         fields1[i] = bias1 + part * (i - half1) * step1
     quadrature_factors(kinds[0], fields1, values)
-    row, none = np.empty((1, weights.size)), np.empty((0, weights.size))
-    _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, none)
     for i in range(2 * half1 + 1):
-        weight = _normal((i - half1) * step1, step1, half1) * values[i]
-        count = starts[i + 1] - starts[i]
+        values[i] *= _normal((i - half1) * step1, step1, half1)
+    row = np.empty((1, weights.size + 8))
+    _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, 0)
+    for j in range(2 * half2 + 1):
+        normal, count = _normal((j - half2) * step2, step2, half2), starts[j + 1] - starts[j]
         for q in range(count):
-            p = starts[i] + q
-            weights[p] = row[0, p] * weight * normal[half2 - count // 2 + q]
+            p = starts[j] + q
+            weights[p] = normal * values[half1 - count // 2 + q] * row[0, p]
 
 
 def _coupled(
@@ -656,13 +666,13 @@ def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
     grid = _grid_of((l11, l21, l31, l41), (l22, l32, l42, 0.0), rule)
-    size = grid[4][2 * grid[1] + 1]
+    size = grid[4][2 * grid[3] + 1]
     rest = math.sqrt(l43 * l43 + l44 * l44)
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4, weights = np.empty((orders, size)), np.empty((orders, size)), np.empty(size)
-    none = np.empty((0, size))
-    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, none)
-    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, none)
+    rows3, rows4 = np.empty((orders, size + 8)), np.empty((orders, size + 8))
+    weights = np.empty(size)
+    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, 0)
+    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, 0)
     _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
     return _coupled(weights, rows3, rows4, correlation, orders)

@@ -36,7 +36,7 @@ from symderiv.numerics.quadratures import smooth_mean
 
 
 def finer_steps(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[0] and a[1] < b[1] and a[2] > b[2] and a[3] > b[3] and a[4] < b[4]
+    return a[0] < b[0] and a[1] < b[1] and a[2] > b[2] and a[3] < b[3] and a[4] < b[4]
 
 
 def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
