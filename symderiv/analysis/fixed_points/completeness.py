@@ -31,7 +31,7 @@ __all__ = ["BoxedEquations", "ProvedSpace", "census", "proved_spaces"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 200_000, 4, 30
+_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 2_000_000, 7, 30
 
 
 @dataclass(frozen=True)
@@ -103,21 +103,29 @@ class BoxedEquations:
         for n in others:
             np.minimum(high[:, n], high[:, first], out=high[:, n])
             np.maximum(low[:, first], low[:, n], out=low[:, first])
+        self._limit(low, high, largest)
         left: npt.NDArray[np.bool_] = np.all(low <= high, axis=1)
-        return left & self._small(low, high, largest)
+        return left
 
-    def _small(self, low: Floats, high: Floats, largest: float) -> npt.NDArray[np.bool_]:
-        """Return whether all Q_ii may be at most ``largest``."""
+    def _limit(self, low: Floats, high: Floats, largest: float) -> None:
+        """Make boxes smaller where all Q_ii are at most ``largest``, in place."""
         labels, _ = self.states.of_teachers
         # R T⁻¹ Rᵀ ≥ |R|² times the least eigenvalue of T⁻¹
         least = float(np.linalg.eigvalsh(self.inverse)[0]) * (1 - 1e-9)
-        squares = np.maximum(np.maximum(low, -high), 0.0) ** 2
-        possible = np.ones(len(low), dtype=bool)
-        for i, row in enumerate(labels):
-            own = low[:, self.states.diagonal[i]] if self.states.diagonal[i] >= 0 else 0.0
-            lower_bound = least * np.sum(squares[:, row[row >= 0]], axis=1) + own
-            possible &= lower_bound * (1 - ROUNDING) <= largest
-        return possible
+        for n, row in zip(self.states.diagonal, labels, strict=True):
+            row = row[row >= 0]
+            squares = least * np.maximum(np.maximum(low[:, row], -high[:, row]), 0.0) ** 2
+            along = np.sum(squares, axis=1)
+            own = low[:, n] if n >= 0 else np.zeros(len(low))
+            for k, label in enumerate(row):
+                spare = largest - (along - squares[:, k] + own) * (1 - ROUNDING) + ROUNDING
+                bound = np.sqrt(np.maximum(spare, 0.0) / least) * (1 + ROUNDING)
+                np.maximum(low[:, label], -bound, out=low[:, label])
+                np.minimum(high[:, label], bound, out=high[:, label])
+                high[spare < 0, label] = -np.inf
+            if n >= 0:
+                spare = largest - along * (1 - ROUNDING) + ROUNDING
+                np.minimum(high[:, n], spare, out=high[:, n])
 
 
 def _rates(
