@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from symderiv.analysis.fixed_points.proof import ExactFlow
 from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.operations import Operations, Recorder
@@ -167,7 +169,11 @@ def _is_one(*fields: Sequence[Any]) -> bool:
 
 
 def census(
-    equations: BoxedEquations, known: Sequence[Floats], largest: float, most: int = _MOST_BOXES
+    equations: BoxedEquations,
+    known: Sequence[Floats],
+    largest: float,
+    most: int = _MOST_BOXES,
+    tell: Callable[[float], None] = lambda share: None,
 ) -> Census:
     """Return what is proved of the states of vectors with all Q_ii at most ``largest``.
 
@@ -176,6 +182,7 @@ def census(
         known: Numbers of classes at fixed points in it.
         largest: Bounds the box.
         most: Parts after which the search ends.
+        tell: Told which share of the box is decided.
     """
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
     in_R = np.unique(equations.states.of_teachers[0])
@@ -187,6 +194,7 @@ def census(
         known,
         lambda low, high: equations.cut(low, high, largest),
         most,
+        tell,
     )
 
 
@@ -218,7 +226,7 @@ def proved_spaces(
 ) -> tuple[list[Found], list[ProvedSpace]]:
     """Return the fixed points, with those that were missed, and what is proved of spaces.
 
-    Of the spaces of at most four dimensions those are taken that no other proved one contains.
+    Of the spaces of at most seven dimensions those are taken that no other proved one contains.
 
     Args:
         exact: The flow with its numbers as formulas.
@@ -230,6 +238,7 @@ def proved_spaces(
         NotYetError: The equations are none that can be enclosed.
     """
     flow, points = exact.flow, list(found)
+    task = "proving that no fixed point is missing"
     proved: list[tuple[SymmetricStates, Census]] = []
     for basis in reversed(spaces_of(flow)):
         known_spaces = [each.basis for each, counted in proved if counted.complete]
@@ -246,7 +255,8 @@ def proved_spaces(
             for n, k in enumerate(known)
             if all(np.max(np.abs(k - other)) > 1e-6 for other in known[:n])
         ]
-        counted = census(equations, apart, largest)
+        with progress_bar(None, task) as bar:
+            counted = census(equations, apart, largest, tell=partial(bar, task))
         missed = []
         for box in counted.points:
             start = states.values(box.mean(axis=1), equations.inverse)

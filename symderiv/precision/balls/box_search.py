@@ -56,6 +56,7 @@ def roots_in_box(
     known: Sequence[Floats],
     cut: Callable[[Floats, Floats], npt.NDArray[np.bool_]],
     most: int,
+    tell: Callable[[float], None],
 ) -> Census:
     """Return what is proved of the numbers whose sizes are at most ``bound``.
 
@@ -65,23 +66,24 @@ def roots_in_box(
         known: Roots, shapes (n,).
         cut: Makes boxes with bounds of shapes (B, n) smaller, in place, and says which are left.
         most: Parts after which the search ends.
+        tell: Told which share of the box is decided.
     """
     explained = [each for one in known if (each := _around(functions, one)) is not None]
-    low, high = -bound[None], bound[None].copy()
+    low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
     points: list[Floats] = []
     left: list[Floats] = []
     boxes = 0
     while len(low) and boxes < most:
-        taken, low = low[-_BATCH:], low[:-_BATCH]
-        other, high = high[-_BATCH:], high[:-_BATCH]
-        boxes += len(taken)
-        taken, other = taken.copy(), other.copy()
+        tell(1 - float(np.sum(shares)))
+        boxes += len(low[-_BATCH:])
+        taken, other, share = low[-_BATCH:].copy(), high[-_BATCH:].copy(), shares[-_BATCH:]
+        low, high, shares = low[:-_BATCH], high[:-_BATCH], shares[:-_BATCH]
         remaining = cut(taken, other)
         for inner, outer in explained:
             remaining &= ~np.all((taken >= inner) & (other <= outer), axis=1)
-        below, above, share = narrowed(functions, taken[remaining], other[remaining])
-        again = share < _AGAIN
-        small = (np.max(above - below, axis=1) < _SMALLEST) & ~again
+        below, above, volume = narrowed(functions, taken[remaining], other[remaining])
+        share = share[remaining]
+        small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
         for box in np.stack([below[small], above[small]], axis=2):
             # roots at the edge of what is left are met from outside too
             around = _around(functions, box.mean(axis=1))
@@ -90,11 +92,11 @@ def roots_in_box(
                 points.append(np.stack(around, axis=1))
             else:
                 left.append(box)
-        first, second = _halved(below[~small & ~again], above[~small & ~again])
-        low, high = (
-            np.concatenate([low, below[again], first]),
-            np.concatenate([high, above[again], second]),
-        )
+        again, divided = (volume >= 0) & (volume < _AGAIN), (volume >= _AGAIN) & ~small
+        first, second = _halved(below[divided], above[divided])
+        low = np.concatenate([low, below[again], first])
+        high = np.concatenate([high, above[again], second])
+        shares = np.concatenate([shares, share[again], share[divided] / 2, share[divided] / 2])
     left += list(np.stack([low, high], axis=2))
     return Census(boxes, points, np.array(left).reshape(-1, bound.size, 2))
 

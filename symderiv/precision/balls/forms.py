@@ -110,7 +110,7 @@ def narrowed(functions: Operations, low: Floats, high: Floats) -> tuple[Floats, 
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:
-        Bounds of those boxes in which they may vanish, and how much of each of them is left.
+        Bounds of what is left of boxes, and how much of each, -1 where a function cannot vanish.
     """
     forms = forms_of(functions)
     n, m = low.shape[1], forms.outputs.size
@@ -125,5 +125,5 @@ def narrowed(functions: Operations, low: Floats, high: Floats) -> tuple[Floats, 
         np.zeros((forms.places, n + 4, _LANES)),
         np.zeros((2 * n + 2 * m + 16, max(n + 2, m, _LANES))),
     )
-    remaining = (left >= 0) & np.all(low <= high, axis=1)
-    return low[remaining], high[remaining], left[remaining]
+    left[np.any(low > high, axis=1)] = -1.0
+    return low, high, left
