@@ -2,8 +2,9 @@
 
 Every number is a form :math:`c + \\sum_k a_k \\varepsilon_k \\pm e` in the places of the inputs in
 a box, :math:`|\\varepsilon_k| \\le 1`, beside its range. Only e knows of what is not linear and of
-rounding, so that equal parts of different numbers cancel. A form is an array of n + 4 numbers: a,
-then c, e, and the two ends of the range. Boxes are looked at together, w at a time.
+rounding, so that equal parts of different numbers cancel. A form is an array of n + 5 numbers: a,
+then c, e, the two ends of the range, and the sum of the sizes of a. Boxes are looked at together, w
+at a time.
 """
 
 from __future__ import annotations
@@ -30,94 +31,105 @@ _STEEP, _NOTHING, _UNKNOWN = 0.999, 1e-300, 1e300
 _SMALL, _LARGE = 1e-30, 60.0
 
 
-@compiled()
-def _value(operation: int, x: float) -> float:
-    if operation == _ROOT:
-        return math.sqrt(x)
-    if operation == _EXP:
-        return math.exp(x)
-    return 1.0 / x if operation == _INVERSE else math.asin(x)
-
-
-@compiled()
-def _slope(operation: int, x: float) -> float:
-    if operation == _ROOT:
-        return 0.5 / math.sqrt(x)
-    if operation == _EXP:
-        return math.exp(x)
-    return -1.0 / (x * x) if operation == _INVERSE else 1.0 / math.sqrt(1.0 - x * x)
-
-
-@compiled()
-def _near_line(operation: int, a: float, b: float) -> tuple[float, float, float, float, float]:
+@compiled(forceinline=True)
+def _near_line(
+    ends: tuple[float, float], values: tuple[float, float, float], slope: float, tangent: float
+) -> tuple[float, float, float, float, float]:
     """Return slope, value at 0 and error of a line near a function of one curvature, and its ends.
 
     The function lies between its chord and its tangent in the middle; the least and the largest
     distance of both from the line are at the ends.
+
+    Args:
+        ends: Those of the argument.
+        values: Of the function there and in the middle.
+        slope: That of the line, about that of the chord.
+        tangent: The derivative in the middle.
     """
-    middle = 0.5 * (a + b)
-    f, g, h = _value(operation, a), _value(operation, b), _value(operation, middle)
-    tangent = _slope(operation, middle)
-    slope = (g - f) / (b - a) if b > a else tangent
+    a, b = ends
+    f, g, h = values
+    apart = 0.5 * (b - a)
     at_a, at_b = f - slope * a, g - slope * b
-    under_a, under_b = (
-        h + tangent * (a - middle) - slope * a,
-        h + tangent * (b - middle) - slope * b,
-    )
+    under_a, under_b = h - tangent * apart - slope * a, h + tangent * apart - slope * b
     low = min(min(at_a, at_b), min(under_a, under_b))
     high = max(max(at_a, at_b), max(under_a, under_b))
     sizes = abs(f) + abs(g) + abs(h) + (abs(slope) + abs(tangent)) * (abs(a) + abs(b))
     error = 0.5 * (high - low) + sizes * _SHARE + _LEAST
-    least, most = min(f, g), max(f, g)
     slack = (abs(f) + abs(g)) * _SHARE + _LEAST
-    return slope, 0.5 * (low + high), error, least - slack, most + slack
+    return slope, 0.5 * (low + high), error, min(f, g) - slack, max(f, g) + slack
 
 
 @compiled()
-def _line(operation: int, a: float, b: float) -> tuple[float, float, float, float, float]:
-    """Return the same of any function in [a, b]; ends in the wrong order if it has no value."""
-    nowhere = operation in (_ROOT, _INVERSE) and abs(a) < _SMALL
-    nowhere |= (operation == _ROOT and a < 0.0) or (operation == _EXP and b > _LARGE)
-    nowhere |= operation == _INVERSE and (abs(b) < _SMALL or a < 0.0 < b)
-    if nowhere or not a <= b:
-        return 0.0, 0.0, 0.0, 1.0, -1.0
-    if operation <= _EXP:
-        return _near_line(operation, a, b)
+def _arcsine(a: float, b: float) -> tuple[float, float, float, float, float]:
+    """Return the same of an arcsine; ends in the wrong order if it has no value."""
     # arguments are correlations of states that exist
     a, b = max(a, -1.0), min(b, 1.0)
-    if b < a:
+    if not a <= b:
         return 0.0, 0.0, 0.0, 1.0, -1.0
-    if a >= 0.0 and b < _STEEP:
-        return _near_line(operation, a, b)
-    if a > -_STEEP and b <= 0.0:
-        return _near_line(operation, a, b)
-    low, high = math.asin(a), math.asin(b)
+    low, high, middle = math.asin(a), math.asin(b), 0.5 * (a + b)
     slack = (abs(low) + abs(high)) * _SHARE + _LEAST
     if a <= -_STEEP or b >= _STEEP:
         error = 0.5 * (high - low) + slack
         return 0.0, 0.5 * (low + high), error, low - slack, high + slack
+    value, tangent = math.asin(middle), 1.0 / math.sqrt(1.0 - middle * middle)
+    if a >= 0.0 or b <= 0.0:
+        slope = (high - low) / (b - a) if b > a else tangent
+        return _near_line((a, b), (low, high, value), slope, tangent)
     # slopes lie between 1 and those at the ends
-    middle = 0.5 * (a + b)
-    most = max(_slope(operation, a), _slope(operation, b))
-    slope, value = 0.5 * (1.0 + most), math.asin(middle)
+    largest = max(-a, b)
+    most = 1.0 / math.sqrt(1.0 - largest * largest)
+    slope = 0.5 * (1.0 + most)
     error = (0.5 * (most - 1.0) + most * _SHARE) * (b - a) * 0.5 * (1.0 + _SHARE)
     error += (abs(value) + abs(slope * middle)) * _SHARE + _LEAST
     return slope, value - slope * middle, error, low - slack, high + slack
 
 
+@compiled()
+def _exponential(a: float, b: float) -> tuple[float, float, float, float, float]:
+    """Return the same of an exponential."""
+    if not a <= b <= _LARGE:
+        return 0.0, 0.0, 0.0, 1.0, -1.0
+    low, high, value = math.exp(a), math.exp(b), math.exp(0.5 * (a + b))
+    slope = (high - low) / (b - a) if b > a else value
+    return _near_line((a, b), (low, high, value), slope, value)
+
+
 @compiled(forceinline=True)
-def _sum(sign: float, first: Floats, second: Floats, form: Floats, room: Floats) -> None:
-    """Write the form of a sum or a difference, shapes (n + 4, w); room: (6, w)."""
-    n, lanes = form.shape[0] - 4, form.shape[1]
-    size = room[0]
-    size[:] = 0.0
-    for k in range(n + 1):
+def _lines(operation: int, first: Floats, n: int, lines: Floats) -> None:
+    """Write lines near a function, shape (5, w)."""
+    for w in range(lines.shape[1]):
+        a, b = first[n + 2, w], first[n + 3, w]
+        if operation == _ROOT:
+            possible = _SMALL < a <= b
+            a, b = a if possible else 1.0, b if possible else 1.0
+            f, g, h = math.sqrt(a), math.sqrt(b), math.sqrt(0.5 * (a + b))
+            line = _near_line((a, b), (f, g, h), 1.0 / (f + g), 0.5 / h)
+        elif operation == _INVERSE:
+            possible = a <= b and (a > _SMALL or b < -_SMALL)
+            a, b = a if possible else 1.0, b if possible else 1.0
+            f, g, h = 1.0 / a, 1.0 / b, 2.0 / (a + b)
+            line = _near_line((a, b), (f, g, h), -(f * g), -(h * h))
+        else:
+            line = _exponential(a, b) if operation == _EXP else _arcsine(a, b)
+            possible = True
+        lines[0, w], lines[1, w], lines[2, w] = line[0], line[1], line[2]
+        lines[3, w] = line[3] if possible else 1.0
+        lines[4, w] = line[4] if possible else -1.0
+
+
+@compiled(forceinline=True)
+def _sum(sign: float, first: Floats, second: Floats, form: Floats) -> None:
+    """Write the form of a sum or a difference, shapes (n + 5, w)."""
+    n, lanes = form.shape[0] - 5, form.shape[1]
+    for k in range(n):
         for w in range(lanes):
-            size[w] += abs(first[k, w]) + abs(second[k, w])
             form[k, w] = first[k, w] + sign * second[k, w]
+            form[n + 4, w] += abs(form[k, w])
     for w in range(lanes):
+        form[n, w] = first[n, w] + sign * second[n, w]
+        size = abs(first[n, w]) + abs(second[n, w]) + first[n + 4, w] + second[n + 4, w]
         error = (first[n + 1, w] + second[n + 1, w]) * (1.0 + _SHARE)
-        form[n + 1, w] = error + size[w] * _SHARE + _LEAST
+        form[n + 1, w] = error + size * (2.0 * _SHARE) + _LEAST
         a, b = sign * second[n + 2, w], sign * second[n + 3, w]
         low, high = first[n + 2, w] + min(a, b), first[n + 3, w] + max(a, b)
         form[n + 2, w] = low - abs(low) * _SHARE - _LEAST
@@ -126,34 +138,36 @@ def _sum(sign: float, first: Floats, second: Floats, form: Floats, room: Floats)
 
 @compiled(forceinline=True)
 def _product(first: Floats, second: Floats, form: Floats, room: Floats) -> None:
-    """Write the form of a product.
+    """Write the form of a product; room: (6, w).
 
     Of the deviations u and v, uv = ((u + v)² - (u - v)²)/4 with two squares in [0, r²], which is
     narrow if u and v have the same parts; v is scaled so that both are of one size.
     """
-    n, lanes = form.shape[0] - 4, form.shape[1]
-    u, v, scale, plus, minus = room[0], room[1], room[2], room[3], room[4]
-    room[:] = 0.0
-    for k in range(n):
-        for w in range(lanes):
-            u[w] += abs(first[k, w])
-            v[w] += abs(second[k, w])
+    n, lanes = form.shape[0] - 5, form.shape[1]
+    scale, plus, minus = room[0], room[1], room[2]
     for w in range(lanes):
-        scale[w] = u[w] / v[w] if u[w] > 1e-30 and v[w] > 1e-30 else 1.0
+        u, v = first[n + 4, w], second[n + 4, w]
+        scale[w] = u / v if u > _SMALL and v > _SMALL else 1.0
+        plus[w] = minus[w] = 0.0
+    # loops of few arrays become vector instructions
     for k in range(n):
         for w in range(lanes):
             plus[w] += abs(first[k, w] + scale[w] * second[k, w])
+        for w in range(lanes):
             minus[w] += abs(first[k, w] - scale[w] * second[k, w])
+        for w in range(lanes):
             form[k, w] = first[n, w] * second[k, w] + second[n, w] * first[k, w]
+        for w in range(lanes):
+            form[n + 4, w] += abs(form[k, w])
     for w in range(lanes):
         c, d, e, f = first[n, w], second[n, w], first[n + 1, w], second[n + 1, w]
+        u, v = first[n + 4, w], second[n + 4, w]
         up, down = plus[w] * plus[w] / scale[w], minus[w] * minus[w] / scale[w]
-        rest, shift = 0.125 * (up + down), 0.125 * (up - down)
-        if not rest < u[w] * v[w]:
-            rest, shift = u[w] * v[w], 0.0
-        error = rest + e * (v[w] + f) + f * u[w] + abs(c) * f + abs(d) * e
-        size = (abs(c) + u[w] + e) * (abs(d) + v[w] + f)
-        form[n, w] = c * d + shift
+        better = 0.125 * (up + down) < u * v
+        rest, shift = 0.125 * (up + down) if better else u * v, 0.125 * (up - down)
+        error = rest + e * (v + f) + f * u + abs(c) * f + abs(d) * e
+        size = (abs(c) + u + e) * (abs(d) + v + f)
+        form[n, w] = c * d + (shift if better else 0.0)
         form[n + 1, w] = error * (1.0 + _SHARE) + size * (4.0 * _SHARE) + _LEAST
         p, q = first[n + 2, w] * second[n + 2, w], first[n + 2, w] * second[n + 3, w]
         r, s = first[n + 3, w] * second[n + 2, w], first[n + 3, w] * second[n + 3, w]
@@ -163,18 +177,16 @@ def _product(first: Floats, second: Floats, form: Floats, room: Floats) -> None:
 
 
 @compiled(forceinline=True)
-def _square(first: Floats, form: Floats, room: Floats) -> None:
+def _square(first: Floats, form: Floats) -> None:
     """Write the form of a square: that of a deviation lies in [0, r²]."""
-    n, lanes = form.shape[0] - 4, form.shape[1]
-    u = room[0]
-    u[:] = first[n + 1]
+    n, lanes = form.shape[0] - 5, form.shape[1]
     for k in range(n):
         for w in range(lanes):
-            u[w] += abs(first[k, w])
             form[k, w] = 2.0 * first[n, w] * first[k, w]
+            form[n + 4, w] += abs(form[k, w])
     for w in range(lanes):
-        c, half = first[n, w], 0.5 * u[w] * u[w]
-        size = abs(c) + u[w]
+        c, u = first[n, w], (first[n + 4, w] + first[n + 1, w]) * (1.0 + _SHARE)
+        half, size = 0.5 * u * u, abs(c) + u
         error = (2.0 * abs(c) * first[n + 1, w] + half) * (1.0 + _SHARE)
         form[n, w] = c * c + half
         form[n + 1, w] = error + size * size * (4.0 * _SHARE) + _LEAST
@@ -186,37 +198,40 @@ def _square(first: Floats, form: Floats, room: Floats) -> None:
 
 
 @compiled(forceinline=True)
-def _function(operation: int, first: Floats, form: Floats, good: Floats, room: Floats) -> None:
+def _function(operation: int, first: Floats, form: Floats, good: Floats, lines: Floats) -> None:
     """Write the form of a function of one number, and 0 to ``good`` where it has no value."""
-    n, lanes = form.shape[0] - 4, form.shape[1]
-    slope, size = room[0], room[1]
-    for w in range(lanes):
-        slope[w], value, error, low, high = _line(operation, first[n + 2, w], first[n + 3, w])
-        if low > high:
-            good[w], error, low, high = 0.0, _UNKNOWN, -_UNKNOWN, _UNKNOWN
-        size[w] = abs(slope[w] * first[n, w]) + abs(value)
-        form[n, w] = slope[w] * first[n, w] + value
-        form[n + 1, w] = (abs(slope[w]) * first[n + 1, w] + error) * (1.0 + _SHARE) + _LEAST
-        form[n + 2, w], form[n + 3, w] = low, high
+    n, lanes = form.shape[0] - 5, form.shape[1]
+    if operation == _ROOT:
+        _lines(_ROOT, first, n, lines)
+    elif operation == _INVERSE:
+        _lines(_INVERSE, first, n, lines)
+    else:
+        _lines(operation, first, n, lines)
     for k in range(n):
         for w in range(lanes):
-            form[k, w] = slope[w] * first[k, w]
-            size[w] += abs(form[k, w])
+            form[k, w] = lines[0, w] * first[k, w]
+            form[n + 4, w] += abs(form[k, w])
     for w in range(lanes):
-        form[n + 1, w] += size[w] * _SHARE
+        slope, value, error, low, high = (
+            lines[0, w], lines[1, w], lines[2, w], lines[3, w], lines[4, w],
+        )  # fmt: skip
+        there = low <= high
+        good[w] = good[w] if there else 0.0
+        size = abs(slope * first[n, w]) + abs(value) + form[n + 4, w]
+        form[n, w] = slope * first[n, w] + value
+        error = (abs(slope) * first[n + 1, w] + error) * (1.0 + _SHARE) + _LEAST
+        form[n + 1, w] = error + size * (2.0 * _SHARE) if there else _UNKNOWN
+        form[n + 2, w] = low if there else -_UNKNOWN
+        form[n + 3, w] = high if there else _UNKNOWN
 
 
 @compiled(forceinline=True)
-def _ranged(form: Floats, room: Floats) -> None:
+def _ranged(form: Floats) -> None:
     """Cut the range of a number to that of its form."""
-    n, lanes = form.shape[0] - 4, form.shape[1]
-    reach = room[0]
-    reach[:] = form[n + 1]
-    for k in range(n):
-        for w in range(lanes):
-            reach[w] += abs(form[k, w])
+    n, lanes = form.shape[0] - 5, form.shape[1]
     for w in range(lanes):
-        apart = (reach[w] + abs(form[n, w])) * _SHARE + reach[w] + _LEAST
+        reach = form[n + 4, w] + form[n + 1, w]
+        apart = (reach + abs(form[n, w])) * _SHARE + reach + _LEAST
         form[n + 2, w] = max(form[n + 2, w], form[n, w] - apart)
         form[n + 3, w] = min(form[n + 3, w], form[n, w] + apart)
 
@@ -224,7 +239,7 @@ def _ranged(form: Floats, room: Floats) -> None:
 @compiled(forceinline=True)
 def _leaf(row: Integers, bounds: Floats, form: Floats, low: Floats, high: Floats, at: int) -> None:
     """Write the form of a constant or an input in boxes from the one numbered ``at``."""
-    n, lanes = form.shape[0] - 4, form.shape[1]
+    n, lanes = form.shape[0] - 5, form.shape[1]
     form[:n] = 0.0
     for w in range(lanes):
         a, b = bounds[0], bounds[1]
@@ -235,7 +250,8 @@ def _leaf(row: Integers, bounds: Floats, form: Floats, low: Floats, high: Floats
         apart = max(middle - a, b - middle) * (1.0 + _SHARE) + _LEAST
         form[n, w], form[n + 2, w], form[n + 3, w] = middle, a, b
         if row[0] == _INPUT:
-            form[row[2], w], form[n + 1, w] = apart, 0.0
+            form[row[2], w] = form[n + 4, w] = apart
+            form[n + 1, w] = 0.0
         else:
             form[n + 1, w] = apart
 
@@ -344,24 +360,26 @@ def _forms(
 ) -> None:  # fmt: skip
     """Write the forms of all numbers in w boxes."""
     good[:] = 1.0
+    n = forms.shape[1] - 5
     for p in range(operations.shape[0]):
         operation, place = operations[p, 0], operations[p, 1]
         form = forms[place]
+        form[n + 4] = 0.0
         if operation <= _INPUT:
             _leaf(operations[p], constants[p], form, ends[0], ends[1], at)
             continue
         first, second = forms[operations[p, 2]], forms[operations[p, 3]]
         if operation == _ADD:
-            _sum(1.0, first, second, form, room)
+            _sum(1.0, first, second, form)
         elif operation == _SUBTRACT:
-            _sum(-1.0, first, second, form, room)
+            _sum(-1.0, first, second, form)
         elif operation == _MULTIPLY:
             _product(first, second, form, room)
         elif operation == _SQUARE:
-            _square(first, form, room)
+            _square(first, form)
         else:
-            _function(operation, first, form, good, room)
-        _ranged(form, room)
+            _function(operation, first, form, good, room[:5])
+        _ranged(form)
 
 
 @compiled(
@@ -386,7 +404,7 @@ def narrow(
             operations and m outputs.
         low, high: Bounds of B boxes, shape (B, n).
         left: The shares of volumes that are left, shape (B,): -1 where no output can vanish.
-        forms: Room for s forms, shape (s, n + 4, w).
+        forms: Room for s forms, shape (s, n + 5, w).
         room: Shape (2 n + 2 m + 16, the largest of n + 2, m and w).
     """
     n, m, lanes = low.shape[1], outputs.size, forms.shape[2]

@@ -20,7 +20,7 @@ __all__ = ["Forms", "forms_of", "narrow", "narrowed"]
 
 Floats = npt.NDArray[np.float64]
 
-_LANES = 8
+_LANES = 32
 #: In lists of forms a quotient is a product with an inverse.
 INVERSE = DIVIDE
 
@@ -122,7 +122,7 @@ def narrowed(functions: Operations, low: Floats, high: Floats) -> tuple[Floats, 
         low,
         high,
         left,
-        np.zeros((forms.places, n + 4, _LANES)),
+        np.zeros((forms.places, n + 5, _LANES)),
         np.zeros((2 * n + 2 * m + 16, max(n + 2, m, _LANES))),
     )
     left[np.any(low > high, axis=1)] = -1.0
