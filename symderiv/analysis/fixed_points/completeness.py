@@ -205,7 +205,7 @@ class ProvedSpace:
     Attributes:
         states: The space.
         census: What was proved of it.
-        points: Numbers of the fixed points in it, one for all images.
+        points: Numbers of the fixed points in the box, one for all images.
     """
 
     states: SymmetricStates
@@ -268,11 +268,17 @@ def proved_spaces(
                 points.append(new)
         left = np.concatenate([counted.left, np.reshape(missed, (-1, states.size, 2))])
         proved.append((states, replace(counted, left=left)))
+    vectors = [n for n, each in enumerate(points) if flow.physical(each.values)]
     return points, [
         ProvedSpace(
             states,
             counted,
-            [n for n, p in enumerate(points) if any(map(states.holds, flow.images(p.values)))],
+            [
+                n
+                for n in vectors
+                if np.max(np.diag(points[n].values[states.entries[0]])) <= largest
+                and any(map(states.holds, flow.images(points[n].values)))
+            ],
         )
         for states, counted in proved
     ]

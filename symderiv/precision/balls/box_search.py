@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.foundation.errors import SymderivError
 from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.forms import narrowed
 from symderiv.precision.balls.operations import Operations
@@ -67,6 +68,9 @@ def roots_in_box(
         cut: Makes boxes with bounds of shapes (B, n) smaller, in place, and says which are left.
         most: Parts after which the search ends.
         tell: Told which share of the box is decided.
+
+    Raises:
+        SymderivError: A known root was lost.
     """
     explained = [each for one in known if (each := _around(functions, one)) is not None]
     low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
@@ -81,8 +85,10 @@ def roots_in_box(
         remaining = cut(taken, other)
         for inner, outer in explained:
             remaining &= ~np.all((taken >= inner) & (other <= outer), axis=1)
-        below, above, volume = narrowed(functions, taken[remaining], other[remaining])
-        share = share[remaining]
+        taken, other, share = taken[remaining], other[remaining], share[remaining]
+        below, above, volume = narrowed(functions, taken, other)
+        for one in known:
+            _check_kept(one, (taken, other), (below, above), volume)
         small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
         for box in np.stack([below[small], above[small]], axis=2):
             # roots at the edge of what is left are met from outside too
@@ -99,6 +105,24 @@ def roots_in_box(
         shares = np.concatenate([shares, share[again], share[divided] / 2, share[divided] / 2])
     left += list(np.stack([low, high], axis=2))
     return Census(boxes, points, np.array(left).reshape(-1, bound.size, 2))
+
+
+def _check_kept(
+    root: Floats, before: tuple[Floats, Floats], after: tuple[Floats, Floats], volume: Floats
+) -> None:
+    """Check that boxes which held a root still hold it.
+
+    Raises:
+        SymderivError: One does not.
+    """
+    slack = 1e-9 * (1 + np.abs(root))
+    held = np.all((before[0] <= root) & (before[1] >= root), axis=1)
+    holds = np.all((after[0] <= root + slack) & (after[1] >= root - slack), axis=1) & (volume >= 0)
+    if np.any(held & ~holds):
+        raise SymderivError(
+            "a part that holds a known root was left out, so that nothing is proved: an enclosure "
+            "of symderiv is wrong; please report it"
+        )
 
 
 def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
