@@ -41,9 +41,9 @@ def _near_line(
     distance of both from the line are at the ends.
 
     Args:
-        ends: Those of the argument.
-        values: Of the function there and in the middle.
-        slope: That of the line, about that of the chord.
+        ends: Least and largest argument.
+        values: Those of the function at the ends and in the middle.
+        slope: The slope of the line, about that of the chord.
         tangent: The derivative in the middle.
     """
     a, b = ends
@@ -422,8 +422,10 @@ def narrow(
                 form = forms[outputs[i]]
                 if form[n + 2, w] > 0.0 or form[n + 3, w] < 0.0:
                     possible = False
-                rows[i] = form[: n + 2, w]
-            places[:, 0], places[:, 1] = -1.0, 1.0
+                for k in range(n + 2):
+                    rows[i, k] = form[k, w]
+            for k in range(n):
+                places[k, 0], places[k, 1] = -1.0, 1.0
             if possible and _by_rows(rows, places, used):
                 left[begin + w] = _moved(low[begin + w], high[begin + w], places)
             else:
