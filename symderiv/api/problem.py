@@ -1030,8 +1030,8 @@ class Problem(Shown):
         one. For plain descent whose means have a closed form, ball arithmetic proves that a point
         exists, that it is the only one nearby, and its index. If ``complete`` asks for it, the
         result also proves that no point was missed among symmetric states that at most seven
-        numbers describe. These are all states of one student with a few teachers, and of two students
-        with one or two.
+        numbers describe. These are all states of one student with a few teachers, and of two
+        students with one or two.
 
         Args:
             initial: a state with the teachers and inputs; see :meth:`solve`.
