@@ -1029,8 +1029,9 @@ class Problem(Shown):
         change when units are exchanged. Points that such exchanges turn into each other count as
         one. For plain descent whose means have a closed form, ball arithmetic proves that a point
         exists, that it is the only one nearby, and its index. If ``complete`` asks for it, the
-        result also proves that no point was missed among symmetric states that at most four numbers
-        describe. These are all states of one student with one or two teachers.
+        result also proves that no point was missed among symmetric states that at most seven
+        numbers describe. These are all states of one student with a few teachers, and of two
+        students with one or two.
 
         Args:
             initial: a state with the teachers and inputs; see :meth:`solve`.
@@ -1039,7 +1040,7 @@ class Problem(Shown):
                 drawn among all states.
             unconnected: do not follow the unstable directions of the points.
             complete: the largest Q_ii of a search that misses nothing: all fixed points with Q_ii
-                up to it are found, in every space of symmetric states that four numbers describe.
+                up to it are found, in every space of symmetric states that seven numbers describe.
                 It works for plain descent on isotropic inputs with fixed output weights.
             follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
                 followed between them, also around folds, with the branches that leave them. With a

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from symderiv.analysis.fixed_points.proof import ExactFlow
 from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.operations import Operations, Recorder
@@ -31,7 +33,7 @@ __all__ = ["BoxedEquations", "ProvedSpace", "census", "proved_spaces"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 200_000, 4, 30
+_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 2_000_000, 7, 30
 
 
 @dataclass(frozen=True)
@@ -103,21 +105,29 @@ class BoxedEquations:
         for n in others:
             np.minimum(high[:, n], high[:, first], out=high[:, n])
             np.maximum(low[:, first], low[:, n], out=low[:, first])
+        self._limit(low, high, largest)
         left: npt.NDArray[np.bool_] = np.all(low <= high, axis=1)
-        return left & self._small(low, high, largest)
+        return left
 
-    def _small(self, low: Floats, high: Floats, largest: float) -> npt.NDArray[np.bool_]:
-        """Return whether all Q_ii may be at most ``largest``."""
+    def _limit(self, low: Floats, high: Floats, largest: float) -> None:
+        """Make boxes smaller where all Q_ii are at most ``largest``, in place."""
         labels, _ = self.states.of_teachers
         # R T⁻¹ Rᵀ ≥ |R|² times the least eigenvalue of T⁻¹
         least = float(np.linalg.eigvalsh(self.inverse)[0]) * (1 - 1e-9)
-        squares = np.maximum(np.maximum(low, -high), 0.0) ** 2
-        possible = np.ones(len(low), dtype=bool)
-        for i, row in enumerate(labels):
-            own = low[:, self.states.diagonal[i]] if self.states.diagonal[i] >= 0 else 0.0
-            lower_bound = least * np.sum(squares[:, row[row >= 0]], axis=1) + own
-            possible &= lower_bound * (1 - ROUNDING) <= largest
-        return possible
+        for n, row in zip(self.states.diagonal, labels, strict=True):
+            row = row[row >= 0]
+            squares = least * np.maximum(np.maximum(low[:, row], -high[:, row]), 0.0) ** 2
+            along = np.sum(squares, axis=1)
+            own = low[:, n] if n >= 0 else np.zeros(len(low))
+            for k, label in enumerate(row):
+                spare = largest - (along - squares[:, k] + own) * (1 - ROUNDING) + ROUNDING
+                bound = np.sqrt(np.maximum(spare, 0.0) / least) * (1 + ROUNDING)
+                np.maximum(low[:, label], -bound, out=low[:, label])
+                np.minimum(high[:, label], bound, out=high[:, label])
+                high[spare < 0, label] = -np.inf
+            if n >= 0:
+                spare = largest - along * (1 - ROUNDING) + ROUNDING
+                np.minimum(high[:, n], spare, out=high[:, n])
 
 
 def _rates(
@@ -159,7 +169,11 @@ def _is_one(*fields: Sequence[Any]) -> bool:
 
 
 def census(
-    equations: BoxedEquations, known: Sequence[Floats], largest: float, most: int = _MOST_BOXES
+    equations: BoxedEquations,
+    known: Sequence[Floats],
+    largest: float,
+    most: int = _MOST_BOXES,
+    tell: Callable[[float], None] = lambda share: None,
 ) -> Census:
     """Return what is proved of the states of vectors with all Q_ii at most ``largest``.
 
@@ -168,6 +182,7 @@ def census(
         known: Numbers of classes at fixed points in it.
         largest: Bounds the box.
         most: Parts after which the search ends.
+        tell: Told which share of the box is decided.
     """
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
     in_R = np.unique(equations.states.of_teachers[0])
@@ -179,6 +194,7 @@ def census(
         known,
         lambda low, high: equations.cut(low, high, largest),
         most,
+        tell,
     )
 
 
@@ -189,7 +205,7 @@ class ProvedSpace:
     Attributes:
         states: The space.
         census: What was proved of it.
-        points: Numbers of the fixed points in it, one for all images.
+        points: Numbers of the fixed points in the box, one for all images.
     """
 
     states: SymmetricStates
@@ -210,7 +226,7 @@ def proved_spaces(
 ) -> tuple[list[Found], list[ProvedSpace]]:
     """Return the fixed points, with those that were missed, and what is proved of spaces.
 
-    Of the spaces of at most four dimensions those are taken that no other proved one contains.
+    Of the spaces of at most seven dimensions those are taken that no other proved one contains.
 
     Args:
         exact: The flow with its numbers as formulas.
@@ -222,6 +238,7 @@ def proved_spaces(
         NotYetError: The equations are none that can be enclosed.
     """
     flow, points = exact.flow, list(found)
+    task = "proving that no fixed point is missing"
     proved: list[tuple[SymmetricStates, Census]] = []
     for basis in reversed(spaces_of(flow)):
         known_spaces = [each.basis for each, counted in proved if counted.complete]
@@ -238,7 +255,8 @@ def proved_spaces(
             for n, k in enumerate(known)
             if all(np.max(np.abs(k - other)) > 1e-6 for other in known[:n])
         ]
-        counted = census(equations, apart, largest)
+        with progress_bar(None, task) as bar:
+            counted = census(equations, apart, largest, tell=partial(bar, task))
         missed = []
         for box in counted.points:
             start = states.values(box.mean(axis=1), equations.inverse)
@@ -250,11 +268,17 @@ def proved_spaces(
                 points.append(new)
         left = np.concatenate([counted.left, np.reshape(missed, (-1, states.size, 2))])
         proved.append((states, replace(counted, left=left)))
+    vectors = [n for n, each in enumerate(points) if flow.physical(each.values)]
     return points, [
         ProvedSpace(
             states,
             counted,
-            [n for n, p in enumerate(points) if any(map(states.holds, flow.images(p.values)))],
+            [
+                n
+                for n in vectors
+                if np.max(np.diag(points[n].values[states.entries[0]])) <= largest
+                and any(map(states.holds, flow.images(points[n].values)))
+            ],
         )
         for states, counted in proved
     ]

@@ -1,8 +1,8 @@
 """All roots in a box: it is divided until each part has none, or exactly one.
 
-A part is left out if a function cannot vanish in it, by its range or by its mean-value form, and is
-made smaller by preconditioned Gauss-Seidel steps; it holds exactly one root where Krawczyk's
-operator maps it into its own interior. Everything is rounded outwards.
+A part is left out if the functions cannot vanish in it, and made smaller where they can, by their
+linear forms (:mod:`symderiv.precision.balls.forms`); a small part holds exactly one root where
+Krawczyk's operator maps it into its own interior. Everything is rounded outwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.foundation.errors import SymderivError
 from symderiv.precision.balls.boxes import enclosed_values
+from symderiv.precision.balls.forms import narrowed
 from symderiv.precision.balls.operations import Operations
 
 __all__ = ["ROUNDING", "Census", "roots_in_box"]
@@ -21,6 +23,8 @@ __all__ = ["ROUNDING", "Census", "roots_in_box"]
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5
+# a part of which less is left is made smaller once more before it is divided
+_AGAIN = 0.5
 _RADII = 0.25 * 0.7 ** np.arange(32)
 #: Sums of doubles are given this error, in units of the sums of absolute values.
 ROUNDING = 1e-12
@@ -53,6 +57,7 @@ def roots_in_box(
     known: Sequence[Floats],
     cut: Callable[[Floats, Floats], npt.NDArray[np.bool_]],
     most: int,
+    tell: Callable[[float], None],
 ) -> Census:
     """Return what is proved of the numbers whose sizes are at most ``bound``.
 
@@ -62,24 +67,29 @@ def roots_in_box(
         known: Roots, shapes (n,).
         cut: Makes boxes with bounds of shapes (B, n) smaller, in place, and says which are left.
         most: Parts after which the search ends.
+        tell: Told which share of the box is decided.
+
+    Raises:
+        SymderivError: A known root was lost.
     """
     explained = [each for one in known if (each := _around(functions, one)) is not None]
-    low, high = -bound[None], bound[None].copy()
+    low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
     points: list[Floats] = []
     left: list[Floats] = []
     boxes = 0
     while len(low) and boxes < most:
-        taken, low = low[-_BATCH:], low[:-_BATCH]
-        other, high = high[-_BATCH:], high[:-_BATCH]
-        boxes += len(taken)
-        taken, other = taken.copy(), other.copy()
+        tell(1 - float(np.sum(shares)))
+        boxes += len(low[-_BATCH:])
+        taken, other, share = low[-_BATCH:].copy(), high[-_BATCH:].copy(), shares[-_BATCH:]
+        low, high, shares = low[:-_BATCH], high[:-_BATCH], shares[:-_BATCH]
         remaining = cut(taken, other)
         for inner, outer in explained:
             remaining &= ~np.all((taken >= inner) & (other <= outer), axis=1)
-        below, above, unique = _narrowed(functions, taken[remaining], other[remaining])
-        explained += [(box[:, 0], box[:, 1]) for box in unique]
-        points += unique
-        small = np.max(above - below, axis=1) < _SMALLEST
+        taken, other, share = taken[remaining], other[remaining], share[remaining]
+        below, above, volume = narrowed(functions, taken, other)
+        for one in known:
+            _check_kept(one, (taken, other), (below, above), volume)
+        small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
         for box in np.stack([below[small], above[small]], axis=2):
             # roots at the edge of what is left are met from outside too
             around = _around(functions, box.mean(axis=1))
@@ -88,10 +98,31 @@ def roots_in_box(
                 points.append(np.stack(around, axis=1))
             else:
                 left.append(box)
-        below, above = _halved(below[~small], above[~small])
-        low, high = np.concatenate([low, below]), np.concatenate([high, above])
+        again, divided = (volume >= 0) & (volume < _AGAIN), (volume >= _AGAIN) & ~small
+        first, second = _halved(below[divided], above[divided])
+        low = np.concatenate([low, below[again], first])
+        high = np.concatenate([high, above[again], second])
+        shares = np.concatenate([shares, share[again], share[divided] / 2, share[divided] / 2])
     left += list(np.stack([low, high], axis=2))
     return Census(boxes, points, np.array(left).reshape(-1, bound.size, 2))
+
+
+def _check_kept(
+    root: Floats, before: tuple[Floats, Floats], after: tuple[Floats, Floats], volume: Floats
+) -> None:
+    """Check that boxes which held a root still hold it.
+
+    Raises:
+        SymderivError: One does not.
+    """
+    slack = 1e-9 * (1 + np.abs(root))
+    held = np.all((before[0] <= root) & (before[1] >= root), axis=1)
+    holds = np.all((after[0] <= root + slack) & (after[1] >= root - slack), axis=1) & (volume >= 0)
+    if np.any(held & ~holds):
+        raise SymderivError(
+            "a part that holds a known root was left out, so that nothing is proved: an enclosure "
+            "of symderiv is wrong; please report it"
+        )
 
 
 def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -105,55 +136,38 @@ def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.concatenate([low, second]), np.concatenate([first, high])
 
 
-def _narrowed(
-    functions: Operations, low: Floats, high: Floats
-) -> tuple[Floats, Floats, list[Floats]]:
-    """Return parts that may hold roots, made smaller, and those that hold exactly one."""
-    if not len(low):
-        return low, high, []
+def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
+    """Return the largest box around a root in which Krawczyk's operator proves it to be the only
+    one.
+    """
+    reach = _RADII[:, None]
+    low, high = numbers - reach, numbers + reach
     with np.errstate(all="ignore"):
-        values, at, slopes = enclosed_values(functions, low, high)
-        possible = ~np.any((values[..., 0] > 0) | (values[..., 1] < 0), axis=1)
-        low, high, at, slopes = low[possible], high[possible], at[possible], slopes[possible]
-        middle = (low + high) / 2
-        smooth = np.all(np.isfinite(slopes), axis=(1, 2, 3)) & np.all(np.isfinite(at), axis=(1, 2))
-        radius = np.maximum(high - middle, middle - low) * (1 + ROUNDING)
-        centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
-        spread = spread * (1 + ROUNDING) + np.abs(centre) * ROUNDING
-        # mean-value form
-        reach = np.einsum("bij,bj->bi", np.abs(centre) + spread, radius) * (1 + ROUNDING)
-        empty = np.any((at[..., 0] > reach) | (at[..., 1] < -reach), axis=1) & smooth
-        low, high, middle, radius = low[~empty], high[~empty], middle[~empty], radius[~empty]
-        at, centre, spread, smooth = at[~empty], centre[~empty], spread[~empty], smooth[~empty]
-    if not np.any(smooth):
-        return low, high, []
-    sharp = np.flatnonzero(smooth)
-    reached = _contracted(at[sharp], centre[sharp], spread[sharp], radius[sharp])
-    shift, around, solved = reached
-    with np.errstate(all="ignore"):
-        new_low = np.fmax(low[sharp], middle[sharp] + shift - around - ROUNDING)
-        new_high = np.fmin(high[sharp], middle[sharp] + shift + around + ROUNDING)
-        inside = solved & np.all(
-            (middle[sharp] + shift - around > low[sharp] + ROUNDING)
-            & (middle[sharp] + shift + around < high[sharp] - ROUNDING),
-            axis=1,
-        )
-    unique = list(np.stack([low[sharp], high[sharp]], axis=2)[inside])
-    new_low = np.where(solved[:, None], new_low, low[sharp])
-    new_high = np.where(solved[:, None], new_high, high[sharp])
-    low[sharp], high[sharp] = new_low, new_high
-    remaining = np.all(low <= high, axis=1)
-    remaining[sharp[inside]] = False
-    return low[remaining], high[remaining], unique
+        _, at, slopes = enclosed_values(functions, low, high)
+    smooth = np.all(np.isfinite(slopes), axis=(1, 2, 3)) & np.all(np.isfinite(at), axis=(1, 2))
+    low, high, at, slopes = low[smooth], high[smooth], at[smooth], slopes[smooth]
+    middle = (low + high) / 2
+    radius = np.maximum(high - middle, middle - low) * (1 + ROUNDING)
+    shift, around, solved = _image(at, slopes, radius)
+    inside = solved & np.all(
+        (middle + shift - around > low + ROUNDING) & (middle + shift + around < high - ROUNDING),
+        axis=1,
+    )
+    if not np.any(inside):
+        return None
+    largest = int(np.argmax(inside))
+    return low[largest], high[largest]
 
 
-def _contracted(
-    at: Floats, centre: Floats, spread: Floats, radius: Floats
+def _image(
+    at: Floats, slopes: Floats, radius: Floats
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Return Krawczyk's image of boxes: its shift from their middle, its radius, and where there
     is one.
     """
-    size = centre.shape[1]
+    size = slopes.shape[1]
+    centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
+    spread = spread * (1 + ROUNDING) + np.abs(centre) * ROUNDING
     # any matrix will do for Y; those that are far from singular are of use
     sizes = np.prod(np.linalg.norm(centre, axis=2), axis=1)
     solved = np.abs(np.linalg.det(centre)) > 1e-9 * sizes
@@ -168,13 +182,3 @@ def _contracted(
     rest = identity + rounding + size_of_Y @ spread
     around = (np.einsum("bij,bj->bi", rest, radius) + doubt) * (1 + ROUNDING)
     return shift, around, solved
-
-
-def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
-    """Return the largest box around a root in which it is proved to be the only one."""
-    reach = _RADII[:, None]
-    *_, unique = _narrowed(functions, numbers - reach, numbers + reach)
-    if not unique:
-        return None
-    box = max(unique, key=lambda each: float(np.max(each[:, 1] - each[:, 0])))
-    return box[:, 0], box[:, 1]

@@ -7,14 +7,17 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy import optimize
 
 import symderiv as sd
-from symderiv.analysis.fixed_points.completeness import BoxedEquations, census
+from symderiv.analysis.fixed_points.completeness import BoxedEquations, _holds, census
 from symderiv.analysis.fixed_points.search import spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.api.results.flows.stationary_flow import StationaryFlow
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, SymderivError
+from symderiv.precision.balls import box_search
 from symderiv.precision.balls.boxes import enclosed_values
+from symderiv.precision.balls.forms import narrowed
 from symderiv.precision.balls.operations import Recorder
 
 
@@ -55,6 +58,46 @@ def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
     # and they are narrow in narrow boxes
     narrow = np.max(high - low, axis=1) < 1e-9
     assert np.max(values[narrow, :, 1] - values[narrow, :, 0]) < 1e-7
+
+
+def test_no_box_loses_the_point_where_functions_vanish() -> None:
+    # expressions of x and y less three further numbers, which are given the values at a point
+    recorder, random = Recorder(), np.random.default_rng(5)
+    x, y, *others = (recorder.input() for _ in range(5))
+    found = expressions(recorder, x, y)
+    recording = recorder.recording([f - z for f, z in zip(found, others, strict=True)])
+    count = 600
+    point = random.uniform(-1.2, 1.2, (count, 2))
+    values = np.array([[float(f) for f in expressions(mpmath.mp, a, b)] for a, b in point])
+    root = np.concatenate([point, values], axis=1)
+    width = 10.0 ** random.uniform(-9, 0.2, (count, 1)) * random.uniform(0.1, 1, (count, 5))
+    width[:, 2:] *= 1e-3
+    # in corners errors are largest; values are known with an error
+    low = root - width * random.choice([0.0, 1.0], (count, 5)) - 1e-13
+    high = low + width + 2e-13
+    below, above, left = narrowed(recording, low, high)
+    assert np.all(left > 0)
+    assert np.all((below <= root + 1e-13) & (root - 1e-13 <= above))
+    assert np.all((below >= low) & (above <= high))
+    # most are smaller than before, and without the value of a function nothing is left
+    assert np.median(np.prod((above - below) / (high - low), axis=1)) < 0.1
+    narrow = np.max(high - low, axis=1) < 1e-4
+    low[:, 3], high[:, 3] = high[:, 3] + 0.02, high[:, 3] + 0.03
+    assert np.all(narrowed(recording, low[narrow], high[narrow])[2] == -1.0)
+
+
+def test_a_search_that_loses_a_known_point_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    stated = exact_of(1, 1)
+    equations = BoxedEquations.of(SymmetricStates(stated.flow, np.eye(2)), stated.exact())
+
+    def wrong(*given: Any) -> tuple[Any, Any, Any]:
+        low, high, left = narrowed(*given)
+        # all with P = 0 and R = 1 are thrown away
+        return low, high, np.where((low[:, 1] <= 1.0) & (high[:, 1] >= 1.0), -1.0, left)
+
+    monkeypatch.setattr(box_search, "narrowed", wrong)
+    with pytest.raises(SymderivError, match="holds a known root"):
+        census(equations, [np.array([0.0, 1.0])], 1.7)
 
 
 def test_an_equation_that_compares_numbers_is_refused() -> None:
@@ -138,28 +181,70 @@ def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     problem = sd.Problem(
         "erf", students=1, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
     )
-    found = problem.fixed_points(complete=2, unconnected=True, starts=2)
+    found = problem.fixed_points(complete=3, unconnected=True, starts=2)
     assert found.complete
     assert found.warnings == []
     (proved,) = found.proved_spaces
     assert (proved["whole"], proved["left"], proved["points"]) == (True, 0, [1])
+    # it has Q = 2.0086
+    smaller = problem.fixed_points(complete=2, unconnected=True, starts=2)
+    assert [each["points"] for each in smaller.proved_spaces] == [[]]
+    assert smaller.complete
     assert "all states" in str(found._document())
 
 
-@pytest.mark.turns(6)
-def test_symmetric_states_of_two_students_have_three_fixed_points() -> None:
+def test_all_states_of_two_students_of_one_teacher_have_three_fixed_points() -> None:
+    stated = exact_of(2, 1, learning_rate=0.5)
+    flow = stated.flow
+    states = SymmetricStates(flow, spaces_of(flow)[-1])
+    equations = BoxedEquations.of(states, stated.exact())
+    # none is known before
+    found = census(equations, [], 1.1)
+    assert states.size == 5
+    assert found.complete
+    boxes = [each for each in found.points if each[0, 1] > -1e-9]
+    roots = _roots_from_many_starts(stated, 1.1)
+    assert len(roots) == 3
+    for box in boxes:
+        assert any(_holds(box, equations, image) for r in roots for image in flow.images(r))
+    for root in roots:
+        images = flow.images(root)
+        assert any(_holds(box, equations, image) for box in boxes for image in images)
+
+
+def _roots_from_many_starts(stated: StationaryFlow, largest: float) -> list[Any]:
+    """Return what SciPy's root finder reaches from 300 drawn states, one for all images."""
+    flow = stated.flow
+    roots: list[Any] = []
+    for state in flow.samples(300, seed=11):
+        reached = optimize.root(flow.slope, state[flow.place], jac=stated.jacobian, tol=1e-13)
+        values = reached.x
+        still = np.max(np.abs(flow.slope(values))) < 1e-11
+        if not still or not flow.physical(values) or np.max(np.abs(values)) > largest:
+            continue
+        if not any(flow.same(values, each) for each in roots):
+            roots.append(values)
+    return roots
+
+
+@pytest.mark.turns(3)
+def test_all_states_of_two_students_and_two_teachers_have_three_fixed_points() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
     )
     found = problem.fixed_points(complete=1.1, unconnected=True, starts=2)
-    assert not found.complete
-    assert "symmetric states" in found.warnings[0]
-    assert {each["symmetry"] for each in found.proved_spaces} == {
-        "students 1 ~ 2; teachers 1, 2",
-        "students 1 ~ 2; teachers 1 ~ 2",
-    }
-    assert all(each["left"] == 0 for each in found.proved_spaces)
-    assert [each["points"] for each in found.proved_spaces] == [[1, 2, 3], [2, 3]]
+    assert found.complete
+    assert found.warnings == []
+    (proved,) = found.proved_spaces
+    # two more solve the equations, but have no vectors
+    assert (proved["whole"], proved["dimension"], proved["left"]) == (True, 7, 0)
+    assert proved["points"] == [1, 2, 3]
+    assert not any(each["physical"] for each in found.points[3:])
+    stated = exact_of(2, 2, learning_rate=0.5)
+    roots = _roots_from_many_starts(stated, 1.1)
+    errors = sorted(float(stated.error_at(each)) for each in roots)
+    known = sorted(float(each["generalization_error"]) for each in found.points[:3])
+    assert np.allclose(errors, known, atol=1e-9)
 
 
 @pytest.mark.parametrize(
