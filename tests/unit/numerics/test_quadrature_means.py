@@ -13,7 +13,6 @@ from scipy.integrate import quad
 
 import symderiv.numerics.quadratures.kinked_mean as kinked
 import symderiv.numerics.quadratures.smooth_mean as smooth
-import symderiv.numerics.quadratures.tensor_mean as tensor
 from symderiv.numerics.signs.shifted_signs import _mean_sign, _shifted_signs
 from symderiv.numerics.templates import templates
 
@@ -92,111 +91,6 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     rule = QUICK_RULE if name == "generic" else SMOOTH_RULE
     found = smooth._mean_of_4(rule, (1, 0, 3, 4), *moments(c))
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
-
-
-def test_interpolation_is_exact_for_polynomials_of_order_five() -> None:
-    half = 6
-    grid = np.arange(-half, half + 1, dtype=float)
-    for degree in range(6):
-        for place in (-3.0, -1.37, 0.0, 0.25, 2.9):
-            found = tensor._between(grid**degree, place)
-            assert found == pytest.approx(place**degree, rel=1e-12, abs=1e-12)
-
-
-def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
-    rule = np.array([0.5, 0.9, 6.0, 10.0, 1e-10])
-    assert smooth._half_of((0.0, 0.0, 0.0, 0.0), rule) == (1.0, 0)
-    assert smooth._normal(0.0, 1.0, 0) == 1.0
-    for fields in ((2.0, -0.1, 0.3, 0.0), (0.1, 0.0, 0.0, -0.2), (1.0, 1.0, -1.0, 1.0)):
-        step, half = smooth._half_of(fields, rule)
-        assert step <= 0.9
-        assert 6.0 <= half * step < 6.0 + step
-        total = sum(smooth._normal(n * step, step, half) for n in range(-half, half + 1))
-        assert total == pytest.approx(1.0, abs=1e-8)
-        # the error of a pole at the distance d is that of the weight alone, or smaller
-        digits = 2 * math.pi**2 / 0.9**2
-        y = 0.5 * digits / (2 * math.pi) / max(map(abs, fields))
-        if y < 2 * math.pi / step:
-            assert 2 * math.pi * y / step - y * y / 2 >= digits - 1e-9
-    # aligned fields take finer steps than one of them alone
-    assert smooth._half_of((1.0, 1.0, 0.0, 0.0), rule)[0] < smooth._half_of((1.0, 0, 0, 0), rule)[0]
-
-
-def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None:
-    weights = np.empty(12)
-    points = np.arange(-5.0, 7.0)
-    for place in (0.0, 0.37, 0.999):
-        smooth._between_12(place, weights)
-        for degree in range(12):
-            assert weights @ points**degree == pytest.approx(place**degree, abs=1e-7)
-    smooth._between_12(0.0, weights)
-    np.testing.assert_allclose(weights, points == 0.0, atol=1e-15)
-
-
-def test_splines_go_through_values_and_are_exact_for_polynomials() -> None:
-    points, places = np.arange(-60.0, 61.0), np.array([0.0, 0.37, 0.999])
-    coefficients, weights = np.empty(points.size), np.empty((8, places.size))
-    smooth._spline_weights(places, weights)
-    for degree in range(8):
-        smooth._coefficients((points / 60) ** degree, coefficients)
-        for place, own in zip(places, weights.T, strict=True):
-            found = own @ coefficients[57:65]
-            assert found == pytest.approx((place / 60) ** degree, abs=1e-13)
-
-
-def circle(step1: float, half1: int, step2: float, half2: int) -> tuple[object, ...]:
-    """Points of a plane within the reach of a rule, or of a line, as rows of them are laid."""
-    first, second = np.arange(-half1, half1 + 1) * step1, np.arange(-half2, half2 + 1) * step2
-    inside = np.add.outer(first**2, second**2) <= SMOOTH_RULE[2] ** 2
-    if not half2:
-        inside[:] = True
-    starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    return step1, half1, step2, half2, starts, inside.sum(axis=0)
-
-
-def test_points_of_a_grid_are_those_of_a_circle() -> None:
-    for moved in ((1.0, 0.4, 0.3, 0.9), (0.6, 0.0, 0.0, 0.0)):
-        for other in ((0.0, 0.8, 0.2, 0.0), (0.0, 0.0, 0.0, 0.0)):
-            found = smooth._grid_of(moved, other, SMOOTH_RULE)
-            expected = circle(*found[:4])
-            np.testing.assert_array_equal(found[4], expected[4])
-            np.testing.assert_array_equal(found[5], expected[5])
-
-
-@pytest.mark.usefixtures("waves")
-@pytest.mark.parametrize("parts", [(0.8, 0.3, 0.6), (0.8, -0.7, 1e-3), (0.01, 0.002, 0.9)])
-@pytest.mark.parametrize("half2", [0, 9])
-def test_rows_are_means_given_the_points_of_a_grid(
-    parts: tuple[float, float, float], half2: int
-) -> None:
-    """cos(k (y + s ξ) + a) times he_n has the mean of i^n (k s)^n exp(-(k s)²/2) / √n!."""
-    (first, second, rest), kind = parts, 1
-    grid = circle(0.7, 9, 0.6, half2)
-    rows, squares = np.full((6, grid[4][-1]), np.nan), np.full((1, grid[4][-1]), np.nan)
-    field = first, second * (half2 > 0), rest, 0.2
-    smooth._rows_of(SMOOTH_RULE, kind, field, grid, rows, squares)
-    i, j = np.meshgrid(np.arange(-9, 10) * 0.7, np.arange(-half2, half2 + 1) * 0.6, indexing="ij")
-    wanted = i**2 + j**2 <= SMOOTH_RULE[2] ** 2 if half2 else i == i
-    y = (0.2 + first * i + second * j)[wanted]
-    k = FREQUENCIES[kind]
-    for n in range(6):
-        size = (k * rest) ** n * math.exp(-((k * rest) ** 2) / 2) / math.sqrt(math.factorial(n))
-        expected = size * np.cos(k * y + 0.3 * kind + n * math.pi / 2)
-        np.testing.assert_allclose(rows[n], expected, atol=1e-9)
-    twice = math.exp(-2 * (k * rest) ** 2) * np.cos(2 * (k * y + 0.3 * kind))
-    np.testing.assert_allclose(squares[0], (1 + twice) / 2, atol=1e-9)
-
-
-def test_rounding_is_no_variance_and_no_share_is_above_its_bound() -> None:
-    assert tensor._root_left(4.0, 5.0) == 2.0
-    assert tensor._root_left(1e-17, 1.0) == 0.0
-    assert tensor._root_left(1e-14, 1.0) == pytest.approx(1e-7)
-    assert tensor._root_left(-1e-17, 1.0) == 0.0
-    assert tensor._share_left(0.6, 2.0, 1.0) == pytest.approx(0.3)
-    assert tensor._share_left(3.0, 2.0, 1.0) == 1.0
-    assert tensor._share_left(-3.0, 2.0, 1.0) == -1.0
-    assert tensor._share_left(0.1, 1.0, -1e-18) == 0.0
-    assert tensor._share_left(0.5, 0.0, 1.0) == 0.0
 
 
 # --- kinks ------------------------------------------------------------------------------------
@@ -321,18 +215,6 @@ def test_two_pairs_that_know_nothing_of_each_other(order: tuple[int, ...]) -> No
     assert found == pytest.approx(expected, rel=2e-4)
 
 
-@pytest.mark.parametrize("mean", [-1.3, 0.0, 0.29, 0.3, 0.31, 0.5])
-@pytest.mark.parametrize("width", [0.0, 1e-4, 0.05, 0.7])
-@pytest.mark.usefixtures("kinks")
-def test_the_average_over_the_last_variable(mean: float, width: float) -> None:
-    expected = mean_distance(mean - PLACES[0], width)
-    # the field's own mean and what the others add to it
-    for own in (0.0, 0.4):
-        values, cell = kinked._averages(0, own, width, 3.0, KINKED_RULE)
-        found = kinked._averaged(0, own, mean - own, width, values, cell, KINKED_RULE)
-        assert found == pytest.approx(expected, abs=1e-6)
-
-
 def step(kind: int, x: float) -> float:
     """1 beyond the place; kind 0 is 1 everywhere."""
     return 1.0 if kind == 0 or x > PLACES[kind] else 0.0
@@ -438,48 +320,6 @@ def panels(layers: list[tuple[float, float]], longest: float, rule: np.ndarray) 
     used = kinked._panels(array, len(layers), longest, rule, nodes, weights)
     assert weights[:used].sum() == pytest.approx(1.0, abs=1e-7)
     return nodes[:used].reshape(-1, 8)
-
-
-def test_panels_end_at_kinks_and_grow_out_of_layers() -> None:
-    even = panels([], 1.0, KINKED_RULE)
-    lengths = np.diff(even.mean(axis=1))
-    assert lengths.max() <= 1.5 + 1e-12
-    sharp = panels([(0.4, 0.0)], 1.0, KINKED_RULE)
-    assert not ((sharp.min(axis=1) < 0.4) & (sharp.max(axis=1) > 0.4)).any()
-    width = 1e-3
-    layer = panels([(0.4, width)], 1.0, KINKED_RULE)
-    half = (layer.max(axis=1) - layer.min(axis=1)) / 2 / 0.9602898564975363
-    gap = np.abs(layer.mean(axis=1) - 0.4)
-    # no panel is longer than its distance from the layer and its width allow
-    assert (2 * half <= 1.3 * (width + gap + half) * 1.001).all()
-    assert len(layer) < len(even) + 45
-    # a layer as wide as a panel is no layer
-    assert len(panels([(0.4, 2.0)], 1.0, KINKED_RULE)) == len(even)
-    # narrow fields take few points, and longer fields shorter panels
-    nodes, weights = np.empty(8192), np.empty(8192)
-    assert kinked._panels(np.empty((0, 2)), 0, 0.05, KINKED_RULE, nodes, weights) == 7
-    assert weights[:7] @ nodes[:7] ** 4 == pytest.approx(3.0)
-    assert np.diff(panels([], 4.0, KINKED_RULE).mean(axis=1)).max() <= 0.5 + 1e-12
-    assert kinked._panels(np.empty((0, 2)), 0, 1.0, KINKED_RULE, nodes[:16], weights[:16]) == -1
-
-
-def test_layers_are_where_fields_meet_kinks() -> None:
-    layers = np.zeros((9, 2))
-    places = np.array([0.3, -0.6])
-    assert kinked._with_layers(layers, 1, places, 0.1, 0.0, 1.0, KINKED_RULE) == 1
-    assert kinked._with_layers(layers, 1, places, 0.1, 2.0, 0.5, KINKED_RULE) == 3
-    np.testing.assert_allclose(layers[1:3], [[0.1, 0.25], [-0.35, 0.25]])
-    # narrower than the floor: a kink; wider than any panel: nothing; beyond the reach: nothing
-    assert kinked._with_layers(layers, 0, places, 0.0, -1.0, 1e-6, KINKED_RULE) == 2
-    np.testing.assert_allclose(layers[:2], [[-0.3, 0.0], [0.6, 0.0]])
-    assert kinked._with_layers(layers, 0, places, 0.0, 0.1, 1.0, KINKED_RULE) == 0
-    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.01, KINKED_RULE) == 0
-    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.4, KINKED_RULE) == 2
-    # where z - 2 y meets the kinks of z with y at its own
-    field = 0.1, 1.0, 0.2
-    found = kinked._with_crossings(layers, 0, places, np.array([0.5]), 2.0, field, KINKED_RULE)
-    assert found == 2
-    np.testing.assert_allclose(layers[:2, 0], places - 0.1 - 2 * 0.5)
 
 
 # --- biases -----------------------------------------------------------------------------------
