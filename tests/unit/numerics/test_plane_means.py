@@ -20,8 +20,6 @@ FACTORS = {
 }
 
 
-
-
 def mean_of_signs(loads: list[list[float]]) -> tuple[float, float]:
     """The mean of four signs found, and that of the first two times that of the last two."""
     matrix = np.array(loads)
@@ -94,6 +92,7 @@ def given_one_field(
     return loads @ loads.T, float(total.sum())
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize(
     ("own", "first", "rests"),
     [
@@ -116,6 +115,7 @@ def test_means_of_slopes_and_values_are_nested_integrals(
     assert found == pytest.approx(expected, abs=9e-11)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("turned", [1.0, -1.0])
 def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
     """Fields as on a plateau: two alike, and two whose rests are nearly opposite, or equal."""
