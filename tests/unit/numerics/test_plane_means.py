@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+import symderiv.numerics.quadratures.across_mean as across
+import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
+import symderiv.numerics.quadratures.smoothed as smoothed
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0])
 FACTORS = {
@@ -18,6 +21,21 @@ FACTORS = {
     1: lambda x: x / (1 + abs(x)),
     3: lambda x: x if x > 0 else math.exp(x) - 1,
 }
+
+
+@pytest.fixture(autouse=True)
+def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (plane, across, smoothed):
+        monkeypatch.setattr(
+            module, "quadrature_factor", lambda kind, x: FACTORS[kind](x), raising=False
+        )
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = [FACTORS[kind](each) for each in x]
+
+    for module in (plane, across, smoothed, polar):
+        monkeypatch.setattr(module, "quadrature_factors", many, raising=False)
+    monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
 
 def mean_of_signs(loads: list[list[float]]) -> tuple[float, float]:
@@ -170,6 +188,19 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
         )
 
 
+def test_points_are_where_tables_of_factors_reach() -> None:
+    """Beyond, a table holds whatever was in memory, which no weight makes negligible."""
+    parts = np.array([[1.0, 0.0, 0.0], [0.9, 0.05, 0.0], [0.8, 0.04, 0.5], [0.6, -0.05, 0.4]])
+    rests, kinks, line = np.zeros((4, 4)), np.zeros(4), np.empty((2, 2000))
+    for t1 in (4.0, 6.0, 6.3, 6.39):
+        count = plane._line_of_second(t1, ((0, 1), parts, rests, kinks), RULE, line)
+        assert count == 0 or (t1**2 + line[0, :count] ** 2).max() < RULE[2] ** 2
+        if t1 < 5:
+            # all of a Gauss-Hermite rule
+            assert 1 < count < 20
+            assert line[1, :count].sum() == pytest.approx(1.0, rel=1e-13)
+
+
 SECTORS = np.array([0.0] * 7 + [18.0, 0.0, 20.0])
 
 
@@ -216,3 +247,15 @@ def test_sectors_give_what_nested_integrals_give(correlation: float) -> None:
         rule = np.r_[SECTORS[:-1], radii]
         found = polar._polar_mean_of_2(rule, (1, 3), moments, (0.0, 0.0))
         assert found == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("room", [10, 40])
+def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
+    """Compiled code does not look where it writes."""
+    cuts = np.zeros((4, 2))
+    count = plane_lines._cut_at(cuts, 0, 0.0, (0.2, 0.7, 1e-5), RULE, 1.0)
+    whole, line = np.empty((2, plane_lines._LINE)), np.full((2, room), 7.0)
+    assert plane_lines._points(cuts.copy(), count, 0.0, RULE, whole) > room
+    used = plane_lines._points(cuts, count, 0.0, RULE, line)
+    assert used <= room
+    assert math.isnan(line[1, :used].sum())
