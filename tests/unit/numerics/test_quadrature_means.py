@@ -215,6 +215,18 @@ def test_two_pairs_that_know_nothing_of_each_other(order: tuple[int, ...]) -> No
     assert found == pytest.approx(expected, rel=2e-4)
 
 
+@pytest.mark.parametrize("mean", [-1.3, 0.0, 0.29, 0.3, 0.31, 0.5])
+@pytest.mark.parametrize("width", [0.0, 1e-4, 0.05, 0.7])
+@pytest.mark.usefixtures("kinks")
+def test_the_average_over_the_last_variable(mean: float, width: float) -> None:
+    expected = mean_distance(mean - PLACES[0], width)
+    # the field's own mean and what the others add to it
+    for own in (0.0, 0.4):
+        values, cell = kinked._averages(0, own, width, 3.0, KINKED_RULE)
+        found = kinked._averaged(0, own, mean - own, width, values, cell, KINKED_RULE)
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
 def step(kind: int, x: float) -> float:
     """1 beyond the place; kind 0 is 1 everywhere."""
     return 1.0 if kind == 0 or x > PLACES[kind] else 0.0
