@@ -1,0 +1,42 @@
+"""Bodies of called procedures in the names of their caller."""
+
+from __future__ import annotations
+
+import sympy as sp
+from symderiv_codegen import Array, Assignment, Call, Procedure
+from symderiv_codegen.passes.inline import inlined_body
+
+
+def test_steps_take_the_names_of_the_caller() -> None:
+    i = sp.Idx("i", sp.Symbol("K", integer=True))
+    x, y = sp.IndexedBase("x"), sp.IndexedBase("y")
+    wanted = sp.Symbol("wanted", real=True)
+    body = (
+        Assignment(y[i], 2 * x[i]),
+        Call("q", ("x", "y")),
+        Call("q", ("x", "y"), when=sp.Ne(wanted, 0)),
+    )
+    called = Procedure(
+        "p", "p.", (Array("x", ("K",)), Array("wanted")), (Array("y", ("K",)),), (), body
+    )
+    first, second, third = inlined_body(Call("p", ("a", "flag", "b")), called)
+    a, b = sp.IndexedBase("a"), sp.IndexedBase("b")
+    assert (first.target, first.value) == (b[i], 2 * a[i])
+    assert second == Call("q", ("a", "b"))
+    assert third == Call("q", ("a", "b"), when=sp.Ne(sp.Symbol("flag", real=True), 0))
+    assert inlined_body(Call("p", ("x", "wanted", "y")), called) == list(body)
+
+
+def test_names_that_are_nobodys_argument_stay() -> None:
+    x, y, factor = sp.IndexedBase("x"), sp.IndexedBase("y"), sp.Symbol("factor", real=True)
+    i = sp.Idx("i", sp.Symbol("K", integer=True))
+    called = Procedure(
+        "p",
+        "p.",
+        (Array("x", ("K",)), Array("factor")),
+        (Array("y", ("K",)),),
+        (),
+        (Assignment(y[i], factor * x[i]),),
+    )
+    (step,) = inlined_body(Call("p", ("a", "factor", "b")), called)
+    assert step.value == factor * sp.IndexedBase("a")[i]
