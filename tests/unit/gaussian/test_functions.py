@@ -41,6 +41,19 @@ def test_equal_and_opposite_fields_merge_into_one_arcsine() -> None:
     assert SignMean4(r, s, -1, R(1, 3), -r, -s) == -2 / sp.pi * sp.asin(R(1, 3))
 
 
+def test_an_independent_field_makes_the_mean_vanish() -> None:
+    a, b, c = sp.symbols("a b c", real=True)
+    assert SignMean4(a, 0, b, 0, c, 0) == 0
+    assert SignMean4(0, 0, 0, a, b, c) == 0
+
+
+def test_two_independent_pairs_give_a_product_of_arcsines() -> None:
+    a, b = sp.symbols("a b", real=True)
+    expected = 4 / sp.pi**2 * sp.asin(a) * sp.asin(b)
+    assert SignMean4(a, 0, 0, 0, 0, b) == expected
+    assert SignMean4(0, 0, a, b, 0, 0) == expected
+
+
 def test_exchanging_fields_gives_the_same_expression() -> None:
     symbols = sp.symbols("r0:6", real=True)
     table = dict(zip(PAIRS, symbols, strict=True))
@@ -60,6 +73,13 @@ def test_fields_without_correlation_are_exchanged_and_turned_round_as_others_are
             moved = {pair: tuple(sorted(order[i] for i in pair)) for pair in PAIRS}
             other = SignMean4(*(sign[pair] * table[moved[pair]] for pair in PAIRS))  # type: ignore[index]
             assert other == -reference
+
+
+def test_changing_the_sign_of_a_field_changes_the_sign_of_the_mean() -> None:
+    symbols = sp.symbols("r0:6", real=True)
+    for flipped in range(4):
+        changed = [-r if flipped in pair else r for pair, r in zip(PAIRS, symbols, strict=True)]
+        assert SignMean4(*changed) == -SignMean4(*symbols)
 
 
 # --- SignMean4: numbers -----------------------------------------------------------------------
