@@ -125,3 +125,28 @@ def test_all_eigenvalues_of_the_full_jacobian(teacher: HomogeneousTeacher) -> No
             # The escape rate itself to 40 digits.
             top = mpmath.mpf(numbers.unstable_eigenvalue.mid().str(60, radius=False))
             assert abs(top / found[-1] - 1) < mpmath.mpf(10) ** -40
+
+
+@pytest.mark.parametrize(("M", "T", "D"), [(5, "0.7", "-0.1"), (4, "2.5", "1.5"), (6, "1", "-0.9")])
+def test_the_escape_direction_grows_at_the_predicted_rate(M: int, T: str, D: str) -> None:
+    """J z = λ z along r_ii = 1, r_in = -1/(M - 1), by one directional difference."""
+    teacher = isotropic(M, T, D)
+    with working_bits(BITS):
+        numbers = plateau_numbers(forms_of("erf"), teacher, sp.Integer(1), BITS)
+        problem = full_problem(teacher, arb(1))
+        state = plateau_state(teacher, numbers)
+        weights = [1 / arb(M).sqrt()] * M
+        direction = [arb(0)] * M**2
+        direction += [arb(1) if a == b else -arb(1) / (M - 1) for a in range(M) for b in range(M)]
+        step = arb(2) ** -STEP
+        ends = [
+            problem.rhs(
+                [*(x + s * step * z for x, z in zip(state, direction, strict=True)), *weights]
+            )[: len(state)]
+            for s in (1, -1)
+        ]
+        for plus, minus, z in zip(*ends, direction, strict=True):
+            rate = (plus - minus) / (2 * step)
+            assert abs((rate - numbers.unstable_eigenvalue * z).mid()) < arb(10) ** -50
+        error = problem.error([*state, *weights])
+        assert abs((error - numbers.generalization_error).mid()) < arb(10) ** -80

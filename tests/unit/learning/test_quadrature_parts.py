@@ -23,6 +23,8 @@ from symderiv.lowering.means.field_covariances import structured
 from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
 from symderiv.lowering.means.quadrature_means import FactorMeans, Quadrature, _numbers
 from symderiv.lowering.means.quadrature_rules import (
+    KINKED_PANELS,
+    SMOOTH_STEPS,
     MeanRule,
     coarsest,
     finer,
@@ -31,6 +33,15 @@ from symderiv.lowering.means.quadrature_rules import (
 )
 from symderiv.numerics import GAUSSIAN
 from symderiv.numerics.quadratures import smooth_mean
+
+
+def finer_steps(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[0] and a[1] < b[1] and a[2] > b[2] and a[3] > b[3] and a[4] < b[4]
+
+
+def finer_panels(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    shorter = all(a[n] < b[n] for n in (0, 1, 3, 4, 5, 6))
+    return shorter and a[2] > b[2]
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
@@ -49,6 +60,23 @@ def test_what_rules_leave_of_the_weight_is_below_the_tolerance(tolerance: float)
     assert smooth_rule(0.7, tolerance, 30.0).four[2] >= 30
     assert kinked_rule(2.0, tolerance, 30.0, True).four[2] >= 30
     assert kinked_rule(2.0, tolerance, 30.0, True).two[2] >= 30
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-12])
+def test_means_of_two_factors_take_finer_rules(tolerance: float) -> None:
+    for step in SMOOTH_STEPS:
+        rule = smooth_rule(step, tolerance, 3.0)
+        assert finer_steps(rule.two, rule.four)
+    for panel in KINKED_PANELS:
+        for slope_jumps in (False, True):
+            # kinks leave no more than about 1e-6
+            rule = kinked_rule(panel, max(tolerance, 1e-6), 3.0, slope_jumps)
+            assert finer_panels(rule.two, rule.four)
+
+
+def test_rules_go_from_coarse_to_fine_in_small_steps() -> None:
+    for ladder in (SMOOTH_STEPS, KINKED_PANELS):
+        assert all(1.05 < a / b < 1.5 for a, b in pairwise(ladder))
 
 
 @pytest.fixture
@@ -106,6 +134,29 @@ def test_means_of_waves_are_gaussian_and_their_error_is_found(
     # the search may stop as soon as the error is too large
     assert 0 < search.error(coarse, 1e-9) <= found
     assert search.error(rule, math.inf) < 1e-8
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_search_goes_on_around_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_of(monkeypatch, waves, [(0, 0)])
+    coarse = MeanRule(2.0, (), (2.0, 1.5, 4.0, 3.0, 1e-3))
+    monkeypatch.setattr(
+        Search, "means", lambda self, rule, kinds, c, b: rule.step * c[:, 0, 0] ** 3
+    )
+    monkeypatch.setattr(quadrature_error, "finer", lambda rule: MeanRule(0.0, (), ()))
+    errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
+    tried = len(list(structured(2, 2.0))) + 4 * 6
+    assert max(errors) == pytest.approx(16.0)
+    assert errors[:tried] == pytest.approx([abs(e) for e in errors[:tried]])
+    climbs = errors[tried:]
+    assert all(error > 0 for error in climbs)
+    monkeypatch.setattr(
+        Search, "means", lambda self, rule, kinds, c, b: rule.step * (c[:, 0, 1] + 0.1)
+    )
+    errors = list(search._errors(coarse, MeanRule(0.0, (), ()), (2,)))
+    assert len(errors) > tried or max(errors[:tried]) == max(errors)
+    monkeypatch.setattr(Search, "means", lambda self, *_: np.full(len(_[2]), math.nan))
+    assert search.error(coarse, 1.0) == math.inf
 
 
 @pytest.mark.usefixtures("plain")
