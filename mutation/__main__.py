@@ -3,7 +3,8 @@
 python -m mutation run --room data      try a sample of a room: its own tests first, then survivors
                                         also with tests/values and tests/golden; goes on where it
                                         was stopped
-python -m mutation again --room data    try its survivors again, with new tests
+python -m mutation again --room data    try its survivors again, with new tests, and changes that
+                                        only a test that is gone noticed
 python -m mutation summary              the table by room
 python -m mutation survivors            what nothing noticed
 python -m mutation moved                results follow code to other files, and go where it is gone
@@ -21,7 +22,7 @@ from mutation.moved import follow
 from mutation.operators import Mutant, is_change, mutants
 from mutation.process import cpu_seconds, warm_up
 from mutation.reach import Reach, measure
-from mutation.record import Record, survivors_text, table, unnoticed
+from mutation.record import Record, noticed_by_none_left, survivors_text, table, unnoticed
 from mutation.rooms import COMMON, ROOMS, Room
 from mutation.snapshot import Snapshot, sources_digest
 from mutation.trial import Outcome, try_all
@@ -117,10 +118,18 @@ def _sample(snapshot: Snapshot, room: Room, size: int, seed: str) -> list[Mutant
 def _run(
     snapshot: Snapshot, room: Room, reach: Reach, record: Record, words: argparse.Namespace
 ) -> None:
-    known = record.read()
-    chosen = _sample(snapshot, room, words.sample, words.seed)
-    left = [m for m in chosen if m.identity not in known and _within(m, words)]
+    if words.only:
+        left = _named(snapshot, room, set(words.only.split(",")))
+    else:
+        known = record.read()
+        chosen = _sample(snapshot, room, words.sample, words.seed)
+        left = [m for m in chosen if m.identity not in known and _within(m, words)]
     _try(snapshot, room, sorted(left, key=lambda m: m.file), reach, record, words)
+
+
+def _named(snapshot: Snapshot, room: Room, identities: set[str]) -> list[Mutant]:
+    every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]
+    return [m for m in every if m.identity in identities]
 
 
 def _within(mutant: Mutant, words: argparse.Namespace) -> bool:
@@ -130,11 +139,11 @@ def _within(mutant: Mutant, words: argparse.Namespace) -> bool:
 def _again(
     snapshot: Snapshot, room: Room, reach: Reach, record: Record, words: argparse.Namespace
 ) -> None:
-    alive = {e["id"] for e in unnoticed(record, room.name)}
+    open_ones = [*unnoticed(record, room.name), *noticed_by_none_left(record, room.name, _PROJECT)]
+    wanted = {e["id"] for e in open_ones}
     if words.only:
-        alive &= set(words.only.split(","))
-    every = [m for f in room.files(snapshot.top) for m in mutants(f, snapshot.read(f))]
-    left = [m for m in every if m.identity in alive and _within(m, words)]
+        wanted &= set(words.only.split(","))
+    left = [m for m in _named(snapshot, room, wanted) if _within(m, words)]
     _try(snapshot, room, left, reach, record, words)
 
 

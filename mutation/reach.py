@@ -216,8 +216,10 @@ def _note_pasted() -> dict[str, set[int]]:
     plain = pasting._without_annotations
 
     def noting(text: str, node: ast.FunctionDef) -> str:
-        file, lines = places[node.name]
-        noted.setdefault(file, set()).update(lines)
+        # a template has no file of its own: what it calls is pasted beside it
+        if node.name in places:
+            file, lines = places[node.name]
+            noted.setdefault(file, set()).update(lines)
         return plain(text, node)
 
     pasting._without_annotations = noting

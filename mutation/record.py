@@ -12,7 +12,10 @@ from mutation.operators import Mutant
 from mutation.rooms import ROOMS
 from mutation.trial import Outcome
 
-__all__ = ["Excused", "Record", "equivalents", "survivors_text", "table", "unnoticed"]
+__all__ = [
+    *("Excused", "Record", "equivalents", "noticed_by_none_left", "survivors_text", "table"),
+    "unnoticed",
+]
 
 _EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 
@@ -128,6 +131,19 @@ def unnoticed(record: Record, room: str = "") -> list[dict[str, Any]]:
         for e in record.read().values()
         if e["verdict"] == "survived" and room in ("", e["room"]) and _excused(e, known) is None
     ]
+
+
+def noticed_by_none_left(record: Record, room: str, project: Path) -> list[dict[str, Any]]:
+    """Changes of a room that were noticed by a test of a name that its file no longer has."""
+    found = []
+    for e in record.read().values():
+        file, _, test = e["by"].partition("[")[0].partition("::")
+        if e["room"] == room and e["verdict"] == "noticed" and test:
+            path = project / file
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            if f"def {test}(" not in text:
+                found.append(e)
+    return found
 
 
 def survivors_text(record: Record, room: str = "") -> str:

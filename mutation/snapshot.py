@@ -57,8 +57,9 @@ class Snapshot:
         unfinished.rename(self.top)
 
     def refresh_tests(self, project: Path) -> None:
-        """Take over new and changed tests; sources stay as they are."""
-        shutil.copytree(project / "tests", self.top / "tests", ignore=_IGNORED, dirs_exist_ok=True)
+        """Take over the tests as they are now; sources stay as they are."""
+        shutil.rmtree(self.top / "tests")
+        shutil.copytree(project / "tests", self.top / "tests", ignore=_IGNORED)
 
     @property
     def search_path(self) -> list[str]:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import sympy as sp
 from symderiv_codegen import Array, Assignment, ScalarFunction, print_numba
+from symderiv_codegen.ir.loops import Loop, Remark, Set
+from symderiv_codegen.passes.fuse import fuse
 from unit.codegen.support import as_plain_python, one_procedure, text_of
 
 K, M, L = sp.symbols("K M L", integer=True, positive=True)
@@ -59,3 +61,12 @@ def test_a_product_in_front_of_two_loops_is_computed_once() -> None:
         Assignment(u[n], eta * s * B[n]),
     )
     assert text_of(program).count("eta * s") == 1
+
+
+def test_a_remark_on_the_first_of_two_loops_goes_inside_with_its_part() -> None:
+    index, first, second = sp.Symbol("i", integer=True), Remark("first"), Remark("second")
+    one, two = Set(u[index], v[index]), Set(t[index], u[index])
+    apart = (Loop(index, sp.Integer(0), K, (each,)) for each in (one, two))
+    before = Set(eta, sp.Integer(1))
+    nodes = (before, first, next(apart), second, next(apart))
+    assert fuse(nodes) == (before, Loop(index, sp.Integer(0), K, (first, one, second, two)))

@@ -126,6 +126,7 @@ def _covariances(drawn: np.random.Generator, kind: int) -> np.ndarray:
     return covariance[np.triu_indices(4)]
 
 
+@pytest.mark.turns(3)
 def test_means_of_four_signs_are_those_of_one_run() -> None:
     drawn = np.random.default_rng(5)
     given = np.array([_covariances(drawn, lane % 5) for lane in range(WIDTH)]).T
@@ -134,6 +135,7 @@ def test_means_of_four_signs_are_those_of_one_run() -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=3e-14)
 
 
+@pytest.mark.turns(3)
 def test_fields_and_owens_function_are_those_of_one_run() -> None:
     drawn = np.random.default_rng(6)
     given = np.array([_covariances(drawn, 4 * (lane % 2)) for lane in range(WIDTH)]).T
@@ -153,6 +155,7 @@ def test_fields_and_owens_function_are_those_of_one_run() -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.turns(3)
 def test_covariances_of_signs_take_each_runs_own_rule() -> None:
     text = _for_lanes({"_sign_covariances"})
     text += """

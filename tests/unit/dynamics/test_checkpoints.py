@@ -272,6 +272,7 @@ def test_the_time_of_earlier_lives_is_counted(tmp_path):
     np.testing.assert_array_equal(again.entry("key")["a"], np.arange(3))
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize(
     ("kind", "task", "end", "kept"),
     [("run", "solving", 30.0, 2), ("sim", "simulating", 4000.0, 4)],

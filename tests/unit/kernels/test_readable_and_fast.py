@@ -50,6 +50,7 @@ def test_a_readable_module_is_short_and_has_nothing_of_a_compiler(name: str) -> 
         assert word not in text
 
 
+@pytest.mark.turns(3)
 def test_code_for_several_sizes_is_read_from_caches_of_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,7 @@ def agrees(text: str, sizes: tuple[tuple[int, int, int], ...] = SIZES, seeds: in
             np.testing.assert_allclose(found, expected, rtol=0, atol=2e-14 * scale)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("name", RECIPES)
 def test_right_hand_sides_of_the_package_agree_with_plain_python(name: str) -> None:
     agrees((KERNELS / "fast" / f"{name}.py").read_text(encoding="utf-8"))

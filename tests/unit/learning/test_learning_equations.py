@@ -10,16 +10,9 @@ import sympy as sp
 from symderiv.checking.recipes import generate
 from symderiv.foundation.errors import DivergentError
 from symderiv.learning.derivation import symbols as s
-from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.moment_hierarchy import (
     closure_coefficients,
 )
-from symderiv.learning.rule.learning_problem import learning_problem
-
-
-@pytest.fixture(scope="module")
-def equations():
-    return derive_equations(learning_problem("erf"))
 
 
 def test_indices_are_whole_numbers_and_coordinates_are_counted_from_one() -> None:

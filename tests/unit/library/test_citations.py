@@ -92,6 +92,7 @@ def test_a_sequence_of_tasks_and_a_sphere_have_theirs() -> None:
     assert "LeeGoldtSaxe2021" in problem.cite().keys
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("paper", names())
 def test_claims_of_every_paper_have_an_entry_that_bibtex_reads(paper: str) -> None:
     found = cited(paper)

@@ -24,11 +24,6 @@ STUDY = toml(
     simulation={"runs": 2},
     time={"end": 2.0, "points": 5},
 )
-PAPER = """
-[paper]
-name = "p"
-title = "t"
-"""
 
 # What depends on when it was computed.
 _MOMENTARY = {"wall_seconds"}

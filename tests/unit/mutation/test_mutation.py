@@ -9,7 +9,7 @@ import pytest
 from mutation.moved import follow
 from mutation.operators import changed_text, is_change, mutants
 from mutation.reach import _Naming
-from mutation.record import Record, equivalents, table
+from mutation.record import Record, equivalents, noticed_by_none_left, table
 from mutation.snapshot import Snapshot
 from mutation.trial import Outcome
 
@@ -114,6 +114,15 @@ def test_an_equivalent_may_be_meant_at_one_place_only(tmp_path: Path) -> None:
 def test_the_table_of_the_manual_is_that_of_the_kept_results() -> None:
     manual = (TOP / "docs" / "manual" / "benchmarks.md").read_text(encoding="utf-8")
     assert table(Record(TOP / "mutation" / "results.jsonl")) in manual
+
+
+def test_what_only_a_test_that_is_gone_noticed_is_open(tmp_path: Path) -> None:
+    (mutant, *_) = mutants("f.py", SOURCE)
+    (tmp_path / "t.py").write_text("def test_here() -> None: ...\n")
+    record = Record(tmp_path / "results.jsonl")
+    for by, still in (("t.py::test_here[a]", 0), ("t.py::test_gone[a]", 1), ("u.py::test_here", 1)):
+        record.add("data", "1", mutant, Outcome("noticed", by, "", 1, 0, 1.0))
+        assert len(noticed_by_none_left(record, "data", tmp_path)) == still
 
 
 def test_tests_that_name_what_is_made_at_import_are_asked(tmp_path: Path) -> None:

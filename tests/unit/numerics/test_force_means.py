@@ -202,6 +202,7 @@ def test_labels_of_a_teacher_with_a_bias(module, student, correlation):
     np.testing.assert_allclose([*along, dv, Gamma, db, error, loss], totals, atol=3e-9)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("weight", [0.8, -0.8])
 def test_labels_of_one_teacher_whose_output_has_one_sign(module, weight):
     # the label is a number then, whatever the teacher's field

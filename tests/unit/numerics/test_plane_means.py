@@ -38,28 +38,6 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
 
-@pytest.mark.parametrize("kind", FACTORS)
-@pytest.mark.parametrize("width", [1.3, 0.2, 1e-3])
-def test_a_table_is_the_average_of_a_factor_and_of_its_square(kind: int, width: float) -> None:
-    table = np.full(smoothed._TABLE, np.nan)
-    smoothed._smoothed_table(kind, 0.0, width, 6.0, 1.0, table)
-    for distance in (0.0, 0.7 * width, -3 * width, 8 * width, -5.9, 4.0):
-        if abs(distance) > 6.0:
-            continue
-        for power in (1, 2):
-
-            def weighted(t: float, at: float = distance, power: int = power) -> float:
-                density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
-                return float(FACTORS[kind](at + width * t) ** power * density)
-
-            cut = min(max(-distance / width, -9.0), 9.0)
-            expected = sum(
-                quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9.0, cut), (cut, 9.0))
-            )
-            found = smoothed._smoothed_at(table, distance, 12 * (power - 1))
-            assert found == pytest.approx(expected, abs=3e-10)
-
-
 def mean_of_signs(loads: list[list[float]]) -> tuple[float, float]:
     """The mean of four signs found, and that of the first two times that of the last two."""
     matrix = np.array(loads)
@@ -132,6 +110,7 @@ def given_one_field(
     return loads @ loads.T, float(total.sum())
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize(
     ("own", "first", "rests"),
     [
@@ -154,6 +133,7 @@ def test_means_of_slopes_and_values_are_nested_integrals(
     assert found == pytest.approx(expected, abs=9e-11)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("turned", [1.0, -1.0])
 def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
     """Fields as on a plateau: two alike, and two whose rests are nearly opposite, or equal."""

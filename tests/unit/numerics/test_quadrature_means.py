@@ -13,7 +13,6 @@ from scipy.integrate import quad
 
 import symderiv.numerics.quadratures.kinked_mean as kinked
 import symderiv.numerics.quadratures.smooth_mean as smooth
-import symderiv.numerics.quadratures.tensor_mean as tensor
 from symderiv.numerics.signs.shifted_signs import _mean_sign, _shifted_signs
 from symderiv.numerics.templates import templates
 
@@ -438,48 +437,6 @@ def panels(layers: list[tuple[float, float]], longest: float, rule: np.ndarray) 
     used = kinked._panels(array, len(layers), longest, rule, nodes, weights)
     assert weights[:used].sum() == pytest.approx(1.0, abs=1e-7)
     return nodes[:used].reshape(-1, 8)
-
-
-def test_panels_end_at_kinks_and_grow_out_of_layers() -> None:
-    even = panels([], 1.0, KINKED_RULE)
-    lengths = np.diff(even.mean(axis=1))
-    assert lengths.max() <= 1.5 + 1e-12
-    sharp = panels([(0.4, 0.0)], 1.0, KINKED_RULE)
-    assert not ((sharp.min(axis=1) < 0.4) & (sharp.max(axis=1) > 0.4)).any()
-    width = 1e-3
-    layer = panels([(0.4, width)], 1.0, KINKED_RULE)
-    half = (layer.max(axis=1) - layer.min(axis=1)) / 2 / 0.9602898564975363
-    gap = np.abs(layer.mean(axis=1) - 0.4)
-    # no panel is longer than its distance from the layer and its width allow
-    assert (2 * half <= 1.3 * (width + gap + half) * 1.001).all()
-    assert len(layer) < len(even) + 45
-    # a layer as wide as a panel is no layer
-    assert len(panels([(0.4, 2.0)], 1.0, KINKED_RULE)) == len(even)
-    # narrow fields take few points, and longer fields shorter panels
-    nodes, weights = np.empty(8192), np.empty(8192)
-    assert kinked._panels(np.empty((0, 2)), 0, 0.05, KINKED_RULE, nodes, weights) == 7
-    assert weights[:7] @ nodes[:7] ** 4 == pytest.approx(3.0)
-    assert np.diff(panels([], 4.0, KINKED_RULE).mean(axis=1)).max() <= 0.5 + 1e-12
-    assert kinked._panels(np.empty((0, 2)), 0, 1.0, KINKED_RULE, nodes[:16], weights[:16]) == -1
-
-
-def test_layers_are_where_fields_meet_kinks() -> None:
-    layers = np.zeros((9, 2))
-    places = np.array([0.3, -0.6])
-    assert kinked._with_layers(layers, 1, places, 0.1, 0.0, 1.0, KINKED_RULE) == 1
-    assert kinked._with_layers(layers, 1, places, 0.1, 2.0, 0.5, KINKED_RULE) == 3
-    np.testing.assert_allclose(layers[1:3], [[0.1, 0.25], [-0.35, 0.25]])
-    # narrower than the floor: a kink; wider than any panel: nothing; beyond the reach: nothing
-    assert kinked._with_layers(layers, 0, places, 0.0, -1.0, 1e-6, KINKED_RULE) == 2
-    np.testing.assert_allclose(layers[:2], [[-0.3, 0.0], [0.6, 0.0]])
-    assert kinked._with_layers(layers, 0, places, 0.0, 0.1, 1.0, KINKED_RULE) == 0
-    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.01, KINKED_RULE) == 0
-    assert kinked._with_layers(layers, 0, places, 9.0, 1.0, 0.4, KINKED_RULE) == 2
-    # where z - 2 y meets the kinks of z with y at its own
-    field = 0.1, 1.0, 0.2
-    found = kinked._with_crossings(layers, 0, places, np.array([0.5]), 2.0, field, KINKED_RULE)
-    assert found == 2
-    np.testing.assert_allclose(layers[:2, 0], places - 0.1 - 2 * 0.5)
 
 
 # --- biases -----------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., mpmath.mpf], tuple[str, ...]]] = {
 WAVES = {"Dawson": dawson, "TiltedSigns": tilted_signs}
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_derivatives_are_those_of_the_defining_integral(name: str) -> None:
     function, texts = FUNCTIONS[name]

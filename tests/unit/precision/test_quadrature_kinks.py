@@ -145,6 +145,7 @@ def test_three_rules_agree_in_three_variables(accuracy: float) -> None:
             assert (value - found[0]).contains(0)
 
 
+@pytest.mark.turns(2)
 def test_four_kinked_variables_given_their_common_part() -> None:
     rows = [[R(1, 2) + R(int(i == j), 2) for j in range(4)] for i in range(4)]
     integrand = sp.Mul(*(SLOPE.subs(X, f) for f in FIELDS))

@@ -172,6 +172,7 @@ OPEN: dict[str, Of] = {
 }
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("name", [*CLOSED, *OPEN])
 def test_a_mean_is_the_integral_over_all_fields(name: str) -> None:
     said = Said()

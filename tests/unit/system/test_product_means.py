@@ -106,6 +106,7 @@ TEACHERS: dict[str, Curve] = {
 }
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize(
     ("student", "teacher"), [("tanh", "relu"), ("elu", "softplus"), ("softsign", "sign(x)")]
 )
