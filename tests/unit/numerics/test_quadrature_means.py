@@ -93,15 +93,6 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
 
 
-def test_interpolation_is_exact_for_polynomials_of_order_five() -> None:
-    half = 6
-    grid = np.arange(-half, half + 1, dtype=float)
-    for degree in range(6):
-        for place in (-3.0, -1.37, 0.0, 0.25, 2.9):
-            found = tensor._between(grid**degree, place)
-            assert found == pytest.approx(place**degree, rel=1e-12, abs=1e-12)
-
-
 def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
     rule = np.array([0.5, 0.9, 6.0, 1.0, 1e-10])
     assert smooth._half_of((0.0, 0.0, 0.0, 0.0), rule) == (1.0, 0)
@@ -184,18 +175,6 @@ def test_rows_are_means_given_the_points_of_a_grid(
         np.testing.assert_allclose(rows[n, :points], expected, atol=1e-9)
     twice = math.exp(-2 * (k * rest) ** 2) * np.cos(2 * (k * y + 0.3 * kind))
     np.testing.assert_allclose(rows[6, :points], (1 + twice) / 2, atol=1e-9)
-
-
-def test_rounding_is_no_variance_and_no_share_is_above_its_bound() -> None:
-    assert tensor._root_left(4.0, 5.0) == 2.0
-    assert tensor._root_left(1e-17, 1.0) == 0.0
-    assert tensor._root_left(1e-14, 1.0) == pytest.approx(1e-7)
-    assert tensor._root_left(-1e-17, 1.0) == 0.0
-    assert tensor._share_left(0.6, 2.0, 1.0) == pytest.approx(0.3)
-    assert tensor._share_left(3.0, 2.0, 1.0) == 1.0
-    assert tensor._share_left(-3.0, 2.0, 1.0) == -1.0
-    assert tensor._share_left(0.1, 1.0, -1e-18) == 0.0
-    assert tensor._share_left(0.5, 0.0, 1.0) == 0.0
 
 
 # --- kinks ------------------------------------------------------------------------------------
