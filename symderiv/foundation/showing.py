@@ -93,7 +93,7 @@ def plain(value: Any, *, finite: bool = True) -> Any:
 
     Args:
         value: What is converted.
-        finite: Put None in the place of infinities and NaN, which have no JSON form.
+        finite: Put None in place of infinities and NaN, which have no JSON form.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(item, finite=finite) for key, item in value.items()}
