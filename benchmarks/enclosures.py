@@ -208,8 +208,8 @@ def _outside(record: dict[str, Any]) -> None:
 
 
 PLANTED: dict[str, Change] = {
-    "the box of a set made a sixteenth": lambda r: _smaller(_middle(r)["region"]["box"], 4),
-    "the last box made a sixteenth": lambda r: _smaller(r["end"]["box"], 4),
+    "the box of a set halved": lambda r: _smaller(_middle(r)["region"]["box"], 1),
+    "the last box halved": lambda r: _smaller(r["end"]["box"], 1),
     "a step made twice as long": _twice,
     "a sign changed": _sign,
     "a box that trajectories leave": _outside,

@@ -61,8 +61,8 @@ def traced(
         returned = function(recorder, *map(number, arguments), *places)
     except (TypeError, AttributeError) as error:
         raise NotYetError(
-            f"has no enclosure: a mean is not made of sums, products and functions ({error}); take "
-            "an activation with closed means (erf, relu, linear, …)",
+            "has no enclosure: a mean is an integral; take an activation with closed means (erf, "
+            "relu, linear, …), of erf and relu without biases",
             argument="certify",
         ) from error
     finally:

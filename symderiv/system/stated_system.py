@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.errors import InputError, NotYetError, warn_caller
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.statement.language import Language
 
@@ -187,13 +187,18 @@ class StatedSystem(Language):
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean has no derivative; or a number by which the run is differentiated
-                changes when something jumps.
+            NotYetError: A mean has no derivative; a number by which the run is differentiated
+                changes when something jumps; or a proof is asked for.
         """
         from symderiv.integrate.flows.courses import Goal
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
+        if "certify" in parameters:
+            raise NotYetError(
+                "proves no runs of systems yet, only those of Problem; leave it out",
+                argument="certify",
+            )
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)

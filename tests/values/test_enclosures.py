@@ -383,3 +383,38 @@ def test_what_cannot_be_proved_is_refused(activation: str, radius: float, words:
     problem = sd.Problem(activation, students=1, teachers=1, learning_rate=1.0)
     with pytest.raises((sd.InputError, NotYetError), match=words):
         problem.solve(alpha=[0.1], initial=ONE, certify=True, radius=radius)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"student_biases": [0.25]}, r"^certify: has no enclosure: .* without biases$"),
+        ({"schedule": {"times": [0, 1], "rates": [1, 0.5]}}, r"^schedule: .* without certify$"),
+        ({"learning_rate": 5.0}, r"^alpha: has no time after 0 to be proved: stopped at alpha"),
+        (
+            {
+                "inputs": sd.GaussianMixture(
+                    dimension=2, probabilities=[1 / 2] * 2, eigenvalues=[[1], [2]]
+                )
+            },
+            "^inputs: of several classes have no Jacobian and no enclosure yet$",
+        ),
+    ],
+)
+def test_a_refusal_names_what_stands_in_the_way(asked: dict[str, Any], words: str) -> None:
+    activation = "linear" if "learning_rate" in asked else "erf"
+    keys = {"students": 1, "teachers": 1, "learning_rate": 1.0, **asked}
+    start = {} if "inputs" in asked else {"initial": ONE}
+    with pytest.raises(sd.SymderivError, match=words):
+        sd.Problem(activation, **keys).solve(alpha=[200], certify=True, progress=False, **start)
+
+
+def test_systems_say_that_their_runs_are_not_proved() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((w @ x - B @ x) ** 2 / 2, {w: 0.5})
+    start = {"w.w": 1, "w.B": 0.5, "B.B": 1}
+    with pytest.raises(NotYetError, match=r"^certify: proves no runs of systems yet"):
+        P.solve(alpha=[1], initial=start, certify=True)
+    with pytest.raises(sd.InputError, match=r"'certified' is not a parameter .*; there are none$"):
+        P.solve(alpha=[1], initial=start, certified=True)

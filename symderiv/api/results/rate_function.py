@@ -135,7 +135,9 @@ def flow_at(study: Study, start: Initial) -> Flow:
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys:
             raise InputError(
-                "makes the rates depend on more than the state; use solve", argument=key
+                "makes the rates depend on more than the state; only solve takes it, without "
+                "certify",
+                argument=key,
             )
     check_equations(start)
     return flow_of(study, start)(start.state)

@@ -385,7 +385,7 @@ def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[s
         first = study.alpha[int(np.argmax(best.changes > COARSE))]
         yield (
             f"generalization_error: from alpha = {first:.4g} on it is uncertain by up to "
-            f"{np.max(best.changes):.1%}; a smaller time.relative_tolerance helps"
+            f"{100.0 * np.max(best.changes):.3g}%; a smaller time.relative_tolerance helps"
         )
 
 

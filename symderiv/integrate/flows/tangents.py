@@ -117,7 +117,9 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
         NotYetError: The inputs have several classes.
     """
     if isinstance(flow, ComponentsFlow):
-        raise NotYetError("inputs of several classes have no Jacobian yet", argument="inputs")
+        raise NotYetError(
+            "of several classes have no Jacobian and no enclosure yet", argument="inputs"
+        )
     study = flow.study
     rule = rule_of(study).rule if study.rule_keys else PLAIN
     names = study.student_activation, study.teacher_activation

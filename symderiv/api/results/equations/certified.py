@@ -236,8 +236,8 @@ def enclosed_trajectory(
         for each in run.events
     ]
     times = [float(time) for time in run.alpha]
-    if times[-1] <= 0.0:
-        raise InputError("has no time after 0", argument="alpha")
+    if not times or times[-1] <= 0.0:
+        raise InputError(f"has no time after 0 to be proved: {run.message}", argument="alpha")
     beyond = [each.time + max(_BEYOND * each.time, 10 * each.error_bound) for each in run.events]
     beyond = [time for time in beyond if times[-1] < time < times[-1] * _FURTHER]
     proved = enclosed(
