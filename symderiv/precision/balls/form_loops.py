@@ -71,13 +71,14 @@ def _arcsine(a: float, b: float) -> tuple[float, float, float, float, float]:
     if a <= -_STEEP or b >= _STEEP:
         error = 0.5 * (high - low) + slack
         return 0.0, 0.5 * (low + high), error, low - slack, high + slack
-    value, tangent = math.asin(middle), 1.0 / math.sqrt(1.0 - middle * middle)
+    # a difference of squares near 1 would lose digits
+    value, tangent = math.asin(middle), 1.0 / math.sqrt((1.0 - middle) * (1.0 + middle))
     if a >= 0.0 or b <= 0.0:
         slope = (high - low) / (b - a) if b > a else tangent
         return _near_line((a, b), (low, high, value), slope, tangent)
     # slopes lie between 1 and those at the ends
     largest = max(-a, b)
-    most = 1.0 / math.sqrt(1.0 - largest * largest)
+    most = 1.0 / math.sqrt((1.0 - largest) * (1.0 + largest))
     slope = 0.5 * (1.0 + most)
     error = (0.5 * (most - 1.0) + most * _SHARE) * (b - a) * 0.5 * (1.0 + _SHARE)
     error += (abs(value) + abs(slope * middle)) * _SHARE + _LEAST
@@ -201,6 +202,7 @@ def _square(first: Floats, form: Floats) -> None:
 def _function(operation: int, first: Floats, form: Floats, good: Floats, lines: Floats) -> None:
     """Write the form of a function of one number, and 0 to ``good`` where it has no value."""
     n, lanes = form.shape[0] - 5, form.shape[1]
+    # numbers that are known beforehand make a loop of vector instructions of each
     if operation == _ROOT:
         _lines(_ROOT, first, n, lines)
     elif operation == _INVERSE:
