@@ -112,7 +112,7 @@ class FixedPoints(Answer):
         """Return the spaces in which no fixed point is missing."""
         rows = [
             [
-                ("all states; " if each["whole"] else "") + each["symmetry"],
+                "all states" if each["whole"] else each["symmetry"],
                 f"Q_ii ≤ {each['largest_Q']:g}",
                 ", ".join(map(str, each["points"])) or "none",
                 str(each["boxes"]),
@@ -120,7 +120,7 @@ class FixedPoints(Answer):
             ]
             for each in self._record["proved_spaces"]
         ]
-        heads = ("states with", "box", "fixed points", "parts", "that these are all")
+        heads = ("states", "box", "fixed points", "parts", "that these are all")
         return Tabular(heads, rows, "Completeness", "lllrl")
 
     def _followed(self) -> list[Tabular]:
