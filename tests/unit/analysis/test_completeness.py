@@ -193,6 +193,30 @@ def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     assert "all states" in str(found._document())
 
 
+def test_teachers_that_overlap_and_unequal_weights_leave_one_fixed_point_in_a_small_box() -> None:
+    # T has lengths of its own and D != 0; nothing is exchanged, and labels are noisy
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=2,
+        learning_rate=0.7,
+        label_noise=0.1,
+        inputs=sd.Isotropic(30),
+        seed=1,
+        student_weights=[1.0, 0.7],
+        teacher_weights=[0.8, 1.1],
+    )
+    found = problem.fixed_points(complete=0.8, unconnected=True, starts=1)
+    (proved,) = found.proved_spaces
+    assert (found.complete, proved["left"]) == (True, 0)
+    searched = problem.fixed_points(unconnected=True, starts=60)
+    inside = [each for each in searched.points if each["physical"] and np.max(each["Q"]) <= 0.8]
+    assert [found.points[n - 1]["Q"] for n in proved["points"]] == [
+        pytest.approx(np.array(each["Q"]), abs=1e-9) for each in inside
+    ]
+    assert len(inside) == 1
+
+
 def test_all_states_of_two_students_of_one_teacher_have_three_fixed_points() -> None:
     stated = exact_of(2, 1, learning_rate=0.5)
     flow = stated.flow
