@@ -103,14 +103,20 @@ def force_rule(step: float, panel: float, tolerance: float, reach: float) -> For
 
 FEW_POINTS, MANY_POINTS = 4093, 16381
 LATTICE_DIMENSIONS = 6
+COARSER = 2.0
+"""How much longer steps along lines of a lattice may be: its error is far above that of others."""
 
 
-@lru_cache(maxsize=1)
-def lattice() -> tuple[float, ...]:
+@lru_cache(maxsize=16)
+def lattice(step: float, steep: bool) -> tuple[float, ...]:
     """Return the numbers of the lattice; see ``symderiv.numerics.quadratures.lattice_mean``.
 
     Its generator is the best of many by the worst error of functions whose Fourier coefficients
     fall like the inverse square, the later variables of less weight.
+
+    Args:
+        step: The longest step of the fine variable in units of the fields.
+        steep: Whether that is divided by how much steeper than activations the loss may be.
     """
 
     def worst(N: int, g: int) -> float:
@@ -125,7 +131,7 @@ def lattice() -> tuple[float, ...]:
         min(range(2, N // 2, N // 160), key=lambda g, N=N: worst(N, g))  # type: ignore[misc]
         for N in (FEW_POINTS, MANY_POINTS)
     )
-    numbers = (FEW_POINTS, few, 1.25, 0.5, 6.5, 1.5, 24, MANY_POINTS, many)
+    numbers = (FEW_POINTS, few, 1.25, step, 6.5, 1.5, 0.6, MANY_POINTS, many, steep)
     return tuple(map(float, numbers))
 
 
@@ -171,7 +177,7 @@ class LossMeans:
             **({"ACTIVATION_LARGEST_BIAS": LARGEST_BIAS} if self.problem.rule.biases else {}),
             "FORCE_STEPS": self.rule.steps,
             "FORCE_PANELS": self.rule.panels,
-            "FORCE_LATTICE": lattice(),
+            "FORCE_LATTICE": lattice(COARSER * self.rule.steps[0], not self.fields.loss.polynomial),
             **self.fields.flags,
         }
 
@@ -272,7 +278,7 @@ class LossMeans:
             **self.fields.flags,
             "FORCE_STEPS": known.steps,
             "FORCE_PANELS": known.panels,
-            "FORCE_LATTICE": lattice(),
+            "FORCE_LATTICE": lattice(COARSER * known.steps[0], True),
         }
         text = module_of_means(self.functions(), constants, (FORCES, LOSSES))
         rule = self.problem.rule

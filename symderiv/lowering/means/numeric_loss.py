@@ -76,6 +76,12 @@ class NumericLoss:
         return tuple(gaps)
 
     @property
+    def polynomial(self) -> bool:
+        """True if ℓ is a polynomial in s and t between its kinks."""
+        pieces = self.value.xreplace({e: sp.Dummy() for e in self.value.atoms(*ROUGH)})
+        return bool(pieces.is_polynomial())
+
+    @property
     def even(self) -> bool:
         """True if ℓ(-s, -t) = ℓ(s, t)."""
         other = self.loss.expression.xreplace({OUTPUT: -OUTPUT, TARGET: -TARGET})

@@ -204,7 +204,8 @@ def _with_roots(
 ) -> int:
     """Add where the loss has a kink along one variable, for several values of the next one.
 
-    Between these places the kink along the next variable moves by about one unit.
+    Between these places the kink along the next variable moves by about one unit. A zero counts as
+    negative: where signs are symmetric a kink is at the end of an interval exactly.
     """
     intervals = int(FORCE_PANELS[7])
     reach = FORCE_PANELS[2]
@@ -217,12 +218,13 @@ def _with_roots(
             low = reach * (2.0 * n / intervals - 1.0)
             high = reach * (2.0 * (n + 1) / intervals - 1.0)
             below, left = left, _kink_at(number, high, level, u, label, noise, network)
-            if below * left < 0.0 and count < layers.shape[0]:
+            if (below > 0.0) != (left > 0.0) and count < layers.shape[0]:
                 while high - low > 1e-15 * (1.0 + abs(low)):
                     middle = 0.5 * (low + high)
                     if middle <= low or middle >= high:
                         break
-                    if _kink_at(number, middle, level, u, label, noise, network) * below > 0.0:
+                    value = _kink_at(number, middle, level, u, label, noise, network)
+                    if (value > 0.0) == (below > 0.0):
                         low = middle
                     else:
                         high = middle

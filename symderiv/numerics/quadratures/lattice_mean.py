@@ -3,14 +3,15 @@ r"""Means of the forces of any loss over many fields: a lattice, and one variabl
 Where the variables are too many for a product of rules, or kinks and labels are surfaces in several
 of them, one variable is integrated to many digits for every point of a lattice in the others. It is
 the one along which the teacher's sum grows: along it labels and losses jump at points, which are
-looked for, so that means stay continuous in the covariance. The lattice has N points j (1, g, g²,
+looked for, so that means stay continuous in the covariance: lines without any take equal steps,
+others panels. The lattice has N points j (1, g, g²,
 …)/N + shift modulo 1, each coordinate τ of which becomes u = a log(τ/(1 - τ)); the Gaussian weight
 makes integrands periodic. Another shift gives another error of the same size, from which it is
 known (``docs/notes/losses.md``).
 
-Constants of the module: ``FORCE_LATTICE`` (0 N, 1 g, 2 a, 3 step in the fine variable, 4 its reach,
-5 longest panel, 6 number of intervals in which roots are looked for, 7 N, 8 g for more than three
-other variables). Text for modules.
+Constants of the module: ``FORCE_LATTICE`` (0 N, 1 g, 2 a, 3 step in units of the fields, 4 reach of
+the fine variable, 5 its longest panel, 6 its longest step, 7 N, 8 g for more than three other
+variables, 9 whether the loss is steeper than activations may be). Text for modules.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from symderiv.numerics.quadratures.force_mean import (
     _emptied,
     _force,
     _loss,
+    _sharpness,
     _solved,
     _triangle_of,
     _turn,
@@ -34,6 +36,8 @@ from symderiv.numerics.quadratures.force_mean import (
 if TYPE_CHECKING:  # what stands in the module
     _Array = np.ndarray
     from symderiv.numerics.quadratures.force_mean import (
+        EVEN,
+        FORCE_STEPS,
         KINKED,
         LOSS_KINKS,
         SIGN_TARGET,
@@ -48,10 +52,11 @@ if TYPE_CHECKING:  # what stands in the module
         teacher_activation,
     )
 
-    FORCE_LATTICE = np.zeros(9)
+    FORCE_LATTICE = np.zeros(10)
 
 _MOST_BREAKS = 64  # of functions along the fine variable
 _MOST_FINE = 1024  # for its points
+_MOST_CHORDS = 80  # until a break is found; eight do where functions are smooth
 
 
 def _outputs_along(
@@ -71,17 +76,11 @@ def _outputs_along(
     return student, teacher
 
 
-def _jump_along(
-    number: int,
-    place: float,
-    noise: float,
-    base: np.ndarray,
-    slope: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-) -> float:
-    """Return zero where the label changes (number -1), or where the loss has a kink."""
-    student, teacher = _outputs_along(place, base, slope, v, v_teacher)
+def _jump_of(number: int, student: float, teacher: float, noise: float) -> float:
+    """Return what changes its sign where the label does (number -1), or where the loss has a kink.
+
+    ``teacher`` is its output before a sign is taken of it.
+    """
     if number < 0:
         return teacher
     if SIGN_TARGET:
@@ -89,53 +88,105 @@ def _jump_along(
     return loss_kink(number, student, teacher + noise)
 
 
-def _breaks_along(
+def _jump_at(
+    number: int,
+    place: float,
     noise: float,
-    base: np.ndarray,
-    slope: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
+    line: tuple[_Array, _Array],
+    outputs: tuple[_Array, _Array],
+) -> float:
+    """Return ``_jump_of`` at a place of the fine variable."""
+    s, t = _outputs_along(place, line[0], line[1], outputs[0], outputs[1])
+    return _jump_of(number, s, t, noise)
+
+
+def _root_along(
+    number: int,
+    between: tuple[float, float],
+    noise: float,
+    line: tuple[_Array, _Array],
+    outputs: tuple[_Array, _Array],
+) -> float:
+    """Return where the sign of ``_jump_of`` changes between two places: by chords, every third
+    time halfway.
+    """
+    low, high = between
+    below = _jump_at(number, low, noise, line, outputs)
+    above = _jump_at(number, high, noise, line, outputs)
+    positive = above > 0.0
+    for turn in range(_MOST_CHORDS):
+        if high - low < 1e-14 * (1.0 + abs(low)):
+            break
+        middle = 0.5 * (low + high)
+        if turn % 3 < 2:
+            middle = low + (high - low) * (below / (below - above))
+        value = _jump_at(number, middle, noise, line, outputs)
+        if (value > 0.0) == positive:
+            if value == 0.0 or middle == high:
+                return middle
+            high, above, below = middle, value, 0.5 * below
+        else:
+            if value == 0.0 or middle == low:
+                return middle
+            low, below, above = middle, value, 0.5 * above
+    return 0.5 * (low + high)
+
+
+def _breaks_along(
+    count: int,
+    noise: float,
+    turn: float,
+    line: tuple[_Array, _Array],
+    outputs: tuple[_Array, _Array],
+    row: np.ndarray,
+    table: tuple[_Array, _Array, _Array],
     breaks: np.ndarray,
 ) -> int:
-    """Return where anything is not smooth along the fine variable, ascending; returns how many."""
-    reach, cells = float(FORCE_LATTICE[4]), int(FORCE_LATTICE[6])
-    K, count = v.size, 0
+    """Return where anything is not smooth along the fine variable, ascending; returns how many.
+
+    Args:
+        count: How many points there are, equal steps between which jumps are looked for. A zero
+            counts as negative: labels of equal teachers change at a point exactly.
+        noise: Label noise.
+        turn: The shift of a lattice, where panels end too: other panels show what they miss.
+        line, outputs: As in ``_along_fine``.
+        row, table: The points, and outputs there in the last array.
+        breaks: Where to write.
+    """
+    (base, slope), K, found = line, outputs[0].size, 0
+    reach = float(FORCE_LATTICE[4])
+    if turn != 0.0:
+        breaks[0], found = turn, 1
     for i in range(base.size):
         kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
         for k in range(kinks.size):
-            if slope[i] != 0.0 and count < breaks.size:
+            if slope[i] != 0.0 and found < breaks.size:
                 place = (kinks[k] - base[i]) / slope[i]
                 if abs(place) < reach:
-                    breaks[count] = place
-                    count += 1
+                    breaks[found] = place
+                    found += 1
     for number in range(-1 if SIGN_TARGET else 0, LOSS_KINKS):
-        left = _jump_along(number, -reach, noise, base, slope, v, v_teacher)
-        for n in range(cells):
-            low, high = reach * (2.0 * n / cells - 1.0), reach * (2.0 * (n + 1) / cells - 1.0)
-            below, left = left, _jump_along(number, high, noise, base, slope, v, v_teacher)
-            if below * left < 0.0 and count < breaks.size:
-                for _ in range(44):
-                    middle = 0.5 * (low + high)
-                    if _jump_along(number, middle, noise, base, slope, v, v_teacher) * below > 0.0:
-                        low = middle
-                    else:
-                        high = middle
-                breaks[count] = 0.5 * (low + high)
-                count += 1
-    for n in range(1, count):
+        above = _jump_of(number, table[2][0, 0], table[2][1, 0], noise) > 0.0
+        for n in range(1, count):
+            before, above = above, _jump_of(number, table[2][0, n], table[2][1, n], noise) > 0.0
+            if above != before and found < breaks.size:
+                between = row[0, n - 1], row[0, n]
+                breaks[found] = _root_along(number, between, noise, line, outputs)
+                found += 1
+    for n in range(1, found):
         value, m = breaks[n], n
         while m > 0 and breaks[m - 1] > value:
             breaks[m] = breaks[m - 1]
             m -= 1
         breaks[m] = value
-    return count
+    return found
 
 
-def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
+def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray) -> int:
     """Return points (row 0) and Gaussian weights (row 1) in panels between breaks; returns how
     many.
     """
-    reach, longest = float(FORCE_LATTICE[4]), float(FORCE_LATTICE[5])
+    reach = float(FORCE_LATTICE[4])
     used, begin = 0, -reach
     for n in range(count + 1):
         end = breaks[n] if n < count else reach
@@ -154,12 +205,15 @@ def _fine_panels(breaks: np.ndarray, count: int, row: np.ndarray) -> int:
     return used
 
 
-def _equal_fine(row: np.ndarray) -> int:
-    """Return equal steps (row 0) and their Gaussian weights (row 1); returns how many."""
-    step = float(FORCE_LATTICE[3])
+def _equal_fine(step: float, turn: float, row: np.ndarray) -> int:
+    """Return equal steps (row 0) and their Gaussian weights (row 1); returns how many, -1 if too
+    many.
+    """
     half = math.ceil(float(FORCE_LATTICE[4]) / step)
+    if 2 * half + 1 > row.shape[1]:
+        return -1
     for k in range(2 * half + 1):
-        t = (k - half) * step
+        t = (k - half + turn) * step
         row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
     return 2 * half + 1
 
@@ -180,35 +234,35 @@ def _lattice_point(j: int, points: int, generator: int, turn: float, u: np.ndarr
     return weight
 
 
-def _units_along(
-    place: float,
+def _units_at_points(
+    fine: int,
     line: tuple[_Array, _Array],
     outputs: tuple[_Array, _Array],
-    units: tuple[_Array, _Array, _Array, _Array],
-) -> tuple[float, float]:
-    """Write values and slopes of students at a place of the fine variable; return both outputs."""
-    (base, slope), (v, v_teacher) = line, outputs
+    row: np.ndarray,
+    table: tuple[_Array, _Array, _Array],
+) -> None:
+    """Write values and slopes of students, and both outputs, at points of the fine variable."""
+    (base, slope), (v, v_teacher), (values, slopes, out) = line, outputs, table
     K = v.size
-    s, t = 0.0, 0.0
+    out[:, :fine] = 0.0
     for i in range(K):
-        field = base[i] + slope[i] * place
-        units[0][i] = student_activation(field)
-        units[1][i] = v[i] * student_activation_derivative(field)
-        s += v[i] * units[0][i]
+        for k in range(fine):
+            field = base[i] + slope[i] * row[0, k]
+            values[i, k] = student_activation(field)
+            slopes[i, k] = v[i] * student_activation_derivative(field)
+            out[0, k] += v[i] * values[i, k]
     for m in range(v_teacher.size):
-        t += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
-    if SIGN_TARGET:
-        t = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
-    return s, t
+        for k in range(fine):
+            field = base[K + m] + slope[K + m] * row[0, k]
+            out[1, k] += v_teacher[m] * teacher_activation(field)
 
 
 def _along_fine(
     fine: int,
     numbers: _Three,
-    line: tuple[_Array, _Array],
-    outputs: tuple[_Array, _Array],
     row: np.ndarray,
-    units: tuple[_Array, _Array, _Array, _Array],
+    table: tuple[_Array, _Array, _Array],
+    moved: tuple[_Array, _Array],
     rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
@@ -217,32 +271,32 @@ def _along_fine(
     Args:
         fine: How many there are.
         numbers: The weight of the other variables, label noise, and the chance of a flip.
-        line: Fields at zero, and their slopes.
-        outputs: Output weights of students and teachers.
-        row: Points and weights.
-        units: Values and slopes of students, their mean forces, and these times the variable.
+        row, table: Points and weights, and what ``_units_at_points`` writes.
+        moved: Mean forces, and these times the variable.
         rates: Those of the network; what other variables multiply is left out.
         valued: Whether the loss is wanted.
     """
-    (weight, shift, flip), (values, slopes, whole, first) = numbers, units
+    (weight, shift, flip), (values, slopes, out), (whole, first) = numbers, table, moved
     dv, Gamma = rates[1], rates[3]
     error, loss = 0.0, 0.0
     whole[:] = 0.0
     first[:] = 0.0
     for k in range(fine):
         place, added = row[0, k], weight * row[1, k]
-        s, t = _units_along(place, line, outputs, units)
+        s, t = out[0, k], out[1, k]
+        if SIGN_TARGET:
+            t = 1.0 if t > 0.0 else (-1.0 if t < 0.0 else 0.0)
         f, square = _force(s, t, shift, flip)
         error += 0.5 * added * (s - t) * (s - t)
         if valued:
             loss += added * _loss(s, t, shift, flip)
         for i in range(dv.size):
-            force = added * slopes[i] * f
+            force = added * slopes[i, k] * f
             whole[i] += force
             first[i] += force * place
-            dv[i] += added * values[i] * f
+            dv[i] += added * values[i, k] * f
             for e in range(i + 1):
-                Gamma[i, e] += added * slopes[i] * slopes[e] * square
+                Gamma[i, e] += added * slopes[i, k] * slopes[e, k] * square
     return error, loss
 
 
@@ -254,6 +308,28 @@ def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
         for c in range(n):
             along[c] += v_teacher[m] * factor[n - v_teacher.size + m, c]
     return _axis_to_first(along, n)
+
+
+def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
+    """Return the step, and the longest panel, along fields that grow like ``slope``."""
+    longest, together = 0.0, 0.0
+    for i in range(slope.size):
+        longest = max(longest, abs(slope[i]))
+        together += slope[i] * slope[i]
+    grown = math.sqrt(1.0 + together)
+    sharp = longest if FORCE_LATTICE[9] == 0.0 else _sharpness(network) * longest
+    step = min(float(FORCE_LATTICE[6]), float(FORCE_STEPS[1]) / grown)
+    if sharp * step > FORCE_LATTICE[3]:
+        step = float(FORCE_LATTICE[3]) / sharp
+    return step, min(float(FORCE_LATTICE[5]), 3.0 * float(FORCE_LATTICE[5]) / grown)
+
+
+def _size_of_lattice(dimensions: int) -> tuple[int, int]:
+    """Return how many points the lattice has in so many variables, and its generator."""
+    if dimensions < 2:
+        return 251, 1
+    kind = 0 if dimensions < 4 else 7
+    return int(FORCE_LATTICE[kind]), int(FORCE_LATTICE[kind + 1])
 
 
 def _lattice_forces(
@@ -270,16 +346,19 @@ def _lattice_forces(
     slope = turned[:, 0].copy()
     _emptied(rates)
     dimensions = n - 1 + (1 if noise != 0.0 else 0)
-    kind = 0 if dimensions < 4 else 7
-    points, generator = int(FORCE_LATTICE[kind]), int(FORCE_LATTICE[kind + 1])
-    if dimensions < 2:
-        points, generator = 251, 1
-    row, breaks = np.empty((2, _MOST_FINE)), np.empty(_MOST_BREAKS)
-    fine = 0 if KINKED or SIGN_TARGET else _equal_fine(row)
+    points, generator = _size_of_lattice(dimensions)
+    equal, panels = np.empty((2, _MOST_FINE)), np.empty((2, _MOST_FINE))
+    table = np.empty((K, _MOST_FINE)), np.empty((K, _MOST_FINE)), np.empty((2, _MOST_FINE))
+    step, longest = _fine_steps(network, slope)
+    steps, breaks = _equal_fine(step, turn, equal), np.empty(_MOST_BREAKS)
+    if steps < 0:
+        return math.nan, math.nan
     u, base = np.zeros(dimensions), np.zeros(n)
-    units = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K)
+    line, outputs, moved = (base, slope), (v, v_teacher), (np.zeros(K), np.zeros(K))
     error, loss = 0.0, 0.0
-    for j in range(points):
+    # points come in pairs of opposite signs, of which every mean has the same
+    half = EVEN == 1 and turn == 0.0
+    for j in range(points // 2 + 1 if half else points):
         weight = _lattice_point(j, points, generator, turn, u)
         if weight < 1e-12:
             continue
@@ -288,20 +367,26 @@ def _lattice_forces(
             for c in range(1, n):
                 base[i] += turned[i, c] * u[c - 1]
         shift = float(noise * u[n - 1]) if noise != 0.0 else 0.0
+        fine, row = steps, equal
+        _units_at_points(fine, line, outputs, row, table)
         if KINKED or SIGN_TARGET:
-            count = _breaks_along(shift, base, slope, v, v_teacher, breaks)
-            fine = _fine_panels(breaks, count, row)
-            if fine < 0:
-                return math.nan, math.nan
-        given = weight / points, shift, flip
-        more = _along_fine(fine, given, (base, slope), (v, v_teacher), row, units, rates, valued)
+            count = _breaks_along(fine, shift, turn, line, outputs, row, table, breaks)
+            if count > 0:
+                fine, row = _fine_panels(breaks, count, longest, panels), panels
+                if fine < 0:
+                    return math.nan, math.nan
+                _units_at_points(fine, line, outputs, row, table)
+        given = (2.0 if half else 1.0) * weight / points, shift, flip
+        more = _along_fine(fine, given, row, table, moved, rates, valued)
         error += more[0]
         loss += more[1]
         for i in range(K):
-            db[i] += units[2][i]
-            moments[i, 0] += units[3][i]
+            db[i] += moved[0][i]
+            moments[i, 0] += moved[1][i]
             for c in range(1, n):
-                moments[i, c] += units[2][i] * u[c - 1]
+                moments[i, c] += moved[0][i] * u[c - 1]
+    if EVEN:
+        db[:] = 0.0  # forces are odd
     for i in range(K):
         for e in range(i):
             Gamma[e, i] = Gamma[i, e]

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from scipy.special import erf, ndtr
 
 from symderiv.numerics.quadratures import all_forces, force_mean, lattice_mean
@@ -47,7 +47,7 @@ def module(monkeypatch):
         numbers = {
             "FORCE_STEPS": np.array([0.35, 0.82, 7.3]),
             "FORCE_PANELS": np.array([1.3, 1.3, 7.3, 0.03, 1e-13, 0.7, 0.0, 48.0]),
-            "FORCE_LATTICE": np.array([1021.0, 306.0, 1.25, 0.5, 6.5, 1.5, 24.0, 1021.0, 306.0]),
+            "FORCE_LATTICE": np.array([1021, 306, 1.25, 0.7, 6.5, 1.5, 0.6, 1021, 306, 0.0]),
             "STUDENT_KINKS": np.zeros(0),
             "TEACHER_KINKS": np.zeros(0),
             "LOSS_KINKS": len(kinks),
@@ -257,7 +257,7 @@ def test_many_fields_go_along_a_lattice(module, loss, K, M, noise, sign):
         kinks=kinks,
         loss_value=lambda s, t: float(loss("", s, t)),
         loss_slope=lambda s, t: float(loss("s", s, t)),
-        FORCE_LATTICE=np.array([251.0, 71.0, 1.25, 0.5, 6.0, 1.5, 24.0, 251.0, 71.0]),
+        FORCE_LATTICE=np.array([251, 71, 1.25, 0.7, 6.0, 1.5, 0.6, 251, 71, 0.0]),
     )
     C = covariance(5, K + M, 0.5) + 0.4
     v, w = np.array([1.7, 0.6, -0.5])[:K], np.array([0.9, 0.7])[:M]
@@ -297,6 +297,105 @@ def test_many_fields_go_along_a_lattice(module, loss, K, M, noise, sign):
     # of the small lattice, which is made for few other fields
     allowed = {1: 2e-5, 2: 8e-4, 4: 6e-3}[K + M - 1 + (noise > 0)]
     np.testing.assert_array_less(np.abs(found - mean), 6 * error + allowed)
+
+
+def huber(order, s, t):
+    return (
+        np.where(abs(s - t) < 1, (s - t) ** 2 / 2, abs(s - t) - 0.5)
+        if not order
+        else (np.clip(s - t, -1, 1))
+    )
+
+
+def log_cosh(order, s, t):
+    return np.tanh(s - t) if order else np.logaddexp(s - t, t - s) - math.log(2)
+
+
+ONE_FIELD = {
+    "labels of two equal teachers": (logistic, (), 1, 2, 1, 1.0),
+    "the same with larger fields": (logistic, (), 1, 2, 1, 4.0),
+    "labels and kinks": (hinge, (lambda s, t: 1 - s * t,), 1, 2, 1, 2.0),
+    "kinks": (huber, (lambda s, t: s - t - 1, lambda s, t: t - s - 1), 2, 1, 0, 2.0),
+    "no kink, larger fields": (log_cosh, (), 2, 1, 0, 4.0),
+}
+
+
+def of_one_field(monkeypatch, module, case, lattice, turn):
+    """What comes out, and what is true, where all fields are the same."""
+    loss, kinks, K, M, sign, T = case
+    module(
+        SIGN_TARGET=sign,
+        TEACHER_KEEPS_SIGN=sign,
+        EVEN=1,
+        KINKED=int(bool(kinks)),
+        kinks=kinks,
+        loss_value=lambda s, t: float(loss("", s, t)),
+        loss_slope=lambda s, t: float(loss("s", s, t)),
+        FORCE_STEPS=np.array([0.35, 0.82, 7.3]),
+        FORCE_LATTICE=np.array(lattice),
+    )
+    monkeypatch.setattr(all_forces, "_MOST_SMOOTH", 0)
+    v, w = np.array([1.1, 0.8])[:K], np.full(M, 0.9)
+    A, B, dv, Gamma, error, loss_mean = computed(np.full((K + M, K + M), T), v, w, turn=turn)
+    found = [*(np.hstack([A, B]).sum(1) * T), *dv, *Gamma.ravel(), error, loss_mean]
+    # other variables change nothing; the weights of so few points do not add up to one
+    u, points = np.zeros(K + M - 1), int(lattice[0])
+    weights = [lattice_mean._lattice_point(j, points, 17, turn, u) for j in range(points)]
+    found = np.array(found) / np.mean(weights)
+
+    def values(z):
+        g, slope = ERF[0](math.sqrt(T) * z), ERF[1](math.sqrt(T) * z)
+        s, t = v.sum() * g, w.sum() * g
+        t = np.sign(t) if sign else t
+        f = loss("s", s, t)
+        forces = v * slope * f
+        parts = (forces * math.sqrt(T) * z, np.full(K, g * f), np.outer(forces, forces).ravel())
+        return np.concatenate([*parts, [(s - t) ** 2 / 2, loss("", s, t)]])
+
+    # panels between places where a kink or a label may be
+    scan = np.linspace(-8.5, 8.5, 1000)
+    jumps = [0.0]
+    for kink in kinks:
+
+        def gap(z, kink=kink):
+            g = float(ERF[0](math.sqrt(T) * z))
+            t = w.sum() * g
+            return kink(v.sum() * g, math.copysign(1.0, t) if sign else t)
+
+        jumps += [
+            optimize.brentq(gap, low, high, xtol=1e-14)
+            for low, high in itertools.pairwise(scan)
+            if gap(low) * gap(high) < 0.0
+        ]
+    edges = np.unique(np.concatenate([np.linspace(-8.5, 8.5, 69), jumps]))
+    total = 0.0
+    for low, high in itertools.pairwise(edges):
+        for node, weight in zip(NODES, WEIGHTS, strict=True):
+            z = (low + high) / 2 + (high - low) / 2 * node
+            density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            total = total + (high - low) / 2 * weight * density * values(z)
+    return found, total
+
+
+@pytest.mark.parametrize("case", ONE_FIELD)
+@pytest.mark.parametrize("turn", [0.0, 0.3183])
+def test_lines_of_a_lattice_keep_their_digits(monkeypatch, module, case, turn):
+    """All fields are one: its labels change at zero exactly, where symmetric lines have a point."""
+    steep = float(case == "no kink, larger fields")
+    lattice = [61, 17, 1.25, 0.7, 7.5, 1.5, 0.6, 61, 17, steep]
+    found, known = of_one_field(monkeypatch, module, ONE_FIELD[case], lattice, turn)
+    np.testing.assert_allclose(found, known, rtol=0, atol=5e-7)
+
+
+def test_other_lattices_show_errors_along_lines(monkeypatch, module):
+    lattice = [61, 17, 1.25, 0.7, 7.5, 1.5, 0.6, 61, 17, 0.0]
+    case = ONE_FIELD["no kink, larger fields"]
+    monkeypatch.setattr(lattice_mean, "_fine_steps", lambda network, slope: (1.3, 1.5))
+    found, known = of_one_field(monkeypatch, module, case, lattice, 0.0)
+    other, _ = of_one_field(monkeypatch, module, case, lattice, 0.3183)
+    error = np.abs(found - known).max()
+    assert error > 1e-4
+    assert np.abs(other - found).max() > 0.3 * error
 
 
 @pytest.mark.parametrize("away", [1e-6, 1e-10, 0.0])
