@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     Weights = float | str | Array
     Start = State | str | PathLike[str] | Mapping[str, Any]
 
-__all__ = ["Problem"]
-
 Result = TypeVar("Result", "Trajectory", "Simulation")
 
 _GRID = ("time.end", "time.values", "time.points", "time.spacing")

@@ -35,20 +35,6 @@ from symderiv.foundation import derivation_cache
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = [
-    *(
-        "CALLED",
-        "FIRST_ERROR",
-        "PART",
-        "UNUSED",
-        "MachineCode",
-        "can_link",
-        "code_path",
-        "is_possible",
-    ),
-    *("linked", "load", "read", "write"),
-]
-
 #: Functions of the C library that compiled code may call.
 CALLED: Final = frozenset(
     (

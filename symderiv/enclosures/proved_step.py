@@ -23,8 +23,6 @@ from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["ProvedStep", "StateSet", "VectorField", "gradients", "short", "stepped"]
-
 _INFLATIONS, _HALVINGS = 12, 40
 _MOST_TERMS = 60
 _BITS_OF_TIMES = 30

@@ -28,8 +28,6 @@ from symderiv.formula.reader import (
 )
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["parse_latex"]
-
 _INVERSES: Final = {"sin": "asin", "cos": "acos", "tan": "atan"}
 
 _GREEK: Final = frozenset(

@@ -14,8 +14,6 @@ from typing import Final
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["Macro", "expanded_macros", "read_macro", "taken_out"]
-
 MAX_MACROS: Final = 100
 MAX_EXPANSIONS: Final = 1000
 MAX_EXPANDED: Final = 8000

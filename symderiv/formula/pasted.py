@@ -36,8 +36,6 @@ from symderiv.foundation.errors import FormulaError
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["Pasted", "build_formula", "read_definitions", "read_pasted"]
-
 #: Functions of closed forms that are no activations, and their number of arguments.
 SPECIAL: Final = {"asin": 1, "acos": 1, "SignMean4": 6, "OwenT": 2}
 MAX_TOTAL: Final = 4 * MAX_LENGTH

@@ -21,8 +21,6 @@ from symderiv.formula.known_functions import ALIASES, CONSTANTS, FUNCTIONS
 from symderiv.foundation.errors import FormulaError
 from symderiv.foundation.nearest import did_you_mean
 
-__all__ = ["Apply", "Name", "Node", "Number", "quoted", "read", "to_text"]
-
 MAX_LENGTH: Final = 2000
 MAX_BRACKETS: Final = 25
 MAX_NESTING: Final = 50

@@ -30,18 +30,6 @@ from symderiv.foundation.files import replace_file
 from symderiv.foundation.imported_sources import imported_sources
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = [
-    *(
-        "cache_folder",
-        "derived_from_nothing",
-        "derived_once",
-        "imports_digest",
-        "is_on",
-        "noted_calls",
-    ),
-    *("package_folders", "ship", "shipped_results", "sources_digest"),
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -10,8 +10,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["FORMER_ROOMS", "install"]
-
 #: The modules that the manual named, with what holds their public names now.
 FORMER_ROOMS = {
     "symderiv.data": ("symderiv.inputs",),

@@ -12,8 +12,6 @@ import functools
 import re
 from pathlib import Path
 
-__all__ = ["imported_sources"]
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 _LEFT_OUT = _PACKAGE / "foundation", _PACKAGE / "compiled_code"
 _FOR_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*", re.MULTILINE)

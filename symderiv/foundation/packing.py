@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COVARIANCES", "OVERLAPS", "Packing", "families_of", "orbits"]
-
 OVERLAPS = {
     ("J", "J"): "student_overlap",
     ("J", "B"): "cross_overlap",

@@ -12,8 +12,6 @@ from functools import wraps
 from importlib.util import find_spec
 from typing import Any, Literal, ParamSpec, TypeVar
 
-__all__ = ["DetailedTask", "Progress", "Tell", "following", "lines", "progress_bar", "watched"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

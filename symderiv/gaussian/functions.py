@@ -40,8 +40,6 @@ from sympy.core.sorting import default_sort_key
 
 from symderiv.gaussian.legendre_balls import legendre_balls
 
-__all__ = ["OwenT", "ShiftedSigns", "SignMean2", "SignMean4"]
-
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _SLOT = {pair: slot for slot, pair in enumerate(_PAIRS)} | {
     (j, i): slot for slot, (i, j) in enumerate(_PAIRS)

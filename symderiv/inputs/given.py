@@ -12,8 +12,6 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output, as_output
 
-__all__ = ["Given", "Source", "source"]
-
 
 class Given:
     """Read-only arrays in place of a file: one without a name (.npy) or several with (.npz).

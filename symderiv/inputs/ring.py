@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["circulant", "distances", "eigenvalues", "fourier_basis", "gaussian_kernel", "root"]
-
 Floats = npt.NDArray[np.float64]
 
 # Eigenvalues that rounding made negative, relative to the largest.

@@ -23,8 +23,6 @@ from symderiv.problem.order_names import order_name
 from symderiv.problem.state import State, first_outside
 from symderiv.problem.study import Study
 
-__all__ = ["added_fields", "start_of_overlaps"]
-
 _PLAIN = {"Q": ("student_overlap", "JJ"), "R": ("cross_overlap", "JB")}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from symderiv.foundation.packing import families_of
 
-__all__ = ["order_name"]
-
 _NAMES = {
     "student_overlap": "Q",
     "cross_overlap": "R",

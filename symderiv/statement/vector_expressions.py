@@ -17,18 +17,6 @@ import sympy as sp
 from symderiv.formula.exact_entries import without_floats
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 
-__all__ = [
-    "Batch",
-    "Episode",
-    "FreshInput",
-    "InputSequence",
-    "SlowVector",
-    "SlowVectors",
-    "VectorExpression",
-    "as_expression",
-    "norm2",
-]
-
 
 def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     """Return the value as an exact SymPy expression; floats become the decimals printed for them.

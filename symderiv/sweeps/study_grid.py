@@ -31,8 +31,6 @@ from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 
-__all__ = ["QUICK", "Grid", "SweptStudy"]
-
 #: Keys whose values neither a check nor anything that a study keeps relates to another key.
 QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
 

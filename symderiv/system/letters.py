@@ -14,8 +14,6 @@ from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
 from symderiv.statement.stated_motion import Average
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
-__all__ = ["Letters"]
-
 
 class Letters(LatexPrinter):  # type: ignore[misc]
     """Prints fields as h_{w_1}, overlaps as Q_{w_1 w_2}, averages in angle brackets."""

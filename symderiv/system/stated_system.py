@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symderiv.system.system_trajectory import SystemRun
     from symderiv.system.told import SystemEquations
 
-__all__ = ["StatedSystem", "asked_times"]
-
 Spacing = Literal["log", "linear"]
 
 

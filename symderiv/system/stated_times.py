@@ -21,8 +21,6 @@ from symderiv.learning.rule.stated_rule import exact
 from symderiv.problem.study import Study
 from symderiv.statement.language import Language
 
-__all__ = ["StatedTasks", "schedule_of"]
-
 
 def schedule_of(study: Study, P: Language, examples: sp.Expr) -> sp.Expr:
     """Return what multiplies the learning rates.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
-__all__ = ["divided", "numbers_of", "problem_of", "shown_covariance", "stated_in"]
-
 _AS_NUMBERS = ("keep", "label_flip", "evaluation_scale", "momentum_rate", "batch_ratio")
 
 AnySystem = TypeVar("AnySystem", bound=StatedSystem)

@@ -26,8 +26,6 @@ from symderiv.system.varied_system import SystemPoint, VariedSystem
 if TYPE_CHECKING:
     from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["FollowedSystem", "VariedSystemRun"]
-
 
 @dataclass(frozen=True)
 class VariedSystemRun(VariedRun[dict[str, Any]]):

@@ -25,8 +25,6 @@ from symderiv.storage.run_files import BY
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["SystemRun"]
-
 KIND = "system-run"
 
 

@@ -21,8 +21,6 @@ from symderiv.system.closed_motion import Closed
 from symderiv.system.letters import Letters
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemEquations", "conditions_of"]
-
 
 class SystemEquations:
     """The equations of a system, shown: text, LaTeX, HTML.

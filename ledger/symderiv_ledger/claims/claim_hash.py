@@ -26,8 +26,6 @@ from symderiv import __version__
 from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Printed
 from symderiv_ledger.claims.point_code import code_digest
 
-__all__ = ["claim_hash"]
-
 LENGTH: Final = 12
 
 

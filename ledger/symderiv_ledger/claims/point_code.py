@@ -18,8 +18,6 @@ from pathlib import Path
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["code_digest", "code_of"]
-
 
 @lru_cache(maxsize=1024)
 def code_digest(function: str) -> str:

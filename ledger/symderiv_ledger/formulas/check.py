@@ -25,8 +25,6 @@ from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.mutants import repaired
 from symderiv_ledger.formulas.points import CovariancePoint
 
-__all__ = ["Check", "check_formula"]
-
 #: Fewer points than this inside the cone decide nothing.
 LEAST_POINTS: Final = 3
 

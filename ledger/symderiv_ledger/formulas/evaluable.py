@@ -17,8 +17,6 @@ import sympy as sp
 from symderiv.formula.known_functions import KNOWN
 from symderiv.formula.walker import Meaning, constant, value_of
 
-__all__ = ["can_be_evaluated"]
-
 #: Exact powers, and exponentials of logarithms, which SymPy makes powers.
 MAX_POWER: Final = 3000.0
 #: Exponentials, which are only computed to some digits; e^(-1/c) near c = 0 is among them.

@@ -14,8 +14,6 @@ from flint import acb, arb
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.expression_balls import complex_ball
 
-__all__ = ["UNDEFINED", "RoundedValue", "evaluated", "measured"]
-
 UNDEFINED: Final = (sp.nan, sp.zoo, sp.oo, -sp.oo)
 #: An imaginary part below this, relative to the real one or 1, is zero.
 IMAGINARY: Final = 1e-25

@@ -29,8 +29,6 @@ from symderiv_ledger.formulas.evaluable import can_be_evaluated
 from symderiv_ledger.formulas.evaluated import UNDEFINED, evaluated
 from symderiv_ledger.formulas.points import CovariancePoint, points
 
-__all__ = ["ByQuadrature", "FormulaComparison", "InClosedForm", "Known", "Sides"]
-
 #: Both sides are enclosed to about so many digits ...
 DIGITS: Final = 50
 #: ... (fewer where an integral is computed numerically) ...

@@ -9,8 +9,6 @@ from typing import Any, Final
 import mpmath
 import sympy as sp
 
-__all__ = ["repaired"]
-
 MAX_MUTANTS: Final = 500
 
 

@@ -29,8 +29,6 @@ from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.operations import Operations, Recorder
 
-__all__ = ["BoxedEquations", "ProvedSpace", "census", "proved_spaces"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_BOXES, _LARGEST_SPACE, _DIGITS = 2_000_000, 7, 30

@@ -30,8 +30,6 @@ from symderiv.precision.balls.working import working_bits
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["ExactFlow", "Proof", "spectral_module"]
-
 _BITS_PER_DIGIT = 3.33
 _ROUNDS = 200
 

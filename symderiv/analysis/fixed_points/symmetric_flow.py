@@ -19,8 +19,6 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.newton_steps import root_near
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["KindSpectrum", "SymmetricFlow", "differences", "integrated"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

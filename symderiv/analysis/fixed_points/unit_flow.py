@@ -21,8 +21,6 @@ from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, orbits
 
-__all__ = ["UnitFlow", "exchanged", "root_of"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

@@ -23,8 +23,6 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["Group", "PlateauNumbers", "plateau_numbers"]
-
 _GRID = [2.0 ** (k / 8) for k in range(-96, 97)]
 
 

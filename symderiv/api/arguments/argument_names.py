@@ -13,8 +13,6 @@ from typing import Any
 from symderiv.foundation.errors import InputError
 from symderiv.problem.key_names import STATED
 
-__all__ = ["argument_of", "naming_arguments"]
-
 _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
 

@@ -9,8 +9,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.keys.toml_text import typed_value
 from symderiv.problem.key_names import by_key, key_of
 
-__all__ = ["typed_changes"]
-
 
 def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, Any]:
     """Return the values of keys that texts ``key=value`` give.

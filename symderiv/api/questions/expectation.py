@@ -32,8 +32,6 @@ from symderiv.precision.balls.decimals import Digits, arithmetic, nearest_float
 from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.quadrature.numeric_mean import NumericMean, numeric_mean
 
-__all__ = ["Expectation", "Question", "answered"]
-
 #: Digits tried beyond those asked until a double is known to be the nearest one.
 _MORE_DIGITS = (8, 16, 32)
 

@@ -44,8 +44,6 @@ from symderiv.gaussian import (
 )
 from symderiv.precision.balls.decimals import arithmetic
 
-__all__ = ["FormulaCheck", "check"]
-
 MAX_FIELDS: Final = 9
 #: Evaluations of functions that one point may cost, in up to three variables and in more.
 MOST_EVALUATIONS: Final = (4e5, 6e6)

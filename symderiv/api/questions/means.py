@@ -16,8 +16,6 @@ from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.gaussian import covariance_symbols, integrand
 
-__all__ = ["INTEGRALS", "MAX_DIGITS", "i2", "i3", "i4", "integral", "mean"]
-
 DEFAULT_DIGITS: Final = 15
 MAX_DIGITS: Final = 1000
 

@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = [
-    "TWICE",
-    "conditions_of",
-    "direction",
-    "entry_of",
-    "flow_followed",
-    "followed",
-    "number_of",
-    "readable",
-    "with_numbers",
-]
-
 _FIELDS = Observed._fields
 # second derivatives by numbers that end with this
 TWICE = "_twice"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Start = State | str | PathLike[str] | Mapping[str, Any]
 
-__all__ = ["RateFunction", "flow_at", "formulas_of", "slope_at"]
-
 
 class RateFunction(Shown):
     """dy/dα = f(α, y) of the order parameters in one vector, as ``scipy.integrate.solve_ivp`` asks.

@@ -30,8 +30,6 @@ from symderiv.compiled_code.translation.ir_module import Callee, IrModule, resul
 from symderiv.compiled_code.translation.ir_values import Kind, UntranslatableError, leaves
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["OPEN", "PartsModule", "ship_parts"]
-
 OPEN = "quadrature_factors"
 """The function that every module has of its own, for kinds of arguments ``_OPEN_KINDS``."""
 

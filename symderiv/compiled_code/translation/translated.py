@@ -21,9 +21,6 @@ from symderiv.compiled_code.translation.ir_values import UntranslatableError
 from symderiv.compiled_code.translation.module_source import FunctionSource
 from symderiv.compiled_code.translation.shipped_parts import PartsModule
 
-__all__ = ["Made", "assembly", "object_code_of", "together", "translated"]
-
-
 Made = tuple[dict[str, Any], bytes]
 """How a function is called, and its code."""
 

@@ -10,8 +10,6 @@ from scipy.special import logsumexp
 
 from symderiv.equilibrium.optimal.sign_channel import lattice
 
-__all__ = ["GaussianPrior", "Prior", "RademacherPrior"]
-
 
 class Prior(Protocol):
     """A law of the K weights of each input, of mean 0 and covariance 1."""

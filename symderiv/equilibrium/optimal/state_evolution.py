@@ -14,8 +14,6 @@ import numpy as np
 
 from symderiv.equilibrium.optimal.priors import Prior, RademacherPrior
 
-__all__ = ["Channel", "OptimalState", "StateEvolution"]
-
 _UNSEEN = 1e-4
 _STEPS, _NEWTON, _SETTLED = 400, 12, 1e-10
 

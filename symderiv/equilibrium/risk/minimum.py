@@ -18,8 +18,6 @@ from symderiv.equilibrium.risk.proximal import Proximal
 from symderiv.foundation.errors import ToleranceError
 from symderiv.numerics.nodes import gauss_panels
 
-__all__ = ["LabelledRisk", "RiskMinimum", "SquaredRisk"]
-
 _STEPS, _SETTLED, _DAMPED = 4000, 1e-11, 0.7
 
 

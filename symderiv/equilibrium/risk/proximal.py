@@ -11,8 +11,6 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.lowering.means.numeric_activation import SoftPlus
 
-__all__ = ["HingeProximal", "Proximal", "SmoothProximal", "proximal_of"]
-
 _STEPS = 60
 
 

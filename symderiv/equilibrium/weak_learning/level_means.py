@@ -21,8 +21,6 @@ from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.nodes import gauss_panels, normal_steps
 
-__all__ = ["FieldLevels", "LevelMeans", "level_means"]
-
 _REACH = 9.5
 _FLAT = 1e-12
 

@@ -44,8 +44,6 @@ from symderiv.storage.study_kernel import kernel_for
 if TYPE_CHECKING:
     from symderiv.experiment.studies.step_size import StepSize
 
-__all__ = ["recorded_chain", "simulate", "with_sampler"]
-
 
 def simulate(
     study: Study,

@@ -20,8 +20,6 @@ from symderiv.foundation.documents.document import (
     Verbatim,
 )
 
-__all__ = ["Line", "brief", "lines", "text", "value_text"]
-
 #: Pieces of a line with their tones.
 Line = list[tuple[str, Tone]]
 

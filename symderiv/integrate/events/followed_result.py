@@ -11,8 +11,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.storage.run_files import BY
 
-__all__ = ["FollowedResult"]
-
 
 class FollowedResult:
     """Base of runs that are differentiated and whose events are located.

@@ -9,8 +9,6 @@ from typing import Any
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["LocatedEvent", "LocatedEvents"]
-
 
 class LocatedEvent(dict[str, Any]):
     """The first time at which a condition holds along a run.

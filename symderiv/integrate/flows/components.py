@@ -25,8 +25,6 @@ from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
 
-__all__ = ["ComponentsFlow", "OtherInputs", "components_flow"]
-
 # What stands for an eigenvalue of zero, by which J·B is divided again: its square is a number.
 _NO_VARIANCE = 1e-150
 

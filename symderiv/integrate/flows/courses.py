@@ -23,17 +23,6 @@ from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.storage.checkpoint import Checkpoint
 
-__all__ = [
-    "Course",
-    "Goal",
-    "Law",
-    "Piece",
-    "PiecewiseRun",
-    "RightHandSide",
-    "Walk",
-    "driven",
-]
-
 RightHandSide = Callable[..., None]
 
 # Steps with larger tolerances follow none.

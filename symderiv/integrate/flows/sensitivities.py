@@ -25,16 +25,6 @@ from symderiv.integrate.flows.tangents import observables_tangent, tangent_funct
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
-__all__ = [
-    "Direction",
-    "Observed",
-    "VariedFlow",
-    "VariedRun",
-    "difference_of",
-    "direction_by",
-    "packed_by",
-]
-
 Seen = TypeVar("Seen")
 
 # steps keep a twentieth of the tolerance, as those of runs do

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 #: What tanh cannot be written with.
 _EXACT = frozenset(("x", "erf", "sqrt", "Heaviside"))
 
-__all__ = [
-    "equations_asked",
-    "moving_packing",
-    "observables_tangent",
-    "reverse_function",
-    "tangent_function",
-    "tangent_program_of",
-]
-
 
 def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
     """Return the program of the rates along a direction of the state and of some parameters.

@@ -19,8 +19,6 @@ from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
 
-__all__ = ["check_for_modules", "check_real"]
-
 X = sp.Symbol("x", real=True)
 
 CONSTANTS = (1e-60, 1e60)

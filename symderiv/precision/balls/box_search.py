@@ -18,8 +18,6 @@ from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.forms import narrowed
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["ROUNDING", "Census", "roots_in_box"]
-
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5

@@ -21,17 +21,6 @@ from mpmath import libmp
 from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian import Value
 
-__all__ = [
-    "Digits",
-    "Outward",
-    "arithmetic",
-    "ends",
-    "nearest_float",
-    "upwards",
-    "written",
-    "zero",
-]
-
 _BITS_PER_DIGIT: Final = math.log2(10)
 #: Numbers whose logarithm to base 2 is larger than this are not written out.
 _LARGEST_EXPONENT: Final = 1_000_000

@@ -27,8 +27,6 @@ from symderiv.precision.balls.working import Ball, working_bits
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["arcsine", "ball", "ball_at", "complex_ball"]
-
 
 def ball(expression: sp.Expr, bits: int) -> arb:
     """Return the real number ``expression`` as a python-flint ``arb``.

@@ -17,8 +17,6 @@ from flint import arb
 
 from symderiv.foundation.errors import NotYetError
 
-__all__ = ["FUNCTIONS", "Operations", "Recorded", "Recorder"]
-
 FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
 """Functions of one number, by the names of the methods of balls."""
 

@@ -53,8 +53,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import around_zero, power_of_two, working_bits
 
-__all__ = ["sign_mean4"]
-
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 # Heights of the ellipses in which the integrand is bounded, and of the strips in which log q is:

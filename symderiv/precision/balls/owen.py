@@ -6,8 +6,6 @@ from flint import acb, arb
 
 from symderiv.precision.balls.working import Ball, around_zero, power_of_two
 
-__all__ = ["owen_t"]
-
 
 def owen_t(h: Ball, a: arb, bits: int) -> Ball:
     r"""T(h, a) as a ball, at the working precision of the caller.

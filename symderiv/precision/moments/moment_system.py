@@ -15,8 +15,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.precision.balls.contexts import Numbers, RealNumber
 
-__all__ = ["MomentSystem", "Overlaps", "RuleParameters", "moment_module"]
-
 
 class Overlaps(Protocol):
     """Overlaps per eigenvalue, as :class:`symderiv.State` has them."""

@@ -28,8 +28,6 @@ from symderiv.precision.moments.moment_system import (
     moment_module,
 )
 
-__all__ = ["MomentTrajectory", "moment_trajectory"]
-
 # Integrations of one trajectory, until two agree.
 _MOST_RUNS: Final = 5
 # Late in learning the matrix A may be larger than at the start, which is where it is known.

@@ -21,8 +21,6 @@ from symderiv.gaussian import existence
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["Growth", "growth"]
-
 _BITS: Final = 64
 _STARTS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 _INF: Final = arb.pos_inf()

@@ -31,8 +31,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.expression_balls import ball, ball_method
 from symderiv.precision.balls.working import Ball, working_bits
 
-__all__ = ["OneVariable", "Undefined"]
-
 #: Functions that are not analytic where their argument vanishes.
 KINKED: Final = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 

@@ -23,8 +23,6 @@ from symderiv.precision.quadrature.component import FactorComponent, Polynomial
 from symderiv.precision.quadrature.table import FactorTable
 from symderiv.precision.quadrature.trapezoid import StepPlan
 
-__all__ = ["evaluations", "trapezoid_sum"]
-
 _TABULATED: Final = 3  # dimensions from which functions are tabulated
 
 Value = Callable[[arb], arb]

@@ -21,8 +21,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.strip import Strip
 
-__all__ = ["FactorTable"]
-
 _RHO: Final = 8.0
 _OVERLAP: Final = 1e-6  # pieces are longer than their distance by this share
 

@@ -27,8 +27,6 @@ from symderiv.show.plots.claims import number
 from symderiv.system.system_sgd import SystemSimulation
 from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["page_text", "write_page"]
-
 
 def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Output) -> Path:
     """Write the page and return its path."""

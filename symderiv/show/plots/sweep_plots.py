@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ascending",
-    "curve_figure",
-    "features_of",
-    "map_figure",
-    "order_figure",
-    "status_figure",
-    "sweep_figure",
-]
-
 # More than these are thinned out, and the title says so.
 _MOST_PANELS, _MOST_CURVES, _MOST_IN_LEGEND, _MOST_POINTS = 12, 60, 7, 100_000
 # Values that span more than this are on a logarithmic axis.

@@ -29,8 +29,6 @@ from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.swept_keys import Axis, axis_names
 
-__all__ = ["OWN", "ROOT", "DamagedError", "Manifest", "holds", "is_store", "read_manifest"]
-
 ROOT = "zarr.json"
 #: The folder of what is not Zarr's.
 OWN = ".symderiv"

@@ -37,8 +37,6 @@ from symderiv.sweeps.layout import Box, SweepLayout
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Store"]
-
 _MOST_ERRORS = 20
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from symderiv.problem.study import Study
 
-__all__ = ["Citation", "citation_of", "citation_of_claims", "cited"]
-
 
 class Citation(Answer):
     """The sources of a run, a problem or claims.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.study import Study
 
-__all__ = ["CheckedIn", "LearningDerivation", "Module", "derivation_of", "module_of"]
-
 
 @dataclass(frozen=True, repr=False)
 class LearningDerivation(Shown):

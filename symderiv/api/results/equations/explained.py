@@ -23,8 +23,6 @@ from symderiv.learning.narration.learning_latex import latex
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
 
-__all__ = ["ExplainedMean", "Explanation", "explained"]
-
 #: What stands in equations: the short names of its definitions, and their indices.
 _DEFINED = {
     "A": ("A", (s.i, s.j)),

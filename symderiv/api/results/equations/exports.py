@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
 
-__all__ = ["Export", "example_of", "export_of"]
-
 MOST_NUMBERS = 400
 """Of an example in an exported file; beyond it the example has isotropic inputs."""
 # Of a source, in its short form.

@@ -22,8 +22,6 @@ from symderiv.problem.order_names import order_name
 from symderiv.problem.study import Study
 from symderiv.storage.study_kernel import kernel_for
 
-__all__ = ["Rates", "rates_at"]
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Rates(Shown):

@@ -13,8 +13,6 @@ from symderiv.foundation.errors import InputError, check_one_of
 if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
-__all__ = ["statics_of"]
-
 _KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "annealed": (equilibrium_of, {"constraint": "sphere", "T": None}),
     "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),

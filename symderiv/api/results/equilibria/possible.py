@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
     from symderiv.problem.study import Study
 
-__all__ = ["BayesOptimal", "bayes_optimal_of", "output_of"]
-
 _MOST_TEACHERS = 3
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from symderiv.problem.study import Study
 
-__all__ = ["RiskMinima", "risk_minima_of"]
-
 _LOWEST, _HIGHEST = 1e-5, 1e4
 
 

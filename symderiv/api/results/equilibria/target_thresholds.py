@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
     from symderiv.equilibrium.weak_learning.recovery import Exponent, Recovery
 
-__all__ = ["Thresholds", "thresholds"]
-
 _DEGREE = 6
 
 

@@ -16,8 +16,6 @@ from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.problem.key_names import study_key
 
-__all__ = ["GOALS", "BestConstant", "best_constant"]
-
 GOALS = ("error", "stable", "escape")
 _GRID, _NODES, _RESOLVED = 12, 14, 1e-12
 

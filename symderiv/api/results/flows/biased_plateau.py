@@ -17,8 +17,6 @@ from symderiv.problem.initial import Initial
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 
-__all__ = ["BiasedPlateau", "biased_plateau_of"]
-
 OF_BIASES = (
     "network.student_biases",
     "network.teacher_biases",

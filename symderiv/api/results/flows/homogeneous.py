@@ -22,8 +22,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.problem.input_models import PowerLaw
 from symderiv.problem.study import Study
 
-__all__ = ["late_of", "plateau_of"]
-
 
 def plateau_of(
     study: Study, digits: int, full: bool, moments: Mapping[str, Any]

@@ -19,8 +19,6 @@ from symderiv.foundation.progress import following
 if TYPE_CHECKING:
     from symderiv.analysis.late.late_dynamics import LateDynamics
 
-__all__ = ["LateLearning", "late", "late_learning"]
-
 _MOMENTS = {"T": "T1", "D": "D1"}
 _CURVE_POINTS = 200
 _SHOWN_RATES = 4

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.float64]
 
-__all__ = ["LinearCurve", "linear"]
-
 # Double precision gives this many digits; more, and other methods, are computed with balls.
 _DOUBLE = 15
 _CURVE_POINTS = 240

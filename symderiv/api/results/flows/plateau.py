@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from symderiv.analysis.plateau.plateau_report import PlateauReport
     from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 
-__all__ = ["Plateau", "plateau"]
-
 _MOMENTS = ("T1", "D1", "T2", "D2")
 
 

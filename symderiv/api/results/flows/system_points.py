@@ -18,8 +18,6 @@ from symderiv.system.system_flow import SystemFlow
 if TYPE_CHECKING:
     from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemFixedPoints", "system_fixed_points"]
-
 _CAUTION = "points are those that were found; that there are no others is not proved"
 _STEP, _LARGE_FLOW = 4e-3, 200
 

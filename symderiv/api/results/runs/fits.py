@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.varied_system import VariedSystem
 
-__all__ = ["Fit", "fitted", "system_fitted"]
-
 _ERRORS = "_standard_error"
 
 #: A name of what is measured → the name of an array, and the place in it.

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.system_runs import Solver
 
-__all__ = ["EventTimes", "Fluctuations", "fluctuations_at", "system_fluctuations"]
-
 _GAUSSIAN = 0.2
 """What the expansion may be for bands, and until where laws begin."""
 _AWAY = 4.0

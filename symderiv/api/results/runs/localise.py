@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from symderiv.api.arguments.taken_keys import LocaliseKeys
     from symderiv.inputs.ring import Floats
 
-__all__ = ["Localisation", "localise"]
-
 # Change of participation ratios, of themselves, over the last quarter of the time.
 _SETTLED = 0.05
 # Times that are kept along learning.

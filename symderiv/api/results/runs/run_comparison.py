@@ -20,8 +20,6 @@ from symderiv.storage.curve_results import ERROR, CurveResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Comparison", "compare"]
-
 # Times that agree to so much of them are one.
 _SAME = 1e-9
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["WantedRun", "solved"]
-
 
 @dataclass(frozen=True)
 class WantedRun:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from symderiv.problem.initial import Initial
     from symderiv.problem.study import Study
 
-__all__ = ["StudyFluctuations"]
-
 _FAMILIES = {"J", "B", "U", "A"}
 _SINGLE = {"v", "b", "v_velocity", "b_velocity"}
 

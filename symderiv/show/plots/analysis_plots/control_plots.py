@@ -11,8 +11,6 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["control_axes"]
-
 _LABELS = {"optimal": "optimal", "constant": "best constant", "greedy": "steepest descent"}
 
 

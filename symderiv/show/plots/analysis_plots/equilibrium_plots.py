@@ -13,8 +13,6 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes", "possible_axes", "risk_axes", "specialisation_axes"]
-
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
 

@@ -11,8 +11,6 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["fit_axes"]
-
 
 def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = None) -> Axes:
     """Return axes with data and fits over α.

@@ -13,8 +13,6 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["band_axes", "time_axes"]
-
 
 def band_axes(
     alpha: np.ndarray,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from symderiv.storage.forgetting import Forgetting
 
-__all__ = ["bar_axes"]
-
 _WORDS = {
     "untaught": "at the start",
     "begun": "when first taught",

@@ -12,8 +12,6 @@ from symderiv.system.system_trajectory import SystemRun
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["curves_figure"]
-
 
 def curves_figure(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Figure:
     """Draw one order parameter or observable over log α and over α."""

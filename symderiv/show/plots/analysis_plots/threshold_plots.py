@@ -12,8 +12,6 @@ from symderiv.show.plots.axes import new_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["moment_axes"]
-
 
 def moment_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Return axes with E[z_i z_j - δ_ij | y] over y: points where y has few values.
