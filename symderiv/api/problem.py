@@ -617,9 +617,7 @@ class Problem(Shown):
 
     @property
     def has_rule(self) -> bool:
-        """True if a key of a learning rule is set that plain descent of the squared loss does not
-        have.
-        """
+        """True if a key of a learning rule is set that plain descent of the squared loss lacks."""
         return bool(self._study.rule_keys)
 
     @property

@@ -255,9 +255,7 @@ _WRITER: Final = "object_code.py"
 
 
 def load(path: Path) -> dict[str, MachineCode] | None:
-    """Return the functions kept in a file by their names; None if there are none that can be
-    trusted.
-    """
+    """Return the functions kept in a file by name; None if there are none that can be trusted."""
     return read(path) if is_possible() else None
 
 

@@ -263,9 +263,7 @@ def _same(path: Path, found: os.stat_result | None) -> bool:
 
 
 def _check_special(path: Path) -> None:
-    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no name of its
-    own.
-    """
+    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no own name."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

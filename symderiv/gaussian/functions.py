@@ -245,9 +245,7 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
 
 @lru_cache(maxsize=256)  # SymPy asks for the same number several times
 def _sign_mean4(r: tuple[mpmath.mpf, ...], prec: int) -> mpmath.mpf:
-    """Return the mean of four signs with absolute error below 2**-prec, from mpmath
-    correlations.
-    """
+    """Return the mean of four signs, absolute error below 2**-prec, from mpmath correlations."""
     with mp.workprec(2 * prec + 60):
         tiny = mp.ldexp(1, -2 * prec - 20)
         for i, j in _PAIRS:

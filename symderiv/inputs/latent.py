@@ -299,9 +299,7 @@ def _model(
     remarks: tuple[str, ...],
     sampler: Sampler,
 ) -> DataModel:
-    """Return a model in the eigenbasis of Ω, eigenvalues that are the same within rounding as
-    one.
-    """
+    """Return a model in the eigenbasis of Ω; eigenvalues equal within rounding are one."""
     N = values.size
     order = np.argsort(values)[::-1]
     values, axes, cross = values[order], axes[:, order], cross[order]

@@ -37,9 +37,7 @@ def gaussian_kernel(sites: int, length: float) -> Floats:
 
 
 def eigenvalues(row: Floats) -> Floats:
-    """Return eigenvalues of a symmetric circulant matrix, shape (D,), in the order of the real
-    basis.
-    """
+    """Return eigenvalues of a symmetric circulant matrix, (D,), in the order of the real basis."""
     half = np.fft.rfft(row).real
     waves = np.minimum(np.arange(row.size), row.size - np.arange(row.size))
     return np.asarray(half[waves])

@@ -62,9 +62,7 @@ def _of_coordinates(vector: object) -> NotClosed:
 
 
 class Register(Protocol):
-    """An object that knows the symbols of a system; see
-    :class:`symderiv.statement.register.Symbols`.
-    """
+    """Knows the symbols of a system; see :class:`symderiv.statement.register.Symbols`."""
 
     def product(self, first: Atom, second: Atom) -> sp.Symbol:
         """Return the symbol of an inner product."""

@@ -35,9 +35,7 @@ def integrated(
     duration: float,
     largest: float = _LARGE,
 ) -> Floats | None:
-    """Return where a flow without time comes to; None if it leaves the numbers below
-    ``largest``.
-    """
+    """Return where a flow without time ends; None if it leaves the numbers below ``largest``."""
     from scipy.integrate import solve_ivp
 
     def away(_: float, y: Floats) -> float:

@@ -62,9 +62,7 @@ class Sector:
 
     @property
     def formula(self) -> str:
-        """The matrix over the modes, in the names of
-        :mod:`symderiv.analysis.plateau.plateau_forms`.
-        """
+        """The matrix over modes, in names of :mod:`symderiv.analysis.plateau.plateau_forms`."""
         drift = f"-{_STIFFNESS[self.stiffness]} Lambda"
         return drift if self.response is None else f"{drift} - {_RESPONSES[self.response][0]} w^T"
 

@@ -218,9 +218,7 @@ def _slots(which: str, given: dict[str, Any], covariance: Any, digits: int) -> E
 def _integral(
     which: str, given: Sequence[tuple[sp.Expr, str]], covariance: Any, digits: int
 ) -> Question:
-    """Return one of the integrals of activations that were read, one for all slots or one per
-    slot.
-    """
+    """Return an integral of activations that were read, one for all slots or one per slot."""
     pattern, slots, size = INTEGRALS[which]
     digits = _digits(digits)
     if covariance is None:

@@ -57,9 +57,7 @@ def followed(
     sensitivities: Sequence[str],
     events: Sequence[Event],
 ) -> Trajectory:
-    """Return a run with its derivatives and the times of events; see
-    :meth:`symderiv.Problem.solve`.
-    """
+    """Return a run with derivatives and times of events; see :meth:`symderiv.Problem.solve`."""
     flow = flow_followed(study, initial)
     numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
     directions = {name: direction(study, initial, name) for name in numbers}

@@ -91,9 +91,7 @@ def mathml(latex: str) -> str:
 
 
 def mathml_display(lines: Sequence[str]) -> str:
-    """Return the lines of one displayed formula, one ``<math displaystyle="true">`` element
-    each.
-    """
+    """Return the lines of a displayed formula, a ``<math displaystyle="true">`` element each."""
     widest = max(map(visible_length, lines), default=0)
     style = "" if widest <= 1.25 * LINE_LENGTH else _shrink(widest)
     return "".join(
@@ -217,9 +215,7 @@ def _tidy(root: Any) -> None:
 
 
 def _bold(letter: str, *, italic: bool) -> str:
-    """Return the letter's bold form as a character of its own; browsers ignore
-    ``mathvariant="bold"``.
-    """
+    """Return the bold form of a letter as a character; browsers ignore ``mathvariant="bold"``."""
     starts = {"A": (0x1D400, 0x1D468), "a": (0x1D41A, 0x1D482), "0": (0x1D7CE, 0x1D7CE)}
     starts |= {"Α": (0x1D6A8, 0x1D71C), "α": (0x1D6C2, 0x1D736)}
     for first, (upright, slanted) in starts.items():

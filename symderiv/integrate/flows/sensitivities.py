@@ -299,9 +299,7 @@ def direction_by(course_of: Callable[[float], Course], value: float, name: str) 
 def packed_by(
     course_of: Callable[[float], Course], value: float, name: str
 ) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
-    """Return the flat start and the flat constants as a function of a number; see
-    :func:`direction_by`.
-    """
+    """Return flat start and flat constants as a function of a number; see :func:`direction_by`."""
     here = course_of(value)
 
     def packed(number: float) -> tuple[np.ndarray, np.ndarray]:

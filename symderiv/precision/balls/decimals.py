@@ -32,9 +32,7 @@ _LEAST_DOUBLE: Final = sys.float_info.min
 
 
 def arithmetic() -> str:
-    """Return the libraries of balls in which certified numbers are computed, with their
-    versions.
-    """
+    """Return the libraries of balls in which certified numbers are computed, and their versions."""
     return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
@@ -142,9 +140,7 @@ def _man_exp(point: arb) -> tuple[int, int]:
 
 
 def upwards(bound: arb) -> str:
-    """Return a decimal with two digits that is not below any number of the ball ``bound``, in
-    size.
-    """
+    """Return a decimal of two digits that is not below any number of the ball ``bound`` in size."""
     low, high = ends(bound)
     return _upwards(max(abs(low), abs(high)))
 

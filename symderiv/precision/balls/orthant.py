@@ -112,9 +112,7 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
 
 def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
-    """Return an exact positive definite correlation matrix, and how much the mean may differ
-    there.
-    """
+    """Return an exact positive definite correlation matrix, and how far the mean may differ."""
     if not all(value.is_finite() for value in r):
         raise ToleranceError("a correlation was not enclosed")
     middles = [_exact(value.mid()) for value in r]

@@ -193,9 +193,7 @@ class MomentSystem:
         return Q, R, v, error
 
     def size(self, error: list[RealNumber], y: list[RealNumber]) -> float:
-        """Return the largest error of a moment relative to the scale of its order, or not a
-        number.
-        """
+        """Return the largest error of a moment relative to its order's scale, or not a number."""
         c = self._context
         # comparisons pass over what is not a number
         if math.isnan(float(c.fsum(error) * 0)):

@@ -128,9 +128,7 @@ def _with_factor(level: _Level, factor: int) -> _Level:
 def _spread(
     component: FactorComponent, plan: StepPlan, a: int, columns: int, bits: int = 64
 ) -> float:
-    """Return the largest distance from zero of a factor's variable over the nodes of some
-    columns.
-    """
+    """Return the largest distance from zero of a factor's variable over nodes of some columns."""
     row = component.loading(bits)[a][:columns]
     reach = float(abs(component.means(bits)[a]).upper())
     for v, h, n in zip(row, plan.steps, plan.nodes, strict=False):

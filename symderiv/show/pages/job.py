@@ -184,9 +184,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
 
 
 def points_of(simulation: Simulation) -> SimulatedPoints:
-    """Return the part of a simulation that is shown; times are those of whole numbers of
-    examples.
-    """
+    """Return the shown part of a simulation; times are those of whole numbers of examples."""
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
         warnings.append(f"simulation: {simulation.message}")

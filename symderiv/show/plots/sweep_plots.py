@@ -510,9 +510,7 @@ def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.
 
 
 def _place(axis: Any, values: np.ndarray) -> Floats:
-    """Return where values stand on an axis, which is made logarithmic, or labelled, as they need
-    it.
-    """
+    """Return where values stand on an axis, which is made logarithmic or labelled if needed."""
     if values.dtype.kind not in "fi":
         axis.set_ticks(range(values.size), [value_text(value) for value in values])
         return np.arange(values.size, dtype=np.float64)

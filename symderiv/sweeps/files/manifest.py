@@ -134,9 +134,7 @@ class Manifest:
         return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
-        """Return keys of the metadata and coordinates of a store that are not as they were
-        written.
-        """
+        """Return keys of a store's metadata and coordinates that are not as they were written."""
         return [key for key, digest in self.files.items() if not holds(path / key, digest)]
 
     @property

@@ -190,9 +190,7 @@ def _summary(record: Mapping[str, Any]) -> Summary:
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
-    """Return the readable module, with an example where there are numbers for one, and the fast
-    one.
-    """
+    """Return the readable module, with an example where it has numbers, and the fast one."""
     from symderiv.checking.recipes import solver_text
     from symderiv.integrate.rules.solving import rule_of_study
 

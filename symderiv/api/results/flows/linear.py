@@ -225,9 +225,7 @@ class _Inputs:
         return rotated_covariance(read_spectrum(self.source).eigenvalue, seed=0)
 
     def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
-        """Return the spectrum for any number of digits, and how many of its eigenvalues are
-        trained.
-        """
+        """Return the spectrum for any number of digits, and how many eigenvalues are trained."""
         from symderiv.analysis.linear.exact_spectrum import exact_power_law, exact_spectrum
 
         component = self.model().single()
