@@ -192,16 +192,12 @@ class StatedSystem(Language):
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        if "certify" in parameters:
-            raise NotYetError(
-                "proves no runs of systems yet, only those of Problem; leave it out",
-                argument="certify",
-            )
+        _check_no_proof(parameters)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        asked = FollowedSystem.of(varied, goal, sensitivities, events, until)
-        run = asked.solved(max_steps, progress)
+        followed = FollowedSystem.of(varied, goal, sensitivities, events, until)
+        run = followed.solved(max_steps, progress)
         warn_caller(run.failure())
         return replace(run, system=self)
 
@@ -417,6 +413,12 @@ class StatedSystem(Language):
         from symderiv.system.system_products import exported
 
         return exported(self.solver, to, output, force)
+
+
+def _check_no_proof(parameters: Mapping[str, Any]) -> None:
+    if "certify" in parameters:
+        why = "proves no runs of systems yet, only those of Problem; leave it out"
+        raise NotYetError(why, argument="certify")
 
 
 def asked_times(
