@@ -30,8 +30,7 @@ from symderiv.compiled_code.translation.module_source import FunctionSource
 from symderiv.formula import activation
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.errors import SymderivError
-from symderiv.foundation.files import replace_file, write_whole
-from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
+from symderiv.foundation.files import replace_file, tell_once, temporary_folder, write_whole
 
 if TYPE_CHECKING:
     from symderiv.compiled_code.machine_code import MachineCode

@@ -17,7 +17,12 @@ import numpy as np
 from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
-from symderiv.experiment.studies.study_form import CHANCES, SECOND_LAYER_DECAY, SIZES, StudyForm
+from symderiv.experiment.studies.study_statement import (
+    CHANCES,
+    SECOND_LAYER_DECAY,
+    SIZES,
+    StudyForm,
+)
 from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of

@@ -110,7 +110,7 @@ def flow_of(
     from symderiv.integrate.flows.study_flow import Flow
 
     if study.rule_keys:
-        from symderiv.integrate.rules.rule_flows import rule_flow
+        from symderiv.integrate.rules.phases import rule_flow
 
         return rule_flow(study, start, kernel, notice, checkpoint)
     chosen = kernel or solver_module(study, notice=notice)

@@ -89,8 +89,11 @@ def bayes_optimal_of(
     progress: Callable[[float], None],
 ) -> BayesOptimal:
     """Return what is possible for a study; see :meth:`symderiv.Problem.equilibrium`."""
-    from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
-    from symderiv.equilibrium.optimal.state_evolution import StateEvolution
+    from symderiv.equilibrium.optimal.state_evolution import (
+        GaussianPrior,
+        RademacherPrior,
+        StateEvolution,
+    )
     from symderiv.equilibrium.optimal.thresholds_found import OptimalCurves
 
     values = alpha_values(alpha)

@@ -11,7 +11,7 @@ from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary_flow import unit_flow_of
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.rules.rule_flows import rule_flow
+from symderiv.integrate.rules.phases import rule_flow
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.problem.initial import Initial
 from symderiv.problem.state import State

@@ -65,7 +65,7 @@ class Plateau(Answer):
                 "and exponent",
                 argument="plot",
             )
-        return drawn("analysis_plots.plateau_plots.spectrum_axes", self._groups, ax)
+        return drawn("analysis_plots.linear_plots.spectrum_axes", self._groups, ax)
 
 
 @public

@@ -81,7 +81,7 @@ class Fit(Answer):
         Returns:
             The axes.
         """
-        return drawn("analysis_plots.fit_plots.fit_axes", self._record["curves"], ax)
+        return drawn("analysis_plots.run_plots.fit_axes", self._record["curves"], ax)
 
 
 def fitted(

@@ -116,7 +116,7 @@ class OptimalControl(Answer):
         Returns:
             The axes of the control.
         """
-        return drawn("analysis_plots.control_plots.control_axes", self._record, ax)
+        return drawn("analysis_plots.run_plots.control_axes", self._record, ax)
 
 
 def bounds_of(text: str) -> tuple[float, float]:
