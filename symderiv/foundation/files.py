@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and where caches go that cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a study in the language of statements."""
+"""One step of a study in the language of statements, and its form: the rest are parameters."""
 
 from __future__ import annotations
 

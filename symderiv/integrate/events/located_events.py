@@ -1,4 +1,4 @@
-"""First times of events along a run, by their names."""
+"""First times of events along a run, by their names, and runs that keep them and derivatives."""
 
 from __future__ import annotations
 

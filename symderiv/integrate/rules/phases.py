@@ -1,4 +1,4 @@
-"""Runs in phases: tasks that follow each other or are mixed, rates that change in time."""
+"""Flows of rules; those in phases: tasks that follow each other or are mixed, changing rates."""
 
 from __future__ import annotations
 

@@ -32,6 +32,13 @@ _OVERLAP: Final = 1e-6  # pieces are longer than their distance by this share
 class FactorTable:
     """f on [-reach, reach], |f(x+iy)| <= factor strip.factor exp(strip.rate |x|) in the strip.
 
+    There are polynomials on equal pieces. On a piece of half length s around c the function is
+    interpolated in n + 1 Chebyshev points. If it is at most M inside the ellipse with foci c ± s
+    and half axes summing to s ρ, its Chebyshev coefficients are at most 2 M ρ^-k, interpolation
+    folds those beyond n onto the others, and the error is at most 4 M ρ^-n/(ρ - 1). The ellipse
+    lies in the strip. The error is part of the constant coefficient's radius, so that values are
+    enclosures.
+
     Args:
         function: The function on real balls.
         strip: Where it is analytic; at least as far along the line as the table goes.

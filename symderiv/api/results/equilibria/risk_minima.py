@@ -131,7 +131,7 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
     from dataclasses import replace
 
     from symderiv.equilibrium.optimal.sign_channel import SignChannel
-    from symderiv.equilibrium.risk.proximal import SmoothProximal, proximal_of
+    from symderiv.equilibrium.risk.minimum import SmoothProximal, proximal_of
     from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
     from symderiv.formula import activation
     from symderiv.learning.rule.loss import loss
