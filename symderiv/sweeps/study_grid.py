@@ -22,6 +22,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.ensemble import group_points, integrate_chunk
 from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.integrate.rules.solving import solver_module
 from symderiv.keys.study_tables import all_records
 from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
@@ -140,8 +141,6 @@ class Grid(RunGrid):
 
     def derive(self, tell: Tell) -> None:
         """Derive every solver module once."""
-        from symderiv.integrate.rules.solving import solver_module
-
         studies = [study for _, study in self.combinations()]
         for group in group_points(studies):
             tell("deriving", 0.0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -25,13 +25,10 @@ from symderiv.learning.rule.stated_rule import RuleNumbers, exact, state_rule
 from symderiv.problem.initial import initial
 from symderiv.problem.input_models import Spectrum
 from symderiv.problem.rule_of import rule_of
+from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.statement.language import Language
 from symderiv.system.stated_system import StatedSystem
-
-if TYPE_CHECKING:
-    from symderiv.problem.state import State
-    from symderiv.problem.study import Study
 
 _AS_NUMBERS = ("keep", "label_flip", "evaluation_scale", "momentum_rate", "batch_ratio")
 

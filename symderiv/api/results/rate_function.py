@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
+from symderiv.formula import parse_formula
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.study_flow import Flow
@@ -143,8 +144,6 @@ def flow_at(study: Study, start: Initial) -> Flow:
 
 def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
     """Return output weights that are formulas in K and M."""
-    from symderiv.formula import parse_formula
-
     formulas = {}
     for field, key, values in (
         ("v", "student_weights", flow.state.student_weights),

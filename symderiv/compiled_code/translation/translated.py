@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from symderiv.compiled_code.target import machine, optimised
 from symderiv.compiled_code.translation.ir_entry import add_entry
 from symderiv.compiled_code.translation.ir_function import function_text
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
@@ -76,8 +77,6 @@ def assembly(
 def object_code_of(text: str) -> bytes:
     """Return an LLVM module as instructions of this processor."""
     from llvmlite import binding
-
-    from symderiv.compiled_code.target import machine, optimised
 
     target = machine()
     module = binding.parse_assembly(text)

@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 import sympy as sp
+from scipy.special import ndtr
 
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget, zeros
 from symderiv.formula.as_function import as_function
@@ -235,8 +236,6 @@ class FieldLevels:
 
     def _atoms(self, orders: Orders) -> list[_Nodes]:
         """Return values that y has with a probability."""
-        from scipy.special import ndtr
-
         atoms_of_value = []
         for ends in self.atoms():
             p = float(np.sum(ndtr(ends[:, 1]) - ndtr(ends[:, 0])))

@@ -22,6 +22,7 @@ from symderiv.experiment.studies.study_statement import (
     SECOND_LAYER_DECAY,
     SIZES,
     StudyForm,
+    stated_step,
 )
 from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.keys.study_tables import LEARNING_RATES
@@ -198,6 +199,5 @@ def _few(heads: int) -> tuple[int, int]:
 def step_of(form: StudyForm, units: tuple[int, int]) -> StepForm:
     """Return the compiled step of a form, stated for so many students and teachers."""
     from symderiv.experiment.steps.step_form import form_of
-    from symderiv.experiment.studies.study_statement import stated_step
 
     return form_of(*stated_step(form, units), form.comes[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,8 +187,6 @@ def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, 
 
 
 def _channel(target: FewFieldTarget, noise: float, flip: float) -> Channel:
-    from dataclasses import replace
-
     from symderiv.equilibrium.optimal.field_channel import FieldChannel, NoisyFieldChannel
     from symderiv.equilibrium.optimal.sign_channel import SignChannel
 

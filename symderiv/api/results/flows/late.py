@@ -261,8 +261,6 @@ def _exponent(
     theories: dict[int, LateDynamics], beta: float, student_std: float
 ) -> dict[str, Any] | None:
     """Return the fitted exponent, and how it depends on the number of eigenvalues."""
-    import numpy as np
-
     from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []

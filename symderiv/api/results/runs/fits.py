@@ -20,6 +20,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 
 if TYPE_CHECKING:
@@ -113,7 +114,6 @@ def system_fitted(
     update: Tell,
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.System.fit`."""
-    from symderiv.integrate.flows.courses import Goal
     from symderiv.system.system_following import FollowedSystem
 
     times = np.asarray(curves.get("alpha", ()), dtype=np.float64)
