@@ -16,7 +16,7 @@ import sympy as sp
 
 from symderiv.experiment.steps.step_chain import MarkovChain, Pace, space_of
 from symderiv.experiment.steps.step_program import StepProgram
-from symderiv.experiment.studies.study_statement import StudyForm
+from symderiv.experiment.studies.study_form import StudyForm
 from symderiv.experiment.studies.study_steps import step_of
 from symderiv.formula import activation as read_activation
 from symderiv.foundation.errors import InputError, ToleranceError

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.experiment.steps.fresh_means import FreshMeans
-from symderiv.experiment.steps.step_chain import MarkovChain, Space, space_of
+from symderiv.experiment.steps.step_chain import Space, space_of
 from symderiv.experiment.studies.simulated_runs import SimulatedRuns, SimulationProgress, run_all
 from symderiv.experiment.studies.simulation import Simulation
 from symderiv.experiment.studies.study_chain import StudyChain
 from symderiv.experiment.studies.study_measures import PlainMeasures, RuleMeasures
-from symderiv.experiment.studies.study_statement import stated_step
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.formula import activation
 from symderiv.foundation.errors import InputError, NotYetError
@@ -39,11 +37,12 @@ from symderiv.problem.initial import (
     vectors_with_overlaps,
 )
 from symderiv.problem.study import Study
-from symderiv.statement.field_law import FieldLaw
-from symderiv.statement.register import Mean
 from symderiv.storage.checkpoint import Checkpoint, identity
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import kernel_for
+
+if TYPE_CHECKING:
+    from symderiv.experiment.studies.step_size import StepSize
 
 
 def simulate(
@@ -144,6 +143,8 @@ def _step_size(steps: StudySteps, eigenvalue: np.ndarray) -> StepSize | None:
     if steps.study.training.normalise != "gradient":
         return None
     # states the rule, which takes SymPy
+    from symderiv.experiment.studies.step_size import StepSize
+
     return StepSize(steps, eigenvalue)
 
 
@@ -333,41 +334,3 @@ def _ending(work: SimulatedRuns, interrupted: bool) -> tuple[str, str]:
     if interrupted:
         return "interrupted", "interrupted"
     return "done", f"reached alpha = {work.examples[-1] / N:.10g}"
-
-
-class StepSize:
-    """The root mean square of the length of a step over √N: sqrt(E Σ_i F_i² |ξ|²/N).
-
-    Args:
-        steps: What a step is.
-        eigenvalue: The eigenvalues of the eigenspaces that runs keep, shape (L,).
-    """
-
-    def __init__(self, steps: StudySteps, eigenvalue: np.ndarray) -> None:
-        study, state = steps.study, steps.start.state
-        self._steps, self._eigenvalues = steps, {"x": eigenvalue}
-        statement, _ = stated_step(steps.form, (study.K, study.M), steps.chances)
-        self._law, self._symbols = FieldLaw(statement), tuple(statement.symbols.of(Mean))
-        self._power = state.weight @ state.eigenvalue + study.training.input_noise**2
-        self._tasks: dict[int, FreshMeans] = {}
-
-    def __call__(self, chain: MarkovChain) -> float:
-        """Return that of the next step of a run."""
-        tasks = self._steps.tasks
-        shares = tasks.shares[int(tasks.phase_of(np.array(chain.made), self._steps.dimension))]
-        squares = [share * self._square(task, chain) for task, share in enumerate(shares) if share]
-        return float(np.sqrt(self._power * sum(squares)))
-
-    def _square(self, task: int, chain: MarkovChain) -> float:
-        if task not in self._tasks:
-            self._tasks[task] = FreshMeans(
-                self._law, self._symbols, self._eigenvalues, self._numbers(task)
-            )
-        return float(self._tasks[task](chain)[0])
-
-    def _numbers(self, task: int) -> Mapping[str, float]:
-        """Return the values of parameters where a task is taught."""
-        tasks = self._steps.tasks
-        weights = {f"c{n + 1}": float(c) for n, c in enumerate(tasks.teachers[task])}
-        heads = {f"head{h + 1}": float(h == tasks.head[task]) for h in range(tasks.heads)}
-        return {**self._steps.values, **weights, **heads}

@@ -1,64 +1,23 @@
-"""One step of a study in the language of statements, and its form: the rest are parameters."""
+"""One step of a study in the language of statements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from symderiv.experiment.studies.study_form import CHANCES, SIZES, StudyForm
 from symderiv.formula import activation
-from symderiv.keys.study_tables import LEARNING_RATES, STATED_KEYS
+from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_rule
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Statement
-
-CHANCES = {"keep": 1.0, "label_flip": 0.0}
-"""Probabilities of a rule, with what they are where nothing is drawn."""
-
-SECOND_LAYER_DECAY = "second_layer_weight_decay"
-
-SIZES = (
-    "weight_decay",
-    "label_noise",
-    "input_noise",
-    "update_noise",
-    *(name for key, others in STATED_KEYS.items() for name in (key, *others)),
-    SECOND_LAYER_DECAY,
-)
-"""Numbers of a rule that are parameters of its steps."""
-
-
-@dataclass(frozen=True)
-class StudyForm:
-    """Properties on which the program of a step depends; all other numbers are its parameters.
-
-    Args:
-        activations: The activations of students and teachers, as typed.
-        loss, target: As typed.
-        heads: Their number.
-        present: Names of what is not zero, in order.
-        trains: Whether output weights and biases are trained.
-        comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
-            there are velocities.
-        sphere: Whether students keep their length.
-    """
-
-    activations: tuple[str, str]
-    loss: str
-    target: Literal["sum", "sign"]
-    heads: int
-    present: tuple[str, ...]
-    trains: tuple[bool, bool]
-    comes: tuple[bool, bool, bool, bool]
-    sphere: bool
-
 
 _HALF = sp.Rational(1, 2)  # stands for any probability
 

@@ -17,13 +17,7 @@ import numpy as np
 from symderiv.experiment.steps.step_chain import Pace
 from symderiv.experiment.steps.step_program import StepForm, StepProgram
 from symderiv.experiment.studies.rule_tasks import Tasks, tasks_of
-from symderiv.experiment.studies.study_statement import (
-    CHANCES,
-    SECOND_LAYER_DECAY,
-    SIZES,
-    StudyForm,
-    stated_step,
-)
+from symderiv.experiment.studies.study_form import CHANCES, SECOND_LAYER_DECAY, SIZES, StudyForm
 from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
@@ -199,5 +193,6 @@ def _few(heads: int) -> tuple[int, int]:
 def step_of(form: StudyForm, units: tuple[int, int]) -> StepForm:
     """Return the compiled step of a form, stated for so many students and teachers."""
     from symderiv.experiment.steps.step_form import form_of
+    from symderiv.experiment.studies.study_statement import stated_step
 
     return form_of(*stated_step(form, units), form.comes[-1])

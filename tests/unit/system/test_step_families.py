@@ -14,7 +14,8 @@ from symderiv.experiment.steps.alike_units import Place, Units
 from symderiv.experiment.steps.step_chain import MarkovChain, space_of
 from symderiv.experiment.steps.step_form import form_of
 from symderiv.experiment.steps.step_program import StepProgram
-from symderiv.experiment.studies.study_statement import StudyForm, stated_step
+from symderiv.experiment.studies.study_form import StudyForm
+from symderiv.experiment.studies.study_statement import stated_step
 from symderiv.experiment.studies.study_steps import step_of
 
 K, M, N = 5, 6, 30
