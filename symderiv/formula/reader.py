@@ -339,9 +339,7 @@ def _within(node: Node, loosest: int) -> str:
 def _joined(
     arguments: tuple[Node, ...], opposite: str, sign: str, opposite_sign: str, loosest: int
 ) -> str:
-    """Return terms or factors in a row. After the opposite sign one binds tighter: a-(b+c),
-    a/(b*c).
-    """
+    """Return terms or factors in a row; after the opposite sign one binds tighter: a-(b+c)."""
     first, *rest = arguments
     parts = [_within(first, _PRODUCT)]  # a leading product needs no bracket in either
     if isinstance(first, Apply) and first.operation == "negative" and sign == "+":

@@ -228,9 +228,7 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
 
 
 def _gaussian_sampler(values: np.ndarray, axes: np.ndarray, cross: np.ndarray) -> Sampler:
-    """Return Gaussian (x, c) with E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and what is
-    left.
-    """
+    """Return Gaussian (x, c), E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and the rest."""
     alive = values > 0.0
     guess = np.zeros_like(cross)
     guess[alive] = cross[alive] / values[alive, None]

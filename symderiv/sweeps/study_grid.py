@@ -119,9 +119,7 @@ class Grid(RunGrid):
             yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return the output times and sizes; one study is made per combination of keys that are not
-        quick.
-        """
+        """Return output times and sizes; one study is made per combination of keys not quick."""
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
         times: dict[tuple[int, ...], np.ndarray] = {}
         K = M = 1
@@ -161,9 +159,7 @@ class Grid(RunGrid):
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return 32 hexadecimal digits of each study, files and all: equal studies, equal
-        hashes.
-        """
+        """Return 32 hexadecimal digits of each study, files and all: equal ones, equal hashes."""
         digests = []
         for index in indices:
             places, others = self._places(int(index))

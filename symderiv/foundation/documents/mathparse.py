@@ -420,9 +420,7 @@ def _arguments(tokens: list[str]) -> set[int]:
 
 
 def _unwrapped(tokens: list[str]) -> list[str]:
-    r"""Return the tokens without the braces of every ``{\left( ... \right)}`` that is no
-    argument.
-    """
+    r"""Return the tokens without the braces of a ``{\left( ... \right)}`` that is no argument."""
     dropped: set[int] = set()
     braces: list[int] = []
     arguments = _arguments(tokens)

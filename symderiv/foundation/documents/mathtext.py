@@ -238,9 +238,7 @@ def _space_function_names(parent: Any) -> None:
 
 
 def _mark_signs(parent: Any) -> None:
-    """Mark signs after a relation, a comma or an opening bracket: each is a prefix, not an
-    operation.
-    """
+    """Mark signs after a relation, a comma or an opening bracket as prefixes, not operations."""
     children = list(parent)
     for before, sign in itertools.pairwise(children):
         opens = before.get("form") == "prefix" or (before.text or "") in _BEFORE_A_SIGN

@@ -246,9 +246,7 @@ def _angle(b: fmpq, c: fmpq, f: arb) -> arb:
 
 
 def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb, bits: int) -> arb:
-    """Return the integral over [-1, 1] of what is at most ``bound`` in the ellipse of that half
-    axis.
-    """
+    """Return the integral over [-1, 1] of what ``bound`` bounds in the ellipse of a half axis."""
     rho = arb(height) + (1 + arb(height) ** 2).sqrt()
     needed = _log2(5 * bound / goal) / float(2 * rho.log() / arb.const_log2())
     # Few different rules: their nodes are what costs at high precision.
