@@ -166,9 +166,8 @@ class StatedSystem(Language):
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The tolerances of the result.
             sensitivities: Names of numbers by which order parameters and observables are
-                differentiated at all times: parameters ("eta"), initial values that are one number
-                ("initial.u"), arguments of input models ("inputs.x.exponent"); see
-                :meth:`SystemRun.sensitivity`.
+                differentiated, see :meth:`SystemRun.sensitivity`: parameters ("eta"), initial
+                values that are one number ("initial.u"), arguments of models ("inputs.x.exponent").
             events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
                 made by :func:`symderiv.event`: the first time at which each of them holds is
                 located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
