@@ -420,7 +420,7 @@ def _arguments(tokens: list[str]) -> set[int]:
 
 
 def _unwrapped(tokens: list[str]) -> list[str]:
-    r"""Return the tokens without the braces of a ``{\left( ... \right)}`` that is no argument."""
+    r"""Return the tokens without the braces of ``{\left(…\right)}`` unless it is an argument."""
     dropped: set[int] = set()
     braces: list[int] = []
     arguments = _arguments(tokens)
