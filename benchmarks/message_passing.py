@@ -14,9 +14,12 @@ import itertools
 
 import numpy as np
 
-from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
 from symderiv.equilibrium.optimal.sign_channel import SignChannel
-from symderiv.equilibrium.optimal.state_evolution import StateEvolution
+from symderiv.equilibrium.optimal.state_evolution import (
+    GaussianPrior,
+    RademacherPrior,
+    StateEvolution,
+)
 from symderiv.equilibrium.weak_learning.stated_target import read_target
 
 #: Outputs, priors and values of α; 1.3 is between the two transitions of the perceptron.

@@ -41,18 +41,6 @@ from symderiv.precision.balls.krawczyk import enclosed_zero
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = [
-    "Floats",
-    "LowRankSpectrum",
-    "all_roots",
-    "check_count",
-    "exponential_sum",
-    "low_rank_spectrum",
-    "merged",
-    "secular_roots",
-    "stability_gap",
-]
-
 Floats = npt.NDArray[np.float64]
 
 all_roots = Linked("symderiv.analysis.low_rank_loops", "all_roots", shipped=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-__all__ = ["MODULES", "SHIPPED"]
-
 #: Results of functions of these modules by their calls.
 SHIPPED: Final = Path(__file__).with_name("derivations.pickle")
 MODULES: Final = (

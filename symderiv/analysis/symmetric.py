@@ -101,9 +101,7 @@ class SymmetricState:
         yield Unit(teacher, new), self.size(teacher) - len(sites)
 
     def same(self, first: Unit, second: Unit) -> bool:
-        """Return whether two units coincide (or belong to each other, in the specialising
-        state).
-        """
+        """Return whether two units coincide (or belong together, in the specialising state)."""
         if first.teacher == second.teacher or self.paired:
             return first.site == second.site
         return True  # one common value of all R_in, written with the first name

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from symderiv.api.results.equations.derived import CheckedIn, LearningDerivation, Module
     from symderiv.api.results.equations.exports import Export
 
-__all__ = ["checked_in", "derive", "export", "generate"]
-
 
 @public
 @following("deriving")

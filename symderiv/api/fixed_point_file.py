@@ -21,8 +21,6 @@ from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
 from symderiv.problem.study import Study
 
-__all__ = ["fixed_point_export"]
-
 _BITS, _STARTS = 320, 12
 
 

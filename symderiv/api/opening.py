@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from symderiv.api.stated import System
     from symderiv.sweeps.sweep_result import Sweep
 
-__all__ = ["open_file"]
-
 
 @public
 def open_file(

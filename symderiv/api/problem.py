@@ -12,6 +12,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
 
+import numpy as np
+
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.api.results.runs.grids import MapMade, SweepMade
@@ -22,11 +24,12 @@ from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.keys.key_records import argument_of_key, saying
 from symderiv.keys.study_tables import TABLES, Time
+from symderiv.problem.input_model import InputModel
+from symderiv.problem.input_models import Covariance
 from symderiv.problem.key_names import STATED, by_key, key_of, study_key
 from symderiv.problem.study import Study, expand_sweep, load_study, parse_study, study_from_mapping
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     import xarray
 
@@ -64,7 +67,6 @@ if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation
     from symderiv.integrate.events.asked import Event
     from symderiv.integrate.flows.trajectory import Trajectory
-    from symderiv.problem.input_models import InputModel
     from symderiv.problem.state import State
     from symderiv.show.pages.job import StudyResult
     from symderiv.sweeps.study_map import StudyMap
@@ -73,8 +75,6 @@ if TYPE_CHECKING:
     Array = Sequence[Any] | npt.NDArray[np.float64]
     Weights = float | str | Array
     Start = State | str | PathLike[str] | Mapping[str, Any]
-
-__all__ = ["Problem"]
 
 Result = TypeVar("Result", "Trajectory", "Simulation")
 
@@ -619,9 +619,7 @@ class Problem(Shown):
 
     @property
     def has_rule(self) -> bool:
-        """True if a key of a learning rule is set that plain descent of the squared loss does not
-        have.
-        """
+        """True if a key of a learning rule is set that plain descent of the squared loss lacks."""
         return bool(self._study.rule_keys)
 
     @property
@@ -1318,8 +1316,6 @@ def _own_key(name: str) -> str:
         return f"{table}.{key}"
     place = f"{table}={{{key!r}: …}}"
     if table == "data":
-        from symderiv.problem.input_model import InputModel
-
         first, *others = (m for m in InputModel.__subclasses__() if key in m.model_fields)
         also = [each.__name__ for each in others]
         place = f"inputs=sd.{first.__name__}({key}=…)"
@@ -1367,8 +1363,6 @@ def _input_model(given: Any) -> Any:
     Raises:
         InputError: it is neither a model nor a covariance.
     """
-    from symderiv.problem.input_model import InputModel
-
     if isinstance(given, InputModel | Mapping):
         return given
     models = "give sd.Isotropic(…), sd.Spectrum(eigenvalues), sd.Covariance(matrix) or another"
@@ -1376,7 +1370,6 @@ def _input_model(given: Any) -> Any:
         raise InputError(
             f"is {type(given).__name__}, not an input model; {models}", argument="inputs"
         )
-    import numpy as np
 
     try:
         matrix = np.asarray(given, dtype=float)
@@ -1393,8 +1386,6 @@ def _input_model(given: Any) -> Any:
             argument="inputs",
         )
     else:
-        from symderiv.problem.input_models import Covariance
-
         return Covariance(matrix)
     raise InputError(f"has the shape {matrix.shape}; {mend}", argument="inputs")
 

@@ -13,13 +13,6 @@ from symderiv.api.results.answer import Answer
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.outputs import Output
 
-__all__ = [
-    "QUESTIONS",
-    "study_from_template",
-    "study_schema",
-    "templates",
-]
-
 
 class AskedKey(NamedTuple):
     """A key of a study file that ``symderiv init`` asks for."""

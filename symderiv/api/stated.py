@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
 
-__all__ = ["System"]
-
 
 class System(stated_system.StatedSystem):
     __doc__ = stated_system.StatedSystem.__doc__

@@ -15,8 +15,6 @@ from symderiv.sweeps.swept_keys import parse_over
 if TYPE_CHECKING:
     from symderiv.sweeps.sweep_result import Sweep
 
-__all__ = ["swept"]
-
 
 def swept(
     problem: Problem,

@@ -23,8 +23,6 @@ from symderiv.foundation.files import replace_file
 from symderiv.keys.checked import known_keys, record_of
 from symderiv.problem.key_names import STATED, study_key
 
-__all__ = ["STUB", "stub_text", "write_stub"]
-
 STUB: Final = Path(__file__).parent / "arguments" / "taken_keys.pyi"
 _CALLS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
     "ProblemKeys": (Problem, Problem.__init__),

@@ -177,9 +177,7 @@ def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tupl
 def _as_defined(
     module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, allowed: float
 ) -> None:
-    """Compare the mean with nested sums, if they resolve it; an error stays where they are
-    finer.
-    """
+    """Compare the mean with nested sums if they resolve it; an error stays where they are finer."""
     fields = []
     for place in range(mean.fields):
         own = [(teacher, order) for teacher, order, field in mean.factors if field == place]

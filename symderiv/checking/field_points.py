@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from symderiv.numerics.nodes import gauss_hermite, gauss_panels
 
-__all__ = ["LIMIT", "lattice_points", "plane_points", "sobol_points"]
-
 _BITS = 30
 _NUMBERS = (
     (1, 1),

@@ -156,9 +156,7 @@ class _Comparison:
             self._agree(f"gradients: {name} {self._trial.where}", whole_part, piece, np.zeros(()))
 
     def _called(self, name: str, known: Mapping[str, Any], *outputs: Floats) -> list[Floats]:
-        """Return a function at a state, its inputs by their names; what it gives, or its
-        outputs.
-        """
+        """Return a function at a state, its inputs by name; what it gives, or its outputs."""
         function = getattr(self._checked.names, name)
         inputs = list(signature(function).parameters)[: -len(outputs) or None]
         result = function(*(known[each] for each in inputs), *outputs)

@@ -84,9 +84,7 @@ def generate(
     tolerance: float | None = None,
     limited: bool = False,
 ) -> str:
-    """Return the readable one of the texts that :func:`solver_text` gives, with the same
-    arguments.
-    """
+    """Return the readable text that :func:`solver_text` gives, with the same arguments."""
     return solver_text(name, student, teacher, tolerance, limited, lanes=False).readable
 
 

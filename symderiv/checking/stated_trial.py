@@ -23,8 +23,6 @@ from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, StateFrame
 from symderiv.statement.language import Language
 
-__all__ = ["Call", "Expected", "Trial", "expected_of"]
-
 NODES = (14, 12)
 """In the panels of a plane; twice, so that the difference says how good the points are."""
 REACHES = 9.0, 14.0

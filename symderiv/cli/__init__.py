@@ -96,9 +96,7 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _usage(error: Any) -> NoReturn:
-    """Report wrong usage in one line that says where help is; without a command, print the help
-    itself.
-    """
+    """Report wrong usage in one line that points to help; without a command, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         # Raised after the help was printed.
         sys.exit(USAGE)

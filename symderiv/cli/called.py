@@ -18,8 +18,6 @@ from typing import Annotated, Any, Final
 from symderiv.cli.figures import read_times
 from symderiv.cli.options import option
 
-__all__ = ["calling"]
-
 _SOURCES: Final = Path(__file__).parents[1]
 _PLACEHOLDERS: Final = {
     "activation": "G",

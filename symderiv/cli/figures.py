@@ -10,8 +10,6 @@ from symderiv.cli.options import option
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 
-__all__ = ["PlotOption", "plot_output", "read_times"]
-
 PlotOption = Annotated[
     Path | None, option("--plot", "Also draw a figure (.svg, .png or .pdf).", "FIG")
 ]

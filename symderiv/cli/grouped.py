@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symderiv.foundation.outputs import Output
     from symderiv.storage.checkpoint import Checkpoint
 
-__all__ = ["Drawn", "LongRun", "TypedStudy", "grouped"]
-
 Command = Callable[..., None]
 
 

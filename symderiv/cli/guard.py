@@ -9,8 +9,6 @@ from typing import ParamSpec
 
 from symderiv.foundation.errors import SymderivError
 
-__all__ = ["guarded"]
-
 P = ParamSpec("P")
 
 

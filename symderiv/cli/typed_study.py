@@ -29,7 +29,7 @@ def stated_problem(
     study: Path, changes: list[str] | None, end: float | None = None, *, timed: bool = True
 ) -> Problem:
     """Return the problem of a study file with other values; ``timed``: it must have an end."""
-    from symderiv.api.arguments.typed_keys import typed_changes
+    from symderiv.api.arguments.argument_names import typed_changes
     from symderiv.api.problem import Problem
 
     return Problem.from_toml(study, timed=timed, changes=typed_changes(changes or (), end))

@@ -27,7 +27,7 @@ from typing import Any
 
 from numba.core import bytecode, caching
 
-from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
+from symderiv.foundation.files import tell_once, temporary_folder
 
 # numba 0.61 has these classes under private names
 _IMPLEMENTATION: Any = getattr(caching, "CacheImpl", None) or caching._CacheImpl

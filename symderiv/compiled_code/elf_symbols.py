@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterator
 from symderiv.compiled_code.machine_code import CALLED, UNUSED
 from symderiv.compiled_code.part_code import PART
 
-__all__ = ["imports_of"]
-
 _SYMBOLS = 2  # the type of a section of ELF
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, _RightHandSide
 from symderiv.compiled_code.machine_code import MachineCode
 
-__all__ = ["for_numba"]
-
 
 def for_numba(function: Callable[..., Any], kind: Any = RIGHT_HAND_SIDE) -> Any:
     """Return a function that code of numba's can call; what numba compiled as it is.

@@ -23,8 +23,6 @@ from symderiv.compiled_code.machine_code import (
     write,
 )
 
-__all__ = ["Linked"]
-
 
 class Linked:
     """A function of a module that imports numba.

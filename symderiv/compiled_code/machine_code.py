@@ -35,20 +35,6 @@ from symderiv.foundation import derivation_cache
 from symderiv.foundation.files import replace_file
 from symderiv.foundation.seals import is_sealed, sealed
 
-__all__ = [
-    *(
-        "CALLED",
-        "FIRST_ERROR",
-        "PART",
-        "UNUSED",
-        "MachineCode",
-        "can_link",
-        "code_path",
-        "is_possible",
-    ),
-    *("linked", "load", "read", "write"),
-]
-
 #: Functions of the C library that compiled code may call.
 CALLED: Final = frozenset(
     (
@@ -269,9 +255,7 @@ _WRITER: Final = "object_code.py"
 
 
 def load(path: Path) -> dict[str, MachineCode] | None:
-    """Return the functions kept in a file by their names; None if there are none that can be
-    trusted.
-    """
+    """Return the functions kept in a file by name; None if there are none that can be trusted."""
     return read(path) if is_possible() else None
 
 

@@ -18,8 +18,6 @@ from numba import types
 from symderiv.compiled_code.elf_symbols import imports_of
 from symderiv.compiled_code.machine_code import MachineCode, is_possible, write
 
-__all__ = ["entry_of_first", "in_memory", "keep"]
-
 
 def keep(path: Path, functions: Mapping[str, Any]) -> bool:
     """Write a file of compiled functions; returns whether it was possible.

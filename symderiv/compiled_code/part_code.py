@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from symderiv.compiled_code.target import for_this_processor
 
-__all__ = ["FILE", "PART", "code_of_parts", "made_by", "parts"]
-
 #: How the names of these functions begin.
 PART: Final = "symderiv_part_"
 

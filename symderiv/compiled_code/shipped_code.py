@@ -23,8 +23,6 @@ from llvmlite import binding
 from symderiv.compiled_code.elf_symbols import imports_of
 from symderiv.compiled_code.target import for_this_processor, level_three, machine
 
-__all__ = ["ship", "shipped"]
-
 _NAME = "shipped"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = ["for_this_processor", "level_three", "machine", "optimised"]
-
 
 @cache
 def machine() -> Any:

@@ -26,8 +26,6 @@ from symderiv.compiled_code.machine_code import (
 )
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 
-__all__ = ["RIGHT_HAND_SIDE_KINDS", "TranslatedFunction", "TranslatedModule"]
-
 #: What right-hand sides on vectors are called with.
 RIGHT_HAND_SIDE_KINDS = ("double", "<f8 1", "<i8 1", "<f8 1", "<f8 1")
 

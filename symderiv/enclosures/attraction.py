@@ -18,8 +18,6 @@ from flint import arb, arb_mat
 from symderiv.enclosures.proved_step import StateSet, VectorField
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["Attraction", "attraction", "stationary"]
-
 _ITERATIONS = 40
 # Vectors that are nearly parallel give no coordinates.
 _MOST_CONDITION = 1e8

@@ -25,8 +25,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["coq_fixed_point"]
-
 _MIDDLE, _INVERSE = 30, 12
 #: Half-widths of the box that are tried, decimal digits.
 _RADII = (12, 16, 20)

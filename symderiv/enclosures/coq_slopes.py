@@ -16,8 +16,6 @@ from flint import arb, fmpq
 from symderiv.enclosures.coq_text import Ends, between, bounded, ends_of, formula, span
 from symderiv.precision.balls.operations import Entry, Operations, Recorded, Recorder
 
-__all__ = ["Slopes", "expanded"]
-
 _LEMMAS = {"atan": "angle_slope", "exp": "power_slope", "log": "logarithm_slope"}
 _DERIVATIVES = {"atan": "/ (1 + c * c)", "exp": "exp c", "log": "/ c"}
 _AND = " /\\ "

@@ -18,19 +18,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Entry, Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = [
-    "BITS",
-    "Ends",
-    "between",
-    "bounded",
-    "coq_text",
-    "decimal",
-    "ends_of",
-    "formula",
-    "fraction_text",
-    "span",
-]
-
 #: Two rational numbers, the smaller one first.
 Ends = tuple[Fraction, Fraction]
 

@@ -20,8 +20,6 @@ from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField, g
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["Crossing", "first_crossing"]
-
 _HALVINGS = 10
 _BISECTIONS = 400
 

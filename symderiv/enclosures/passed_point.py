@@ -17,8 +17,6 @@ from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["Departure", "PassedPoint", "passed_point"]
-
 # Decimals of times have fewer digits, so that their sums are exact.
 _EXACT = Context(prec=1000)
 

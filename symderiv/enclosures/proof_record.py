@@ -22,8 +22,6 @@ from symderiv.enclosures.proved_step import StateSet
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["VERSION", "Claims", "record_of"]
-
 VERSION = 1
 
 

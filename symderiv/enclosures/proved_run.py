@@ -27,8 +27,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["EnclosedRun", "amplification", "enclosed", "exactly", "gradient_form"]
-
 Progress = Callable[[str, float], None]
 
 _SPARE_BITS = 24

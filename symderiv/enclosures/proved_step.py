@@ -22,8 +22,7 @@ import numpy as np
 from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.foundation.errors import ToleranceError
-
-__all__ = ["ProvedStep", "StateSet", "VectorField", "gradients", "short", "stepped"]
+from symderiv.precision.balls.working import largest_of
 
 _INFLATIONS, _HALVINGS = 12, 40
 _MOST_TERMS = 60
@@ -117,7 +116,7 @@ class StateSet:
     @property
     def radius(self) -> arb:
         """The largest radius of a coordinate."""
-        return _largest([x.rad() for x in self.hull])
+        return largest_of([x.rad() for x in self.hull])
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ def _at_order(last: int, order: int, column: list[arb]) -> bool:
 
 
 def _small(time: arb, tolerance: arb, order: int, last: list[arb]) -> bool:
-    size = _largest([abs(x) for x in last])
+    size = largest_of([abs(x) for x in last])
     if order >= _MOST_TERMS or not size.is_finite():
         return True
     return order > 3 and bool(size * time**order < tolerance)
@@ -216,7 +215,7 @@ def _rough_box(
             again = _moved(hull, time, rates)
             if all(x.contains(y) for x, y in zip(box, again, strict=True)):
                 return time, box, again
-            spare = _largest([abs(x) for x in rates]) * time / 1000
+            spare = largest_of([abs(x) for x in rates]) * time / 1000
             box = [
                 x.union(y) + arb(0, x.union(y).rad() / 4) + arb(0, spare.upper())
                 for x, y in zip(box, again, strict=True)
@@ -275,7 +274,7 @@ def _exponential(slopes: arb_mat, time: arb) -> arb_mat:
     """
     size = slopes.nrows()
     scaled = slopes * time
-    norm = _largest(
+    norm = largest_of(
         [sum((abs(scaled[n, m]) for m in range(size)), arb(0)).upper() for n in range(size)]
     )
     term = arb_mat(size, size, [int(n == m) for n in range(size) for m in range(size)])
@@ -303,13 +302,6 @@ def _summed(columns: Columns, last: Sequence[arb], time: arb) -> list[arb]:
 def _applied(matrix: arb_mat, box: Sequence[arb]) -> list[arb]:
     size = matrix.nrows()
     return list((matrix * arb_mat(size, 1, list(box))).entries())
-
-
-def _largest(values: Sequence[arb]) -> arb:
-    largest = values[0]
-    for each in values[1:]:
-        largest = largest.max(each)
-    return largest.upper()
 
 
 def _meet(one: arb, other: arb) -> arb:

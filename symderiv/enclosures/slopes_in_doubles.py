@@ -15,8 +15,6 @@ from scipy import special
 
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["slopes_in_doubles"]
-
 _DERIVATIVES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "sqrt": (np.sqrt, lambda x: 0.5 / np.sqrt(x)),
     "asin": (np.arcsin, lambda x: 1.0 / np.sqrt(1.0 - x * x)),

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from symderiv.integrate.flows.study_flow import Flow
 
-__all__ = ["TracedFlow"]
-
 
 @dataclass(frozen=True)
 class TracedFlow:

@@ -14,8 +14,6 @@ from symderiv.formula.walker import Meaning, added, constant, multiplied, value_
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Operations, Recorded, Recorder
 
-__all__ = ["continued", "traced"]
-
 # inside of their domains, which evaluation in balls proves, guards are what they guard
 _GUARDED = {
     "_clipped_sqrt": lambda mp, x: mp.sqrt(x),

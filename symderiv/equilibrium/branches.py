@@ -16,15 +16,6 @@ from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = [
-    "Branch",
-    "BranchEquations",
-    "Stationary",
-    "described",
-    "followed",
-    "pieces_of",
-]
-
 FLAT = 1e-9
 """Curvatures below this share of the largest one are what rounding leaves of zero: near where units
 specialise, states along a circle may differ by the sixth power of how far they are from it."""

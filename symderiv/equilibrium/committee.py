@@ -31,8 +31,6 @@ from symderiv.equilibrium.pair_means import pair_mean, square_mean
 from symderiv.foundation.errors import ToleranceError
 from symderiv.numerics.nodes import gauss_legendre
 
-__all__ = ["CommitteeState", "Specialising", "SymmetricCommittee"]
-
 _NEAR = 0.05  # below this Δ the difference of slopes is an integral of h''
 _GRID, _LAST = 48, 0.995
 _SETTLED, _LEAST_STEP, _FLAT = 1e-11, 1e-5, 1e-13

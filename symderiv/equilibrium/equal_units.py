@@ -19,8 +19,6 @@ from symderiv.gaussian.distributions import variable_of
 from symderiv.gaussian.student_integrals import i2
 from symderiv.gaussian.terms.covariance import covariance_symbols
 
-__all__ = ["UNKNOWNS", "digits_of_equal_units", "equations_of_equal_units", "limit_of_equal_units"]
-
 #: C, R and α/K, in the order in which starts are given.
 UNKNOWNS = sp.symbols("C R alpha", real=True)
 _UNITS = sp.Symbol("K", positive=True)

@@ -14,8 +14,6 @@ import sympy as sp
 
 from symderiv.equilibrium.pair_means import pair_mean, square_mean
 
-__all__ = ["Derivatives", "FreeEnergy"]
-
 #: A value, its gradient (n,) and its second derivatives (n, n).
 Derivatives = tuple[float, np.ndarray, np.ndarray]
 

@@ -26,8 +26,6 @@ from symderiv.gaussian.distributions import variable_of
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.numerics.nodes import gauss_panels
 
-__all__ = ["Pieces", "field_mean", "fine_enough", "on_arrays", "pair_means", "pieces_of"]
-
 #: Means with derivatives of a function of at most this order are taken.
 _ORDER = 4
 _REACH, _POINTS = 8.7, 16

@@ -31,8 +31,6 @@ from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.numerics.nodes import normal_steps
 from symderiv.statement.slopes import ROUGH
 
-__all__ = ["PairMean", "pair_mean", "square_mean"]
-
 # By a = c₁₁, c = c₁₂, b = c₂₂: orders of the derivatives in the order of results.
 _ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _SECOND = ((2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2))

@@ -12,8 +12,6 @@ from scipy.linalg import null_space
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.gaussian.distributions import variable_of
 
-__all__ = ["Symmetries"]
-
 _EQUAL = 1e-7
 
 

@@ -23,8 +23,6 @@ from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.equilibrium.symmetry import Symmetries
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["Landscape", "Transition", "state_at"]
-
 _SAME, _FLAT, _NULL = 1e-6, 1e-9, 1e-5
 _BEGUN, _FIRST = 1e-2, 1e-3
 _STARTS, _MOST_CURVES = 6, 40

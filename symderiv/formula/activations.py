@@ -18,8 +18,6 @@ from symderiv.foundation.nearest import did_you_mean
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["NAMED", "Activation", "activation"]
-
 
 def _defined(function: str) -> str:
     definition = FUNCTIONS[function].definition

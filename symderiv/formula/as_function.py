@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["as_function", "bounded", "function_text", "function_written"]
-
 Numbers = Literal["arrays", "mpmath", "floats", "any"]
 
 

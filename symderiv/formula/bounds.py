@@ -24,8 +24,6 @@ from symderiv.formula.reader import Apply, Node, Number, quoted, to_text
 from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["Constant", "FormulaBound", "measure"]
-
 Constant = Fraction | float
 
 MAX_BITS: Final = 12_000  # below the 4300 digits that Python converts to text

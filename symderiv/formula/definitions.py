@@ -9,8 +9,6 @@ from symderiv.formula.known_functions import FUNCTIONS
 from symderiv.formula.reader import Apply, Name, Node, Number, read
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["expanded"]
-
 MAX_SIZE: Final = 3000
 
 

@@ -26,8 +26,6 @@ from symderiv.formula.known_functions import ALIASES, CONSTANTS, FUNCTIONS
 from symderiv.formula.reader import MAX_DIGITS, quoted
 from symderiv.foundation.errors import FormulaError, InexactError, InputError
 
-__all__ = ["FIRST_FIELDS", "EntryReader", "field_number", "names_in", "without_floats"]
-
 #: Other names of the fields x1, ..., x4.
 FIRST_FIELDS: Final = ("x", "y", "z", "w")
 

@@ -8,8 +8,6 @@ from typing import Any
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError
 
-__all__ = ["load_json"]
-
 
 def load_json(text: str, argument: str | None) -> Any:
     """Return the JSON value of a text; its numbers stay texts, NaN and infinities too.

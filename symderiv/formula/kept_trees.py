@@ -12,8 +12,6 @@ from typing import Any, Final, TypeVar
 
 from symderiv.formula.known_functions import KNOWN
 
-__all__ = ["KeptTrees", "PlainNode", "kept_property"]
-
 T = TypeVar("T")
 
 _NUMBERS: Final = {

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["ALIASES", "CONSTANTS", "FUNCTIONS", "IN_LATEX", "KNOWN", "Function"]
-
 
 @dataclass(frozen=True)
 class Function:

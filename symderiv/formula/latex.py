@@ -28,8 +28,6 @@ from symderiv.formula.reader import (
 )
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["parse_latex"]
-
 _INVERSES: Final = {"sin": "asin", "cos": "acos", "tan": "atan"}
 
 _GREEK: Final = frozenset(
@@ -266,9 +264,7 @@ class _Parser:
         return node
 
     def bracket(self, token: _Token) -> Node:
-        r"""Return what is between brackets; ``\left`` needs ``\right`` with the bracket that
-        fits.
-        """
+        r"""Return what is between brackets; ``\left`` needs ``\right`` with its bracket."""
         scaled = token.text == "\\left"
         opening = self.take() if scaled else token
         if opening.text not in _CLOSING:

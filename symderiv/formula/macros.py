@@ -14,8 +14,6 @@ from typing import Final
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["Macro", "expanded_macros", "read_macro", "taken_out"]
-
 MAX_MACROS: Final = 100
 MAX_EXPANSIONS: Final = 1000
 MAX_EXPANDED: Final = 8000
@@ -82,9 +80,7 @@ def taken_out(text: str) -> tuple[str, list[Macro]]:
 
 
 def braced(text: str, start: int, owner: str) -> tuple[str, int]:
-    """Return what is between the brace at a place and the one that closes it, and the place
-    after it.
-    """
+    """Return what is between the brace at a place and its closing one, and the place after it."""
     if start >= len(text) or text[start] != "{":
         raise FormulaError(f"an argument in braces is missing after {quoted(owner)}")
     depth = 0

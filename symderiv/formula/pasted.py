@@ -36,8 +36,6 @@ from symderiv.foundation.errors import FormulaError
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["Pasted", "build_formula", "read_definitions", "read_pasted"]
-
 #: Functions of closed forms that are no activations, and their number of arguments.
 SPECIAL: Final = {"asin": 1, "acos": 1, "SignMean4": 6, "OwenT": 2}
 MAX_TOTAL: Final = 4 * MAX_LENGTH
@@ -190,9 +188,7 @@ def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
 
 
 def _root(pieces: list[str], asked: str) -> int:
-    """Return the piece that states the formula: it is called so, or nobody uses what is on its
-    left.
-    """
+    """Return the piece that states the formula: it is called so, or nobody uses its left side."""
     names = [_canonical(piece.partition("=")[0].strip()) for piece in pieces]
     used = [_canonical(piece.partition("=")[2]) for piece in pieces]
     free = [
@@ -277,9 +273,7 @@ def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
 
 
 def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
-    """Return one formula; in a text of LaTeX, ``A B`` is a product although it has no marks of
-    LaTeX.
-    """
+    """Return one formula; in LaTeX, ``A B`` is a product although it has no marks of LaTeX."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"a formula of {len(text)} characters is longer than {MAX_LENGTH}")
     if _LATEX.search(text):
@@ -338,9 +332,7 @@ def _read_calls(text: str, aliases: Mapping[str, str], known: Sequence[str]) -> 
 
 
 def _call_parts(text: str, start: int) -> tuple[list[str], int]:
-    """Return the arguments between a bracket that opened before ``start`` and the one that
-    closes it.
-    """
+    """Return the arguments between a bracket that opened before ``start`` and its closing one."""
     depth, parts = 1, [""]
     for position in range(start, len(text)):
         character = text[position]

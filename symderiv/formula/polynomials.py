@@ -7,8 +7,6 @@ from functools import reduce
 
 import sympy as sp
 
-__all__ = ["Monomial", "coefficients"]
-
 Monomial = tuple[int, ...]
 
 

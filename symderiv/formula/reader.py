@@ -21,8 +21,6 @@ from symderiv.formula.known_functions import ALIASES, CONSTANTS, FUNCTIONS
 from symderiv.foundation.errors import FormulaError
 from symderiv.foundation.nearest import did_you_mean
 
-__all__ = ["Apply", "Name", "Node", "Number", "quoted", "read", "to_text"]
-
 MAX_LENGTH: Final = 2000
 MAX_BRACKETS: Final = 25
 MAX_NESTING: Final = 50
@@ -341,9 +339,7 @@ def _within(node: Node, loosest: int) -> str:
 def _joined(
     arguments: tuple[Node, ...], opposite: str, sign: str, opposite_sign: str, loosest: int
 ) -> str:
-    """Return terms or factors in a row. After the opposite sign one binds tighter: a-(b+c),
-    a/(b*c).
-    """
+    """Return terms or factors in a row; after the opposite sign one binds tighter: a-(b+c)."""
     first, *rest = arguments
     parts = [_within(first, _PRODUCT)]  # a leading product needs no bracket in either
     if isinstance(first, Apply) and first.operation == "negative" and sign == "+":

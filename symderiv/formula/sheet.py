@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["formulas"]
-
 _ENVIRONMENTS: Final = (
     *("equation", "align", "aligned", "alignat", "alignedat", "flalign", "gather", "gathered"),
     *("multline", "multlined", "eqnarray", "split", "displaymath", "math", "subequations"),

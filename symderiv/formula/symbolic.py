@@ -14,8 +14,6 @@ from symderiv.formula.reader import Apply, Name, Node, Number, quoted, to_text
 from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import FormulaError
 
-__all__ = ["build"]
-
 _OPERATIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "+": sp.Add,
     "*": sp.Mul,

@@ -13,17 +13,6 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-__all__ = [
-    "Domain",
-    "Meaning",
-    "added",
-    "compiled_walk",
-    "constant",
-    "multiplied",
-    "value_of",
-    "values_of",
-]
-
 Meaning = tuple[Callable[..., Any], Sequence[Any]]
 """A function, and the nodes whose values are its arguments."""
 

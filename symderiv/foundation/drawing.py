@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["drawing", "drawn"]
-
 
 def drawing(module: str) -> Any:
     """Return a module that draws, such as ``"axes"``, or, named in full, one beside the engine."""

@@ -49,9 +49,7 @@ class SymderivError(Exception):
         return other
 
     def renamed(self, argument: str | None, entry: str | None = None) -> Self:
-        """Return the same error about another argument, or about the same one under another
-        name.
-        """
+        """Return the same error about another argument, or about the same under another name."""
         other = type(self).__new__(type(self), *self.args)
         other.__dict__.update(self.__dict__)
         other.argument = argument

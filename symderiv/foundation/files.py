@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and where caches go that cannot be written."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -9,6 +10,7 @@ import re
 import stat
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -179,3 +181,29 @@ def _runs(process: int) -> bool:
     except OSError:
         return True
     return True
+
+
+@cache
+def tell_once(message: str) -> None:
+    """Log a warning, by default a line on standard error, the first time it is given."""
+    import logging
+
+    logging.getLogger("symderiv").warning("symderiv: %s", message)
+
+
+@cache
+def temporary_folder() -> Path:
+    """Return a folder of this process, removed at its end; for what can be kept nowhere else."""
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="symderiv-"))
+    atexit.register(_remove_own, folder, os.getpid())
+    return folder
+
+
+def _remove_own(folder: Path, owner: int) -> None:
+    # a forked child runs the same exit functions
+    if os.getpid() == owner:
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)

@@ -23,8 +23,6 @@ from symderiv.foundation.showing import Shown
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["ANOTHER_RUN", "KEPT", "Kept"]
-
 ANOTHER_RUN = "{}: holds another run; choose another name, or replace it with --force (force=True)"
 
 KEPT = "kept"

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from symderiv_codegen import Example, Program
 
-__all__ = ["LANGUAGES", "PROGRAMS", "ExportLanguage"]
-
 
 @dataclass(frozen=True)
 class ExportLanguage:

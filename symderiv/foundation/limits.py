@@ -8,8 +8,6 @@ from pathlib import Path
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["available_memory", "check_memory"]
-
 # Some is left for everything that is not counted.
 _SHARE = 0.9
 # What any process has; asking the machine would cost a short run a third of its time.

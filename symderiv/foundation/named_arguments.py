@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
 
-__all__ = ["public", "public_methods", "show_arguments", "taken", "taking"]
-
 #: What ``**`` is called where it takes nothing but the arguments that the signature shows.
 SHOWN = "keys"
 

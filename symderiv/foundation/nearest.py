@@ -6,8 +6,6 @@ import difflib
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["OTHER_NAMES", "did_you_mean", "nearest"]
-
 OTHER_NAMES: Final = {
     "lr": "learning_rate",
     "eta": "learning_rate",

@@ -25,8 +25,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import kind_of, signature, write_whole
 from symderiv.foundation.seals import STREAMED, is_sealed, sealed
 
-__all__ = ["Output", "OutputFolder", "as_output", "check_apart", "check_names", "resolved"]
-
 STANDARD_OUTPUT = "-"
 
 #: Endings that say what is in a file; names with others, or without, are the user's own.
@@ -265,9 +263,7 @@ def _same(path: Path, found: os.stat_result | None) -> bool:
 
 
 def _check_special(path: Path) -> None:
-    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no name of its
-    own.
-    """
+    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no own name."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

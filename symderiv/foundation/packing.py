@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COVARIANCES", "OVERLAPS", "Packing", "families_of", "orbits"]
-
 OVERLAPS = {
     ("J", "J"): "student_overlap",
     ("J", "B"): "cross_overlap",
@@ -122,3 +120,23 @@ def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:
             labels = np.minimum(labels, labels[order])
         if np.array_equal(before, labels):
             return labels
+
+
+_NAMES = {
+    "student_overlap": "Q",
+    "cross_overlap": "R",
+    "momentum_overlap": "P",
+    "momentum_square": "W",
+    "momentum_cross": "C",
+}
+
+
+def order_name(field: str) -> str:
+    """Return the name of an order parameter, as calls take it and runs hold it.
+
+    Args:
+        field: the field of the vectors of solver modules. Overlaps of what else is followed are
+            named by the two families of vectors, as ``A.J``; other fields by their own names.
+    """
+    families = families_of(field) if field.startswith("overlap_") else ()
+    return _NAMES.get(field) or ".".join(families) or field

@@ -12,8 +12,6 @@ from functools import wraps
 from importlib.util import find_spec
 from typing import Any, Literal, ParamSpec, TypeVar
 
-__all__ = ["DetailedTask", "Progress", "Tell", "following", "lines", "progress_bar", "watched"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -51,9 +49,7 @@ _outermost: ContextVar[Tell | None] = ContextVar("outermost", default=None)
 
 
 def watched() -> bool:
-    """Return whether standard error is a terminal, or the code runs in a notebook that can show
-    bars.
-    """
+    """Return whether standard error is a terminal, or the code runs in a notebook with bars."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     # without ipywidgets Rich writes a warning into the notebook, and no bar
     in_notebook = type(shell).__name__ == "ZMQInteractiveShell" and bool(find_spec("ipywidgets"))

@@ -21,8 +21,6 @@ from typing import Final
 
 from symderiv.foundation.languages import LANGUAGES
 
-__all__ = ["STREAMED", "is_broken", "is_sealed", "sealed"]
-
 _TAG: Final = b"written by symderiv, sha256 of the rest "
 _DIGITS: Final = 64
 # The mark is within so many bytes of the end.

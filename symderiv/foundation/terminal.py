@@ -15,8 +15,6 @@ from rich.text import Text
 from symderiv.foundation.documents.document import Node, Tone
 from symderiv.foundation.documents.text_writer import lines
 
-__all__ = ["bars", "show", "show_document", "terminal"]
-
 
 def terminal(**options: Any) -> Console:
     """Return a console that colours nothing on its own.

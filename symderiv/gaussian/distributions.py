@@ -35,9 +35,7 @@ def derivative(g: sp.Expr, order: int = 1) -> sp.Expr:
 
 
 def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
-    """Return the expanded form with H² = H, sgn² = 1, |f|² = f², |f| sgn(f) = f, and f δ
-    reduced.
-    """
+    """Return the expanded form with H² = H, sgn² = 1, |f|² = f², |f| sgn(f) = f, f δ reduced."""
     if not g.has(sp.Heaviside, sp.sign, sp.Abs, sp.DiracDelta, sp.Max, sp.Min):
         return g
     g = without_nesting(g, x)

@@ -287,9 +287,7 @@ def _units(value: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
 
 
 def _primitive_factors(value: sp.Expr) -> list[sp.Expr]:
-    """Return factors with the numbers taken out of sums, so that a sum meets its root in a
-    density.
-    """
+    """Return factors with numbers taken out of sums, so that a sum meets its root in a density."""
     primitive: list[sp.Expr] = []
     for factor in sp.Mul.make_args(value):
         primitive += factor.primitive() if factor.is_Add else [factor]

@@ -24,8 +24,6 @@ from flint import arb, arb_series
 from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.erf_fits import MOST_TERMS, RANGE, fits
 
-__all__ = ["ErfMixture", "TanhForm", "mixture", "tanh_form"]
-
 _BITS = 200
 X = sp.Symbol("x", real=True)
 

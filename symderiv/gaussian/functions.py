@@ -40,8 +40,6 @@ from sympy.core.sorting import default_sort_key
 
 from symderiv.gaussian.legendre_balls import legendre_balls
 
-__all__ = ["OwenT", "ShiftedSigns", "SignMean2", "SignMean4"]
-
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _SLOT = {pair: slot for slot, pair in enumerate(_PAIRS)} | {
     (j, i): slot for slot, (i, j) in enumerate(_PAIRS)
@@ -247,9 +245,7 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
 
 @lru_cache(maxsize=256)  # SymPy asks for the same number several times
 def _sign_mean4(r: tuple[mpmath.mpf, ...], prec: int) -> mpmath.mpf:
-    """Return the mean of four signs with absolute error below 2**-prec, from mpmath
-    correlations.
-    """
+    """Return the mean of four signs, absolute error below 2**-prec, from mpmath correlations."""
     with mp.workprec(2 * prec + 60):
         tiny = mp.ldexp(1, -2 * prec - 20)
         for i, j in _PAIRS:

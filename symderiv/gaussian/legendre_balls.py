@@ -6,8 +6,6 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-__all__ = ["legendre_balls"]
-
 
 @lru_cache(maxsize=256)
 def legendre_balls(points: int, bits: int) -> tuple[tuple[arb, arb], ...]:

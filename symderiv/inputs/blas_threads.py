@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 
-__all__ = ["one_blas_thread"]
-
 # how the functions are called in NumPy's own packages and in those of distributions
 _NAMES = (
     "scipy_openblas_{}_num_threads64_",

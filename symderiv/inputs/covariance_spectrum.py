@@ -252,9 +252,7 @@ def _single(matrix: np.ndarray) -> bool:
 
 
 def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
-    """Return the largest difference of entries from their mirrors, and whether rounding explains
-    it.
-    """
+    """Return the largest difference of entries from their mirrors; whether rounding explains it."""
     scaled = matrix.astype(np.float64) / scale
     largest = float(np.max(np.abs(scaled - scaled.T)))
     return largest, largest <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)

@@ -24,8 +24,6 @@ from symderiv.foundation.outputs import Output, as_output
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.inputs.latent_teacher import Sampler
 
-__all__ = ["GeneratorStatistics", "estimate_generator", "generator_sampler"]
-
 #: Latent vectors (count, D) to outputs (count, N), row by row.
 GeneratorFunction = Callable[[np.ndarray], np.ndarray]
 

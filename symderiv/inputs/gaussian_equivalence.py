@@ -23,8 +23,6 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.latent_teacher import Sampler
 
-__all__ = ["BoundTerms", "Gaussianity", "bound_terms", "gaussianity"]
-
 #: Deviations count beyond this many standard errors.
 _STANDARD_ERRORS = 4.0
 

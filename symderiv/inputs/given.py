@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +12,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output, as_output
-
-__all__ = ["Given", "Source", "source"]
 
 
 class Given:
@@ -52,8 +51,6 @@ class Given:
 
     def save(self, path: Path | Output) -> None:
         """Write the arrays as an .npz file or, without names, an .npy file, whole or not at all."""
-        from io import BytesIO
-
         target = as_output(path, self.ending[1:])
         content = BytesIO()
         if "" in self.arrays:

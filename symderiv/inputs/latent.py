@@ -228,9 +228,7 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
 
 
 def _gaussian_sampler(values: np.ndarray, axes: np.ndarray, cross: np.ndarray) -> Sampler:
-    """Return Gaussian (x, c) with E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and what is
-    left.
-    """
+    """Return Gaussian (x, c), E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and the rest."""
     alive = values > 0.0
     guess = np.zeros_like(cross)
     guess[alive] = cross[alive] / values[alive, None]
@@ -299,9 +297,7 @@ def _model(
     remarks: tuple[str, ...],
     sampler: Sampler,
 ) -> DataModel:
-    """Return a model in the eigenbasis of Ω, eigenvalues that are the same within rounding as
-    one.
-    """
+    """Return a model in the eigenbasis of Ω; eigenvalues equal within rounding are one."""
     N = values.size
     order = np.argsort(values)[::-1]
     values, axes, cross = values[order], axes[:, order], cross[order]

@@ -24,8 +24,6 @@ import numpy as np
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.numerics.nodes import gauss_hermite
 
-__all__ = ["ASSIGNMENTS", "MEANS", "Mixture", "uniform_means"]
-
 ASSIGNMENTS: Final = ("sample", "coordinate")
 MEANS: Final = ("common", "coordinate")
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError, NotYetError
 
-__all__ = ["Nonlinearity", "nonlinearity", "on_arrays"]
-
 #: Beyond this a normal number has a density below 1e-320.
 _FAR = 38.0
 #: Largest relative error of a coefficient without a closed form.

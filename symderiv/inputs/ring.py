@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["circulant", "distances", "eigenvalues", "fourier_basis", "gaussian_kernel", "root"]
-
 Floats = npt.NDArray[np.float64]
 
 # Eigenvalues that rounding made negative, relative to the largest.
@@ -39,9 +37,7 @@ def gaussian_kernel(sites: int, length: float) -> Floats:
 
 
 def eigenvalues(row: Floats) -> Floats:
-    """Return eigenvalues of a symmetric circulant matrix, shape (D,), in the order of the real
-    basis.
-    """
+    """Return eigenvalues of a symmetric circulant matrix, (D,), in the order of the real basis."""
     half = np.fft.rfft(row).real
     waves = np.minimum(np.arange(row.size), row.size - np.arange(row.size))
     return np.asarray(half[waves])

@@ -26,8 +26,6 @@ from symderiv.gaussian import expectation
 from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
 
-__all__ = ["GaussianRing", "NonlinearProcess", "Pulses", "RingInputs"]
-
 #: Largest ring; the flow has D·K unknowns and matrices of D by D.
 MAX_SITES = 4096
 CONVENTIONS = {"erf(u/sqrt(2))": 1.0, "erf(u)": 2.0}

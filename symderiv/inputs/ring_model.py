@@ -18,8 +18,6 @@ from symderiv.inputs.model import Component, DataModel
 if TYPE_CHECKING:
     from symderiv.inputs.ring_inputs import RingInputs
 
-__all__ = ["ring_model"]
-
 
 def ring_model(name: str, law: RingInputs) -> DataModel:
     """Return the data model of centred inputs on a ring that the teacher sees itself.

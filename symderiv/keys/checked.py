@@ -164,9 +164,7 @@ class Table(BaseModel):
 
 
 def explained(error: ValidationError) -> InputError:
-    """Return one error of one line for everything that pydantic found, each with the name of its
-    key.
-    """
+    """Return one error, of one line, for all that pydantic found, each with its key's name."""
     for item in error.errors(include_url=False, include_input=False):
         raised = item.get("ctx", {}).get("error")
         if isinstance(raised, InputError):

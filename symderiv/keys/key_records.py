@@ -23,17 +23,6 @@ from pydantic.fields import FieldInfo
 from symderiv.foundation.named_arguments import show_arguments
 from symderiv.keys.toml_text import value_to_toml
 
-__all__ = [
-    "Key",
-    "accepted",
-    "argument_of_field",
-    "argument_of_key",
-    "default_text",
-    "key_of_field",
-    "said",
-    "saying",
-]
-
 Said = TypeVar("Said", bound=Callable[..., Any])
 
 _WIDTH = 100

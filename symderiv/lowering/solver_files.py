@@ -71,9 +71,7 @@ def _lanes_of(program: Program) -> str:
 
 
 def layout_text() -> str:
-    """Return the text of the module that says how vectors are packed, from what programs are
-    made of.
-    """
+    """Return the text of the module that says how vectors are packed, from programs' arrays."""
     return str(
         print_layout("How solver modules pack arrays into vectors.", RANGES, (STATE, PARAMETERS))
     )

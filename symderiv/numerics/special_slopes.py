@@ -8,8 +8,6 @@ from typing import Final
 
 import sympy as sp
 
-__all__ = ["DERIVATIVES"]
-
 Slopes = tuple[sp.Expr, ...]
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
-__all__ = ["MOST_CONSTANTS", "MOST_JOINT", "MOST_NONLINEAR", "templates"]
-
 MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
 
 _OF_FOUR = {

@@ -15,15 +15,12 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError, ShapeError
 from symderiv.foundation.nearest import did_you_mean
-from symderiv.foundation.packing import families_of
+from symderiv.foundation.packing import families_of, order_name
 from symderiv.inputs import DataModel
 from symderiv.problem.given_weights import real_array
 from symderiv.problem.initial import Initial, initial, start_from
-from symderiv.problem.order_names import order_name
 from symderiv.problem.state import State, first_outside
 from symderiv.problem.study import Study
-
-__all__ = ["added_fields", "start_of_overlaps"]
 
 _PLAIN = {"Q": ("student_overlap", "JJ"), "R": ("cross_overlap", "JB")}
 

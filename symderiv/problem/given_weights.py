@@ -27,8 +27,6 @@ from symderiv.problem.input_models import (
 )
 from symderiv.problem.study import Study
 
-__all__ = ["WEIGHTS", "real_array", "start_of_weights"]
-
 WEIGHTS = ("J", "B", "v")
 """Names of first layers of student and teacher, and of the student's output weights."""
 

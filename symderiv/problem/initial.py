@@ -191,9 +191,7 @@ def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataMo
 def latent_vectors(
     student: np.ndarray, teacher: np.ndarray, data: DataModel, latent: LatentTeacher
 ) -> LatentVectors:
-    """Return vectors of inputs and of what these are made from, with their parts on the
-    eigenbasis.
-    """
+    """Return vectors of inputs and of what makes these, with their parts on the eigenbasis."""
     assert latent.axes is not None
     assert latent.cross is not None
     variance = np.repeat(data.average().eigenvalue, data.multiplicities())

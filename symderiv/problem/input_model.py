@@ -19,8 +19,6 @@ from symderiv.keys.checked import Table, explained
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel
 
-__all__ = ["InputModel", "arrays", "filling"]
-
 Constructor = TypeVar("Constructor", bound=Callable[..., None])
 
 

@@ -18,8 +18,6 @@ from symderiv.keys.checked import known_keys
 from symderiv.keys.study_tables import TABLES
 from symderiv.problem.input_models import Data
 
-__all__ = ["STATED", "by_key", "key_of", "nearest_key", "study_key"]
-
 STATED: Final = ("network", "training", "initial")
 """Tables whose keys are arguments of a Problem."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from symderiv.inputs.ring import Floats
     from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses
 
-__all__ = ["NLGP", "RingModel", "SinglePulse"]
-
 Gain = Annotated[float, Field(gt=0.0)]
 Sites = Annotated[int, Field(ge=2, le=4096)]
 # What a law says about them is checked by the law.

@@ -29,9 +29,7 @@ class StudyRule:
 
 
 def rule_of(study: Study) -> StudyRule:
-    """Return the rule of a study; what is not derived together was refused when the study was
-    read.
-    """
+    """Return the rule of a study; what is not derived together was refused when it was read."""
     training = study.training
     trained = study.network.train_biases
     rule = LearningRule(

@@ -23,8 +23,6 @@ from symderiv.statement.register import Field, Latent, Mean, Overlap
 from symderiv.statement.slopes import ROUGH, gaps_of
 from symderiv.statement.stated_problem import Descent, Statement
 
-__all__ = ["MeanStep", "Reading", "SlowState", "StateFrame"]
-
 Floats = NDArray[np.float64]
 
 _RANK = 1e-9

@@ -8,8 +8,6 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["BatchMean", "of_one_example"]
-
 
 class BatchMean(sp.Function):  # type: ignore[misc]
     """The mean of an expression over the examples of a step; only in statements as they are made.

@@ -16,8 +16,6 @@ from symderiv.statement.register import Field, Latent, LearningTime, Symbols
 from symderiv.statement.stated_problem import Inputs, StatedChange, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["FieldLaw", "VectorCovariance"]
-
 
 @dataclass(frozen=True)
 class VectorCovariance:

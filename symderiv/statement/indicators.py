@@ -10,8 +10,6 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["after_jumps", "indicator", "unnested", "without_pieces"]
-
 
 def indicator(condition: Any) -> sp.Expr:
     """Return the expression that is 1 where a condition holds and 0 elsewhere.

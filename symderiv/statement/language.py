@@ -32,8 +32,6 @@ from symderiv.statement.vector_expressions import (
     as_expression,
 )
 
-__all__ = ["Language", "Scalars"]
-
 _MOST = 64  # vectors, tokens or examples under one name: equations are written out for each
 _KINDS = ("sphere", "orthonormal")
 _ORDERS = ("full", "small-learning-rate")

@@ -16,8 +16,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.statement.indicators import without_pieces
 from symderiv.statement.vector_expressions import Atom, Episode, FreshInput, SlowVector
 
-__all__ = ["Field", "Latent", "LearningTime", "Mean", "Overlap", "Size", "Symbols"]
-
 
 @dataclass(frozen=True)
 class Field:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-__all__ = ["ROUGH", "gaps_of", "slope"]
-
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 """Functions with kinks and jumps."""
 

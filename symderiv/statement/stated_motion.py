@@ -33,8 +33,6 @@ from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import StatedChange, StatedStep, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
-__all__ = ["ALL", "Average", "StatedEquations", "average_of", "derived", "drift_of"]
-
 ALL = ""
 """The name of the identity in place of the name of inputs."""
 

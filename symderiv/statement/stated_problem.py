@@ -18,8 +18,6 @@ from symderiv.statement.register import Field, Overlap, Size, Symbols
 from symderiv.statement.slopes import slope as slope_of
 from symderiv.statement.vector_expressions import FreshInput, SlowVector, VectorExpression
 
-__all__ = ["Constraint", "Descent", "Inputs", "StatedChange", "StatedStep", "Statement", "Update"]
-
 Member = TypeVar("Member")
 
 

@@ -33,8 +33,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.statement.averaged_step import Reading, SlowState, StateFrame
 from symderiv.statement.stated_problem import Statement
 
-__all__ = ["StepMoments", "StepVariation", "check_varies", "mixed"]
-
 Floats = NDArray[np.float64]
 
 _POINTS = 8192

@@ -17,18 +17,6 @@ import sympy as sp
 from symderiv.formula.exact_entries import without_floats
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 
-__all__ = [
-    "Batch",
-    "Episode",
-    "FreshInput",
-    "InputSequence",
-    "SlowVector",
-    "SlowVectors",
-    "VectorExpression",
-    "as_expression",
-    "norm2",
-]
-
 
 def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     """Return the value as an exact SymPy expression; floats become the decimals printed for them.
@@ -74,9 +62,7 @@ def _of_coordinates(vector: object) -> NotClosed:
 
 
 class Register(Protocol):
-    """An object that knows the symbols of a system; see
-    :class:`symderiv.statement.register.Symbols`.
-    """
+    """Knows the symbols of a system; see :class:`symderiv.statement.register.Symbols`."""
 
     def product(self, first: Atom, second: Atom) -> sp.Symbol:
         """Return the symbol of an inner product."""

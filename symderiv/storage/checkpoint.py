@@ -183,9 +183,7 @@ class Checkpoint:
         return not self.problem
 
     def remove(self) -> None:
-        """Remove the checkpoint: the run is over: remove the file and what killed processes left
-        of it.
-        """
+        """Remove the checkpoint, as the run is over: the file and what killed processes left."""
         self._entries.clear()
         self.path.unlink(missing_ok=True)
         remove_temporaries(self.path)
@@ -276,7 +274,7 @@ def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 def _study_difference(then: str, now: str) -> str:
-    old, new = _flat(tomllib.loads(then)), _flat(tomllib.loads(now))
+    old, new = flat_keys(tomllib.loads(then)), flat_keys(tomllib.loads(now))
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     if not changed:
         return "the study is written differently"
@@ -294,11 +292,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat_keys(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of nested tables by their full keys, such as ``time.end``."""
     flat: dict[str, Any] = {}
     for key, value in tables.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping):
+            flat |= flat_keys(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat

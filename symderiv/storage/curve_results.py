@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-__all__ = ["ERROR", "CurveResult"]
-
 ERROR = "_standard_error"
 """What the names of standard errors end in."""
 

@@ -83,7 +83,7 @@ class Forgetting(Kept):
         Raises:
             InputError: there is no such number.
         """
-        return drawn("analysis_plots.forgetting_plots.bar_axes", self, names, label, ax)
+        return drawn("analysis_plots.run_plots.bar_axes", self, names, label, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tasks, counted from 1, and what :meth:`to_xarray` has, as lists."""

@@ -30,8 +30,7 @@ from symderiv.compiled_code.translation.module_source import FunctionSource
 from symderiv.formula import activation
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.errors import SymderivError
-from symderiv.foundation.files import replace_file, write_whole
-from symderiv.foundation.unwritable_cache import tell_once, temporary_folder
+from symderiv.foundation.files import replace_file, tell_once, temporary_folder, write_whole
 
 if TYPE_CHECKING:
     from symderiv.compiled_code.machine_code import MachineCode
@@ -299,9 +298,7 @@ def _tree(formula: str) -> str:
 
 @lru_cache(maxsize=1)
 def _checked_in() -> dict[tuple[str, str], Path]:
-    """Return the package's modules by their formulas, read from their text without importing
-    them.
-    """
+    """Return the package's modules by their formulas, read from text without importing them."""
     result: dict[tuple[str, str], Path] = {}
     for folder in derivation_cache.package_folders(_PACKAGE):
         for path in sorted(folder.glob("[a-z]*.py")):
@@ -400,25 +397,19 @@ def _keep(texts: Mapping[Path, str], told: str = "") -> Path:
 
 
 def _seal(text: str, path: Path) -> bytes:
-    """Return the last line of a module: it is whole, and it is the one that was kept under this
-    name.
-    """
+    """Return a module's last line: it is whole, and the one that was kept under this name."""
     digest = hashlib.sha256(path.name.encode() + b"\0" + text.encode())
     return f"{_SEAL}{digest.hexdigest()}\n".encode()
 
 
 def _read_both(path: Path) -> tuple[str, str] | None:
-    """Return the texts of derived modules; None if one of them is not there or not as it was
-    written.
-    """
+    """Return the texts of derived modules; None if one is missing or not as it was written."""
     readable, fast = _read_sealed(path), _read_sealed(fast_path(path))
     return None if readable is None or fast is None else (readable, fast)
 
 
 def _read_sealed(path: Path) -> str | None:
-    """Return the text of a derived module; None if the file is not there or not as it was
-    written.
-    """
+    """Return the text of a derived module; None if it is missing or not as it was written."""
     try:
         content = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):

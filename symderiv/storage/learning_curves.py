@@ -164,9 +164,7 @@ class Curves(CurveResult):
 
 
 def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Return the lengths of the axes of a result file: students, teachers, eigenvalues, tasks,
-    heads.
-    """
+    """Return lengths of a result file's axes: students, teachers, eigenvalues, tasks, heads."""
     sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
     for axis, name, place in (("head", "heads", -2), ("task", "task_error", -1)):
         if name in further:

@@ -272,9 +272,7 @@ def listed(name: str, given: Any) -> list[Any]:
 
 
 def labels_of(values: Sequence[Any]) -> np.ndarray:
-    """Return values as labels of a dimension: numbers and texts as they are, anything else as
-    text.
-    """
+    """Return values as labels of a dimension: numbers and texts as they are, the rest as texts."""
     if all(isinstance(each, bool | int | float | str | np.generic) for each in values):
         labels = np.array(values)
         if labels.dtype.kind in "biufU":

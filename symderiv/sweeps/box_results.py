@@ -11,8 +11,6 @@ from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 
-__all__ = ["FAILED", "INTERRUPTED", "NOT_YET", "BoxResult", "compute"]
-
 #: Statuses beside the causes for which an integration ends.
 NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
 

@@ -11,8 +11,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Summary
 from symderiv.sweeps.many_runs import ManyRuns
 
-__all__ = ["EnsembleView", "RunsDataset", "as_runs"]
-
 _RUN_VARIABLES = {"status", "alpha"}
 
 

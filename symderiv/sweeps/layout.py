@@ -13,8 +13,6 @@ from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import RunGrid
 from symderiv.sweeps.swept_keys import Axis, point_label
 
-__all__ = ["Box", "SweepLayout", "layout_of"]
-
 #: Points of a box: a sixteenth of the sweep, up to so many, and to so many bytes.
 _PARTS, _MOST_IN_BOX, _MOST_BYTES = 16, 1024, 32 * 2**20
 

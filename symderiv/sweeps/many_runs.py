@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ManyRuns"]
-
 
 class ManyRuns(Kept):
     """Base of results with one run for each combination of swept values."""

@@ -18,8 +18,6 @@ from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps.box_results import INTERRUPTED
 from symderiv.sweeps.run_grid import Swept
 
-__all__ = ["MapRuns", "Measure"]
-
 # What one call integrates: memory stays bounded, and what a kill costs.
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 1024
 _SECONDS_AT_ONCE = 1.0

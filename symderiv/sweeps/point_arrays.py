@@ -10,8 +10,6 @@ import numpy as np
 
 from symderiv.storage.run_files import MORE_OF_RULES, axes_of, of_rules
 
-__all__ = ["AXES", "Ended", "PointArrays"]
-
 _OF_STUDIES = ("generalization_error", "Q", "R", "v", "T")
 
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["MapLattice", "Refined", "refined"]
-
 MOST_CELLS = 2048
 # Squares are cut where values differ by more than this part of what the first ones differ.
 _SHARE = 0.05

@@ -17,8 +17,6 @@ from symderiv.foundation.progress import Tell
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.swept_keys import Axis, point_label, values_at
 
-__all__ = ["RunGrid", "Swept", "tables_of"]
-
 #: Called with the number of points that are done.
 PointsTold = Callable[[int], None]
 

@@ -31,8 +31,6 @@ from symderiv.sweeps.box_results import BoxResult, compute
 from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 
-__all__ = ["LARGE", "Job", "Workplace", "local_cluster", "on_cluster"]
-
 #: Points from which on a sweep is spread over processes of its own unless told otherwise.
 LARGE = 50_000
 

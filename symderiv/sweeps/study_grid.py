@@ -22,6 +22,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.ensemble import group_points, integrate_chunk
 from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.integrate.rules.solving import solver_module
 from symderiv.keys.study_tables import all_records
 from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
@@ -30,8 +31,6 @@ from symderiv.storage.checkpoint import identity
 from symderiv.sweeps.point_arrays import Ended, PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
-
-__all__ = ["QUICK", "Grid", "SweptStudy"]
 
 #: Keys whose values neither a check nor anything that a study keeps relates to another key.
 QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
@@ -120,9 +119,7 @@ class Grid(RunGrid):
             yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return the output times and sizes; one study is made per combination of keys that are not
-        quick.
-        """
+        """Return output times and sizes; one study is made per combination of keys not quick."""
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
         times: dict[tuple[int, ...], np.ndarray] = {}
         K = M = 1
@@ -142,8 +139,6 @@ class Grid(RunGrid):
 
     def derive(self, tell: Tell) -> None:
         """Derive every solver module once."""
-        from symderiv.integrate.rules.solving import solver_module
-
         studies = [study for _, study in self.combinations()]
         for group in group_points(studies):
             tell("deriving", 0.0)
@@ -164,9 +159,7 @@ class Grid(RunGrid):
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return 32 hexadecimal digits of each study, files and all: equal studies, equal
-        hashes.
-        """
+        """Return 32 hexadecimal digits of each study, files and all: equal ones, equal hashes."""
         digests = []
         for index in indices:
             places, others = self._places(int(index))

@@ -116,9 +116,7 @@ class StudyMap(Kept):
         ]
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return values on the full grid, which of them were computed, and the keys as
-        coordinates.
-        """
+        """Return values on the full grid, which were computed, and the keys as coordinates."""
         import xarray
 
         names = axis_names(self.keys)

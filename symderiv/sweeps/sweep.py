@@ -27,8 +27,6 @@ from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.sweep_result import Sweep
 from symderiv.sweeps.widening import recovered, widened, with_values_of
 
-__all__ = ["run_sweep"]
-
 Notice = Callable[[str], None]
 
 # Bytes that names of unfinished and of earlier stores are longer than that of the store.

@@ -18,8 +18,6 @@ from symderiv.sweeps.many_runs import ManyRuns
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Sweep"]
-
 
 @dataclass(repr=False)
 class Sweep(ManyRuns):

@@ -18,18 +18,6 @@ from symderiv.keys.toml_text import short_text, typed_value
 from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
 
-__all__ = [
-    "Axis",
-    "axes_of_lists",
-    "axis_names",
-    "is_whole",
-    "lists_of",
-    "parse_over",
-    "point_label",
-    "values_at",
-    "values_of",
-]
-
 #: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
 TAKEN = frozenset(
     {"alpha", "time_index", "point_hash", "state", *NUMBERS, *AXES}

@@ -24,8 +24,6 @@ from symderiv.system.system_ensembles import Wanted, integrate_points, point_or_
 from symderiv.system.system_files import read_system, system_text
 from symderiv.system.varied_system import VariedSystem
 
-__all__ = ["SweptSystem", "SystemGrid"]
-
 _FORMAT = "symderiv-swept-system"
 _TAKEN = frozenset({*SCALARS, "alpha", "time_index"})
 

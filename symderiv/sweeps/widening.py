@@ -20,8 +20,6 @@ from symderiv.sweeps.files.store import Store
 from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.run_grid import RunGrid, Swept, tables_of
 
-__all__ = ["recovered", "widened", "with_values_of"]
-
 _OTHERWISE = "choose another output, or replace it with --force (force=True)"
 _KEPT_BOXES = 4
 _LONGEST = 100

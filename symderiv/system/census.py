@@ -24,9 +24,6 @@ from symderiv.statement.vector_expressions import FreshInput, SlowVector
 from symderiv.system.closed_motion import Closed
 from symderiv.system.means.averages import Averages, has_no_closed_form
 
-__all__ = ["CensusTerm", "census"]
-
-
 _Drift = Mapping[tuple[str, Any], sp.Expr]
 
 

@@ -18,8 +18,6 @@ from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.means.averages import Averages
 from symderiv.system.means.slot_means import SlotMeans
 
-__all__ = ["BEGIN", "Closed", "closed"]
-
 # No name that a user gives contains two underscores, so that none of these can hide one.
 WEIGHT = "class__weight"
 BEGIN = "time__begin"

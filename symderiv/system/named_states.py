@@ -30,8 +30,6 @@ from symderiv.system.closed_motion import (
     scalar_name,
 )
 
-__all__ = ["Layout"]
-
 
 class Layout:
     """Layout of the state of a system in vectors.

@@ -15,8 +15,6 @@ from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint
 
-__all__ = ["PointRun"]
-
 # Vectors of the size of the state that a stepper works with.
 _STAGES = 20
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symderiv.system.system_trajectory import SystemRun
     from symderiv.system.told import SystemEquations
 
-__all__ = ["StatedSystem", "asked_times"]
-
 Spacing = Literal["log", "linear"]
 
 
@@ -168,9 +166,8 @@ class StatedSystem(Language):
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The tolerances of the result.
             sensitivities: Names of numbers by which order parameters and observables are
-                differentiated at all times: parameters ("eta"), initial values that are one number
-                ("initial.u"), arguments of input models ("inputs.x.exponent"); see
-                :meth:`SystemRun.sensitivity`.
+                differentiated, see :meth:`SystemRun.sensitivity`: parameters ("eta"), initial
+                values that are one number ("initial.u"), arguments of models ("inputs.x.exponent").
             events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
                 made by :func:`symderiv.event`: the first time at which each of them holds is
                 located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
@@ -194,16 +191,12 @@ class StatedSystem(Language):
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        if "certify" in parameters:
-            raise NotYetError(
-                "proves no runs of systems yet, only those of Problem; leave it out",
-                argument="certify",
-            )
+        _check_no_proof(parameters)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        asked = FollowedSystem.of(varied, goal, sensitivities, events, until)
-        run = asked.solved(max_steps, progress)
+        followed = FollowedSystem.of(varied, goal, sensitivities, events, until)
+        run = followed.solved(max_steps, progress)
         warn_caller(run.failure())
         return replace(run, system=self)
 
@@ -419,6 +412,12 @@ class StatedSystem(Language):
         from symderiv.system.system_products import exported
 
         return exported(self.solver, to, output, force)
+
+
+def _check_no_proof(parameters: Mapping[str, Any]) -> None:
+    if "certify" in parameters:
+        why = "proves no runs of systems yet, only those of Problem; leave it out"
+        raise NotYetError(why, argument="certify")
 
 
 def asked_times(

@@ -16,16 +16,6 @@ from symderiv.foundation.packing import orbits
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.system_runs import Solver
 
-__all__ = [
-    "UnitSwap",
-    "classes_of",
-    "drawn_state",
-    "exchanges_of",
-    "rates_of",
-    "renamed_fields",
-    "signs_of",
-]
-
 Floats = npt.NDArray[np.float64]
 _Samples = Sequence[tuple[Floats, Floats]]
 

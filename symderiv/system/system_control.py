@@ -17,8 +17,6 @@ from symderiv.system.system_following import VariedSystemRun
 from symderiv.system.system_runs import Solver
 from symderiv.system.varied_system import SystemPoint
 
-__all__ = ["steered"]
-
 
 def steered(point: SystemPoint, observable: str) -> Steerable:
     """Return the flow of a system with one of its averages.

@@ -31,8 +31,6 @@ from symderiv.system.varied_system import SystemPoint, VariedSystem
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["SystemChunk", "Wanted", "ensemble_of", "integrate_points", "point_or_error"]
-
 #: Called with the number of runs that have ended.
 Told = Callable[[int], None]
 

@@ -22,8 +22,6 @@ from symderiv.statement.batches import BatchMean
 from symderiv.statement.stated_problem import Descent
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 
-__all__ = ["read_system", "system_schema", "system_text"]
-
 FORMAT = "symderiv-system"
 VERSION = 2
 

@@ -23,8 +23,6 @@ from symderiv.system.symmetries import (
 )
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemFlow"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,8 @@ from symderiv.integrate.flows.flat_run import Progress
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
 from symderiv.storage.run_files import BY
 from symderiv.system.point_run import PointRun
+from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
-
-if TYPE_CHECKING:
-    from symderiv.system.system_trajectory import SystemRun
-
-__all__ = ["FollowedSystem", "VariedSystemRun"]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from symderiv.system.symmetries import UnitSwap, classes_of
 from symderiv.system.system_flow import SystemFlow
 from symderiv.system.system_runs import Solver
 
-__all__ = ["SystemPlateau", "plateau_of"]
-
 Floats = npt.NDArray[np.float64]
 
 _COINCIDING = 1e-3

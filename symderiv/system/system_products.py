@@ -22,8 +22,6 @@ from symderiv.foundation.outputs import Output
 from symderiv.lowering.programs.precise_module import precise_module
 from symderiv.system.system_runs import Solver
 
-__all__ = ["exported", "generated", "precise_rates"]
-
 
 def generated(solver: Solver, name: str, output: str | PathLike[str], force: bool) -> Path:
     """Write the readable solver module NAME.py, which needs numpy and numba only.

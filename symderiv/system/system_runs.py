@@ -34,8 +34,6 @@ from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import BEGIN, Closed, overlap_name
 from symderiv.system.named_states import Layout
 
-__all__ = ["Begin", "Solver", "Sums", "SystemRates", "modes_of_system", "sums_in"]
-
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
 Sums = tuple[Mapping[str, int], ...]
 

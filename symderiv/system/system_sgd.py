@@ -29,8 +29,6 @@ from symderiv.system.system_runs import Solver
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Experiment", "SystemSimulation", "simulated"]
-
 
 PER_UNIT_OF_TIME = 50
 """How often averages in coefficients are measured in a time of 1; they move by as much between."""

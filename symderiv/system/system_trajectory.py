@@ -18,14 +18,12 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import ANOTHER_RUN
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
-from symderiv.integrate.events.followed_result import FollowedResult
+from symderiv.integrate.events.located_events import FollowedResult
 from symderiv.storage.curve_results import CurveResult
 from symderiv.storage.run_files import BY
 
 if TYPE_CHECKING:
     import xarray
-
-__all__ = ["SystemRun"]
 
 KIND = "system-run"
 

@@ -19,8 +19,6 @@ from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name
 from symderiv.system.system_runs import Begin, Solver
 
-__all__ = ["SystemPoint", "VariedSystem"]
-
 _KEPT_SOLVERS, _KEPT_STATES = 64, 1024
 # Models whose eigenvalues are constants of compiled modules.
 _SPECTRA = ("isotropic", "spectrum", "power-law")

@@ -16,7 +16,7 @@ import symderiv as sd
 from symderiv.analysis import ship_derivations, shipped_derivations
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
-from symderiv.foundation.imported_sources import imported_sources
+from symderiv.foundation.derivation_cache import imported_sources
 from symderiv.integrate.flows.tangents import equations_asked
 from symderiv.learning.derivation import learning_equations
 from symderiv.learning.derivation.ship_equations import SHIPPED

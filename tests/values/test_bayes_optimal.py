@@ -12,9 +12,12 @@ from scipy.stats import norm
 
 import symderiv as sd
 from symderiv.equilibrium.optimal.field_channel import FieldChannel, NoisyFieldChannel
-from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
 from symderiv.equilibrium.optimal.sign_channel import SignChannel
-from symderiv.equilibrium.optimal.state_evolution import StateEvolution
+from symderiv.equilibrium.optimal.state_evolution import (
+    GaussianPrior,
+    RademacherPrior,
+    StateEvolution,
+)
 from symderiv.equilibrium.weak_learning.stated_target import read_target
 
 XI = np.arange(-9.0, 9.0, 0.01) + 0.003

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
 import symderiv as sd
-from symderiv.equilibrium.risk.proximal import HingeProximal, proximal_of
+from symderiv.equilibrium.risk.minimum import HingeProximal, proximal_of
 from symderiv.learning.rule.loss import loss
 
 

@@ -26,8 +26,6 @@ from symderiv_ledger.claims.statement import (
     read_tree,
 )
 
-__all__ = ["Abbreviations", "Indices", "free_ranges", "quantities", "read_indices", "replaced"]
-
 #: Depth to which abbreviations may use each other.
 MAX_DEPTH: Final = 20
 #: Functions of numbers, whose arguments are no indices.

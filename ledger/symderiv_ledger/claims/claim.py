@@ -9,21 +9,6 @@ from typing import Any, Final, Protocol
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.statement import Relation
 
-__all__ = [
-    "TIERS",
-    "VERDICTS",
-    "Accusation",
-    "Claim",
-    "Code",
-    "ComparisonRule",
-    "Conventions",
-    "Paper",
-    "Point",
-    "Printed",
-    "Tested",
-    "Use",
-]
-
 #: All verdicts, as the interface names them.
 VERDICTS: Final = (
     "holds",

@@ -20,8 +20,6 @@ from typing import Any, Final
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Use
 
-__all__ = ["Spoken", "mentioned", "nearest", "read_uses", "refuse_circles", "targets", "with_uses"]
-
 _NUMBER: Final = r"\(?[A-Z]?\d+\)?"
 _LIST: Final = re.compile(
     rf"(?<!see )\b(?:[Ee]quations?|Eqs?\.)\s+({_NUMBER}(?:(?:,? and |, | to ){_NUMBER})*)"

@@ -9,8 +9,6 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Paper, Use
 from symderiv_ledger.claims.claim_graph import nearest, refuse_circles, targets
 
-__all__ = ["Fallen", "fallen", "home_of"]
-
 
 @dataclass(frozen=True)
 class Fallen:

@@ -22,8 +22,6 @@ from symderiv_ledger.claims.statement import (
     parts_of,
 )
 
-__all__ = ["OPERATORS", "Mutant", "mutants"]
-
 #: Sizes that papers confuse.
 _SIZES: Final = {"K": ("M",), "M": ("K",), "L": ("M",), "N": ("L",)}
 #: Functions whose first argument is doubled.

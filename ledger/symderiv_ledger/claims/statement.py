@@ -21,20 +21,6 @@ from typing import Any, Final, TypeVar
 
 from symderiv.foundation.errors import FormulaError
 
-__all__ = [
-    "BINDERS",
-    "MAX_NODES",
-    "Range",
-    "Relation",
-    "bounds_of",
-    "copied",
-    "name_of",
-    "parse_ranges",
-    "parse_statement",
-    "parts_of",
-    "read_tree",
-]
-
 #: Functions whose first argument has names that the others bind.
 BINDERS: Final = ("Sum", "Product", "Integral", "Derivative")
 

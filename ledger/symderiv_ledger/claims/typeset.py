@@ -9,8 +9,6 @@ from typing import Final
 
 from symderiv_ledger.claims.statement import Relation, bounds_of, name_of, parts_of
 
-__all__ = ["expression_latex", "statement_latex"]
-
 _GREEK: Final = re.compile(
     "alpha|beta|[Gg]amma|[Dd]elta|epsilon|zeta|eta|[Tt]heta|iota|kappa|[Ll]ambda|mu|nu|[Xx]i|[Pp]i|"
     "rho|[Ss]igma|tau|[Uu]psilon|[Pp]hi|chi|[Pp]si|[Oo]mega"

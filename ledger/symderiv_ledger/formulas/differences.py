@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["places"]
-
 Place = tuple[str, str]
 
 

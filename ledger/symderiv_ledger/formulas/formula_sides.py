@@ -25,11 +25,8 @@ from symderiv.foundation.errors import (
 )
 from symderiv.gaussian import DerivedExpectation, SignMean4, Value
 from symderiv.precision.balls.expression_balls import ball
-from symderiv_ledger.formulas.evaluable import can_be_evaluated
-from symderiv_ledger.formulas.evaluated import UNDEFINED, evaluated
+from symderiv_ledger.formulas.evaluated import UNDEFINED, can_be_evaluated, evaluated
 from symderiv_ledger.formulas.points import CovariancePoint, points
-
-__all__ = ["ByQuadrature", "FormulaComparison", "InClosedForm", "Known", "Sides"]
 
 #: Both sides are enclosed to about so many digits ...
 DIGITS: Final = 50

@@ -11,8 +11,6 @@ from typing import Final
 
 import sympy as sp
 
-__all__ = ["is_identity"]
-
 #: Larger differences are left to the numbers: factoring them could take long.
 MAX_OPERATIONS: Final = 500
 

@@ -16,8 +16,6 @@ from flint import fmpq, fmpq_mat
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["CovariancePoint", "points"]
-
 _TRIES: Final = 300
 _WANTED: Final = 12
 _SQUARES: Final = tuple(sp.Rational(k) ** 2 for k in ("1", "2", "1/2", "3", "2/3", "10"))

@@ -19,16 +19,6 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Accusation, Claim
 from symderiv_ledger.papers.tables import refuse_unknown, text_of
 
-__all__ = [
-    "NOTED",
-    "SAME_AS",
-    "accusing",
-    "check_repeats",
-    "read_accusation",
-    "standing",
-    "summary",
-]
-
 #: Why an accusation is noted and not counted.
 NOTED: Final = ("not reached", "right where it is meant")
 #: A third reason, followed by the name of the claim that counts the same error.

@@ -9,8 +9,6 @@ from symderiv.foundation.documents.document import Node, Paragraph, Part, Summar
 from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary
 
-__all__ = ["counts", "explain", "finding", "table"]
-
 _TONES: Final[dict[str, Tone]] = {
     "holds": "holds",
     "approximate": "holds",

@@ -15,8 +15,6 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Code, Printed
 from symderiv_ledger.papers.tables import refuse_unknown, tables_of, text_of
 
-__all__ = ["CODE_KEYS", "PrintedEquation", "code_of", "equations", "read_repository"]
-
 #: Keys of an equation that is code.
 CODE_KEYS: Final = frozenset({"repository", "file", "lines"})
 _KEYS: Final = ("address", "commit", "licence")

@@ -25,8 +25,6 @@ from symderiv.foundation.files import read_file
 from symderiv_ledger.claims.claim import Claim, Paper
 from symderiv_ledger.papers.paper_file import paper_from_files, paper_from_toml
 
-__all__ = ["GROUP", "Source", "load_paper", "names", "paper", "source"]
-
 #: The entry points' group.
 GROUP: Final = "symderiv.papers"
 

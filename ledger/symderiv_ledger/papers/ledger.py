@@ -15,8 +15,6 @@ from symderiv_ledger.claims.claim import Paper
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.papers.paper_run import refreshed
 
-__all__ = ["differences", "is_ledger", "merged", "read_ledger", "unchanged", "written"]
-
 #: What has to be the same for a ledger to be current.
 _COMPARED: Final = (
     *("printed", "reading", "code", "statement", "ranges", "where", "verdict", "corrected"),

@@ -15,8 +15,6 @@ from symderiv_ledger.claims.claim import TIERS
 from symderiv_ledger.papers.accusations import standing, summary
 from symderiv_ledger.papers.claims_text import finding
 
-__all__ = ["is_ledger_page", "ledger_page"]
-
 _TITLE: Final = "Printed equations, checked"
 _ORDER: Final = (
     *("false", "misprint", "noted", "approximate", "holds", "definition", "not-checkable"),

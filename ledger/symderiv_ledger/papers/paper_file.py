@@ -41,8 +41,6 @@ from symderiv_ledger.papers.tables import (
     text_of,
 )
 
-__all__ = ["paper_from_files", "paper_from_toml"]
-
 _TEXTS: Final = ("part", "note", "given", "reading", "not_checkable")
 _OF_POINTS: Final = ("rests_on", "symmetric", "equal", "diagonal")
 _FLAGS: Final = ("definition", "thorough", "in_words")

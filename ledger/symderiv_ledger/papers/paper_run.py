@@ -28,8 +28,6 @@ from symderiv_ledger.papers.verify import (
     verify_claim,
 )
 
-__all__ = ["Selection", "arithmetic", "record", "refreshed", "selected", "verify_paper"]
-
 #: What of a record was computed.
 _COMPUTED: Final = (
     *("verdict", "corrected", "corrected_latex", "evidence", "tier", "overturned_by"),

@@ -30,8 +30,6 @@ from symderiv_ledger.rules.comparison_rules import (
 )
 from symderiv_ledger.rules.quantities import Reference, read_reference
 
-__all__ = ["RULES", "SET_KEYS", "PointSet", "module_of", "read_rule"]
-
 #: Rules by the name that files give them.
 RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
     rule.__name__: rule

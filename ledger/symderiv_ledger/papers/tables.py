@@ -9,17 +9,6 @@ from pydantic import StrictBool, StrictStr, TypeAdapter, ValidationError
 
 from symderiv.foundation.errors import InputError
 
-__all__ = [
-    "flag_of",
-    "names_of",
-    "pairs_of",
-    "refuse_unknown",
-    "table_of",
-    "tables_of",
-    "text_of",
-    "texts_of",
-]
-
 _FLAG: Final = TypeAdapter(StrictBool)
 _NAMES: Final = TypeAdapter(list[StrictStr])
 _PAIRS: Final = TypeAdapter(list[tuple[StrictStr, StrictStr]])

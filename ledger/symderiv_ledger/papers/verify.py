@@ -25,18 +25,6 @@ from symderiv_ledger.formulas.differences import places
 from symderiv_ledger.rules.arithmetic import OutOfRangeError
 from symderiv_ledger.rules.equivalence import are_equivalent
 
-__all__ = [
-    "Finding",
-    "MutantReport",
-    "UnsettledError",
-    "arithmetic_of",
-    "judge",
-    "overturned_by",
-    "printed_of",
-    "tier",
-    "verify_claim",
-]
-
 #: A correction changes at most so many small places of a misprint ...
 MAX_PLACES: Final = 4
 #: ... of at most so many parts each.

@@ -17,18 +17,6 @@ from symderiv.foundation.errors import FormulaError
 from symderiv.precision.balls.contexts import numbers as arithmetic
 from symderiv_ledger.claims.statement import Range, bounds_of, name_of, parts_of
 
-__all__ = [
-    "COMPARE",
-    "Evaluator",
-    "Indexed",
-    "OutOfRangeError",
-    "Values",
-    "ball_integral",
-    "evaluate",
-    "extended",
-    "index_values",
-]
-
 _SAFETY: Final = 10
 _LAST_DIGITS: Final = 3
 _BITS_PER_DIGIT: Final = 3.3219280948873626

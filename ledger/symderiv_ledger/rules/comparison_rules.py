@@ -23,28 +23,6 @@ from symderiv_ledger.claims.claim import Point, Tested
 from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
-__all__ = [
-    "AllJudged",
-    "Bound",
-    "Converges",
-    "Deviation",
-    "Exact",
-    "Judged",
-    "Measured",
-    "Pair",
-    "PairRule",
-    "ShownWithin",
-    "Symbolic",
-    "Within",
-    "WithinErrorBars",
-    "counterexample",
-    "fails_at",
-    "one_point",
-    "pairs",
-    "related",
-    "relative_difference",
-]
-
 #: Of the digits computed with, so many may be lost to cancellation.
 LOST: Final = 8
 

@@ -19,8 +19,6 @@ import numpy as np
 from symderiv.foundation.errors import FormulaError
 from symderiv.numerics.nodes import gauss_legendre
 
-__all__ = ["Arrays", "integral"]
-
 NODES: Final = 160
 _LOW, _HIGH = -4.0, 5.0
 

@@ -27,8 +27,6 @@ from symderiv_ledger.rules.comparison_rules import (
     related,
 )
 
-__all__ = ["Enclosed", "deferred"]
-
 #: Fewer common digits than this are no evidence.
 FEWEST: Final = 4
 

@@ -17,8 +17,6 @@ from symderiv.foundation.errors import SymderivError
 from symderiv_ledger.claims.statement import BINDERS, Relation, name_of, parts_of
 from symderiv_ledger.rules.arithmetic import Evaluator
 
-__all__ = ["are_equivalent"]
-
 #: Numbers of units, eigenvalues and dimensions: integers, as powers of -1 need to know.
 _SIZES: Final = frozenset("KLMN")
 

@@ -22,8 +22,6 @@ from symderiv_ledger.rules.arithmetic import Indexed
 from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import Enclosed
 
-__all__ = ["GaussianMean", "enclosed_mean", "exactly"]
-
 #: Beyond the digits that are said, for rounding in the statement.
 GUARD: Final = 10
 #: Digits of quadrature in so many variables, and at how many covariances, unless insisted on ...

@@ -31,8 +31,6 @@ from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import Enclosed
 from symderiv_ledger.rules.exact_means import GUARD, enclosed_mean
 
-__all__ = ["WEIGHTS", "LearningRates"]
-
 #: Conventions on output weights, by the names that files give them.
 WEIGHTS: Final = {
     "any": "any output weights v, w",

@@ -27,8 +27,6 @@ from symderiv_ledger.rules.learning_rates import WEIGHTS, LearningRates
 if TYPE_CHECKING:
     from symderiv.precision.balls.contexts import Numbers
 
-__all__ = ["REFERENCES", "Reference", "read_reference"]
-
 #: Names of references, what they are about, and the names that their statements may use.
 REFERENCES: Final = {
     "i2": "I2 = E[g(u)g(v)] as I; the covariance C[1, 1], C[1, 2], ...",

@@ -17,8 +17,6 @@ import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.newton_steps import newton
 
-__all__ = ["CurveEquations", "Floats", "StepPace"]
-
 Floats = npt.NDArray[np.float64]
 _FEW = 5
 

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, OneParameter, located
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["BifurcationCurve", "Plane", "bifurcation_curves"]
-
 Floats = npt.NDArray[np.float64]
 
 _FIRST, _LEAST, _MOST, _STEPS = 1 / 64, 1e-3, 1 / 24, 200

@@ -29,8 +29,6 @@ from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.operations import Operations, Recorder
 
-__all__ = ["BoxedEquations", "ProvedSpace", "census", "proved_spaces"]
-
 Floats = npt.NDArray[np.float64]
 
 _MOST_BOXES, _LARGEST_SPACE, _DIGITS = 2_000_000, 7, 30
@@ -218,6 +216,25 @@ def _holds(box: Floats, equations: BoxedEquations, values: Floats) -> bool:
     return bool(np.all((class_numbers > box[:, 0] - 1e-9) & (class_numbers < box[:, 1] + 1e-9)))
 
 
+def _missed(
+    counted: Census,
+    equations: BoxedEquations,
+    jacobian: Callable[[Floats], Floats],
+    points: list[Found],
+) -> list[Floats]:
+    """Return the boxes whose root Newton's method does not find; points that are new are added."""
+    states, missed = equations.states, []
+    for box in counted.points:
+        start = states.values(box.mean(axis=1), equations.inverse)
+        values = root_in(states.flow, jacobian, states.basis, start)
+        new = None if values is None else measured(states.flow, jacobian, values)
+        if values is None or new is None or not _holds(box, equations, values):
+            missed.append(box)
+        elif not any(states.flow.same(p.values, new.values) for p in points):
+            points.append(new)
+    return missed
+
+
 def proved_spaces(
     exact: ExactFlow,
     jacobian: Callable[[Floats], Floats],
@@ -257,15 +274,7 @@ def proved_spaces(
         ]
         with progress_bar(None, task) as bar:
             counted = census(equations, apart, largest, tell=partial(bar, task))
-        missed = []
-        for box in counted.points:
-            start = states.values(box.mean(axis=1), equations.inverse)
-            values = root_in(flow, jacobian, basis, start)
-            new = None if values is None else measured(flow, jacobian, values)
-            if values is None or new is None or not _holds(box, equations, values):
-                missed.append(box)
-            elif not any(flow.same(p.values, new.values) for p in points):
-                points.append(new)
+        missed = _missed(counted, equations, jacobian, points)
         left = np.concatenate([counted.left, np.reshape(missed, (-1, states.size, 2))])
         proved.append((states, replace(counted, left=left)))
     vectors = [n for n, each in enumerate(points) if flow.physical(each.values)]

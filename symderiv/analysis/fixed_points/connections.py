@@ -14,8 +14,6 @@ from symderiv.analysis.fixed_points.search import Found
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["Connection", "connections"]
-
 Floats = npt.NDArray[np.float64]
 
 _STEP, _NEAR, _SYMMETRIC = 2e-3, 4e-4, 1e-9

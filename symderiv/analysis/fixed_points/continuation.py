@@ -20,8 +20,6 @@ from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, Ste
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["Bifurcation", "FixedPointBranch", "LargestRate", "OneParameter", "followed", "located"]
-
 _STEPS, _BRANCHES = 600, 40
 _PACE = StepPace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
 _LARGE = 1e3

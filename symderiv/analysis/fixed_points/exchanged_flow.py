@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SAME", "ExchangedFlow", "averaging", "partitions"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

@@ -19,8 +19,6 @@ from symderiv.analysis.fixed_points.search import Found, spectrum
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.analysis.fixed_points.vector_states import VectorStates, slopes_inside
 
-__all__ = ["Family", "families"]
-
 Floats = npt.NDArray[np.float64]
 
 # Of the largest singular value: of slopes, below which a direction is neutral, and of what it

@@ -11,8 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["newton", "root_near"]
-
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import sympy as sp
 from flint import acb, arb, arb_mat, arb_series, ctx
 from symderiv_codegen import PrinterError
 
@@ -26,11 +27,6 @@ from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
-
-if TYPE_CHECKING:
-    import sympy as sp
-
-__all__ = ["ExactFlow", "Proof", "spectral_module"]
 
 _BITS_PER_DIGIT = 3.33
 _ROUNDS = 200

@@ -19,8 +19,6 @@ from scipy.integrate import solve_ivp
 from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
 from symderiv.analysis.fixed_points.newton_steps import root_near
 
-__all__ = ["Found", "found_points", "measured", "root_in", "spaces_of", "spectrum"]
-
 Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
 

@@ -19,8 +19,6 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.newton_steps import root_near
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["KindSpectrum", "SymmetricFlow", "differences", "integrated"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
@@ -37,9 +35,7 @@ def integrated(
     duration: float,
     largest: float = _LARGE,
 ) -> Floats | None:
-    """Return where a flow without time comes to; None if it leaves the numbers below
-    ``largest``.
-    """
+    """Return where a flow without time ends; None if it leaves the numbers below ``largest``."""
     from scipy.integrate import solve_ivp
 
     def away(_: float, y: Floats) -> float:

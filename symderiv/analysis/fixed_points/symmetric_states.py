@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
-__all__ = ["SymmetricStates", "contained"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, orbits
 
-__all__ = ["UnitFlow", "exchanged", "root_of"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
@@ -127,9 +125,7 @@ class UnitFlow(ExchangedFlow):
         return self.least_gram(values, constants) >= -1e-8
 
     def least_gram(self, values: Floats, constants: Floats | None = None) -> float:
-        """Return the least eigenvalue of all overlaps of students and teachers, in units of the
-        largest.
-        """
+        """Return the least eigenvalue of the overlaps of all units, in units of the largest."""
         views = self.packing(0).views(self.state(values))
         used = self.constants if constants is None else constants
         teachers = self.packing(1).views(used)["teacher_overlap"]

@@ -23,8 +23,6 @@ import numpy.typing as npt
 from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, root_of
 
-__all__ = ["VectorStates", "slopes_inside"]
-
 Floats = npt.NDArray[np.float64]
 
 # Of the largest Q: less is no direction of its own.

@@ -218,9 +218,7 @@ class LateDynamics:
     def _spectrum(
         self, drift: float, strength: Floats, coupling: Floats, vectors: Sequence[Floats]
     ) -> LowRankSpectrum:
-        """Return that of the matrix that is symmetric in y: poles drift A ρ, and a coupling of rank
-        two.
-        """
+        """Return that of the matrix symmetric in y: poles drift A ρ, and a coupling of rank two."""
         root = np.sqrt(self.multiplicity)
         matrix = root[:, None] * coupling / root
         pole = drift * self.stiffness[:, None] * self.eigenvalue

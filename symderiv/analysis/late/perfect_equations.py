@@ -16,8 +16,6 @@ from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.derivation.symbols import M, sigma
 from symderiv.learning.rule.learning_problem import learning_problem
 
-__all__ = ["derived_linearisation", "tidied", "written"]
-
 _STATE = (R, S, Q, C)
 _AT_TEACHER = {Q: T, R: T, C: D / (M - 1), S: D / (M - 1)}
 _WEIGHTS = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M)}

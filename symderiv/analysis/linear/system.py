@@ -32,8 +32,6 @@ from symderiv.foundation.errors import SymderivError
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["LinearSystem", "linear_system"]
-
 
 @dataclass(frozen=True)
 class LinearSystem(KeptTrees):

@@ -14,8 +14,6 @@ from symderiv.formula.kept_trees import KeptTrees, kept_property
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["BASIS", "MATRICES", "RATES", "FullFlow", "LinearisedMatrices", "PlateauForms"]
-
 BASIS = ("r", "s", "q", "c")
 """Deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
 

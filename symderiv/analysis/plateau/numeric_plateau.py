@@ -15,8 +15,6 @@ from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, Symmetri
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import ToleranceError
 
-__all__ = ["numeric_plateau"]
-
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 

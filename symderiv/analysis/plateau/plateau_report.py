@@ -349,6 +349,3 @@ def _accurate(numbers: PlateauNumbers, digits: int) -> bool:
         if not (value.contains(0) and value.abs_upper() < 2.0**-wanted):
             return False
     return True
-
-
-__all__ = ["PlateauReport", "derived", "plateau_report"]

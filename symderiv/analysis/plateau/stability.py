@@ -23,8 +23,6 @@ from symderiv.precision.balls.expression_balls import ball_at
 from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["Group", "PlateauNumbers", "plateau_numbers"]
-
 _GRID = [2.0 ** (k / 8) for k in range(-96, 97)]
 
 
@@ -64,9 +62,7 @@ class Sector:
 
     @property
     def formula(self) -> str:
-        """The matrix over the modes, in the names of
-        :mod:`symderiv.analysis.plateau.plateau_forms`.
-        """
+        """The matrix over modes, in names of :mod:`symderiv.analysis.plateau.plateau_forms`."""
         drift = f"-{_STIFFNESS[self.stiffness]} Lambda"
         return drift if self.response is None else f"{drift} - {_RESPONSES[self.response][0]} w^T"
 

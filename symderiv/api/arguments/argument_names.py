@@ -6,14 +6,13 @@ argument ``inputs.exponent``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from symderiv.foundation.errors import InputError
-from symderiv.problem.key_names import STATED
-
-__all__ = ["argument_of", "naming_arguments"]
+from symderiv.keys.toml_text import typed_value
+from symderiv.problem.key_names import STATED, by_key, key_of
 
 _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
@@ -45,3 +44,35 @@ def naming_arguments(**others: str) -> Iterator[None]:
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that were given, that is, are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, Any]:
+    """Return the values of keys that texts ``key=value`` give.
+
+    Args:
+        texts: a key of the study file, with its table or by its last word, and a value as TOML
+            writes it, or any other text.
+        end: the time α at which integration and simulation end.
+
+    Raises:
+        InputError: a text has no equals sign, or there is no such key; the message has the nearest
+            name.
+    """
+    typed: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not (name and equals and value.strip()):
+            raise InputError(f"{text!r} must have the form key=value", argument="set")
+        if name in typed:
+            raise InputError("is set twice; remove one", argument=name)
+        typed[name] = typed_value(value)
+    changes = by_key(typed)
+    for name in typed:
+        if (table := key_of(name)) in changes and "." not in table:
+            raise InputError(f"is a table; set one of its keys, {table}.…", argument=name)
+    if end is not None:
+        if "time.end" in changes:
+            raise InputError("is given twice, as --end and with --set; remove one", argument="end")
+        changes |= {"time.end": end, "simulation.end": None}
+    return changes

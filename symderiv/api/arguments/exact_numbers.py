@@ -9,8 +9,6 @@ from typing import Any
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["check_digits", "exact", "exact_decimal", "times_of"]
-
 _MOST_DIGITS, _MOST_WORKING_DIGITS = 1000, 20_000
 
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["TAKEN", "check_module_name"]
-
 #: Names in a module's own text, and in the folder beside it.
 TAKEN: Final = frozenset({"np", "numba", "math", "numpy", "fast", "runtime"})
 

@@ -14,8 +14,6 @@ from symderiv.problem.initial import Initial, initial, start_from
 from symderiv.problem.state import State, load_state
 from symderiv.problem.study import Study
 
-__all__ = ["at_rest", "start_of"]
-
 
 def start_of(
     study: Study,

@@ -11,8 +11,6 @@ from symderiv.inputs.given import Given
 from symderiv.keys.toml_text import to_toml
 from symderiv.problem.study import Study
 
-__all__ = ["saved_text", "whole_text"]
-
 # 20 bytes a number: larger texts are slow to read and useless to look at.
 _MOST_INLINE = 10**6
 _MOST_BESIDE = 1000

@@ -16,8 +16,6 @@ from symderiv.formula.json_values import load_json
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError, SymderivError, defect
 
-__all__ = ["answer", "answers"]
-
 _LONGEST: Final = 1_000_000
 
 #: Per kind of question, the keys of a batch's line and the arguments they are; first the kind.

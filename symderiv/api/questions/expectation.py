@@ -32,8 +32,6 @@ from symderiv.precision.balls.decimals import Digits, arithmetic, nearest_float
 from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.quadrature.numeric_mean import NumericMean, numeric_mean
 
-__all__ = ["Expectation", "Question", "answered"]
-
 #: Digits tried beyond those asked until a double is known to be the nearest one.
 _MORE_DIGITS = (8, 16, 32)
 
@@ -216,7 +214,7 @@ class Expectation(Shown):
             rows.append(("value", f"{number.value}  ({kind} error {number.error_bound})"))
         signs = "" if self.sign_factors is None else f", sign factors: {self.sign_factors}"
         rows.append(("method", self.method + signs))
-        rows.append(("covariance", _matrix_text(echo["covariance"])))
+        rows.append(("covariance", matrix_text(echo["covariance"])))
         if any(entry != "0" for entry in echo.get("mean", ())):
             rows.append(("mean", f"[{', '.join(echo['mean'])}]"))
         if self.certified:
@@ -331,5 +329,6 @@ def _title(question: Question) -> str:
     return formula if "integral" in question.echo else f"E[{formula}]"
 
 
-def _matrix_text(rows: list[list[str]]) -> str:
+def matrix_text(rows: list[list[str]]) -> str:
+    """Return a matrix of texts on one line."""
     return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"

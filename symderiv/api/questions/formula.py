@@ -17,7 +17,7 @@ from symderiv_ledger import (
 )
 from symderiv_ledger.papers.paper_run import arithmetic as arithmetic_of
 
-from symderiv.api.questions.expectation import Question, answered
+from symderiv.api.questions.expectation import Question, answered, matrix_text
 from symderiv.api.questions.law import LawOfFields, read_expression, read_law
 from symderiv.api.questions.means import INTEGRALS, asked_integral
 from symderiv.formula.exact_entries import FIRST_FIELDS, without_floats
@@ -43,8 +43,6 @@ from symderiv.gaussian import (
     expectation,
 )
 from symderiv.precision.balls.decimals import arithmetic
-
-__all__ = ["FormulaCheck", "check"]
 
 MAX_FIELDS: Final = 9
 #: Evaluations of functions that one point may cost, in up to three variables and in more.
@@ -168,7 +166,7 @@ class FormulaCheck(Shown):
         rows += [("  where", f"{name} = {value}") for name, value in record["definitions"].items()]
         rows += [
             ("LaTeX", record["statement"]),
-            ("covariance", _matrix(record["covariance"])),
+            ("covariance", matrix_text(record["covariance"])),
             ("verdict", record["verdict"]),
         ]
         total = sum(kind["total"] for kind in record["points"])
@@ -185,7 +183,7 @@ class FormulaCheck(Shown):
         if record["suggestion"]:
             rows.append(("suggestion", record["suggestion"]))
         rows += [
-            ("no value", f"{_matrix(entry['covariance'])} ({entry['kind']}): {entry['reason']}")
+            ("no value", f"{matrix_text(entry['covariance'])} ({entry['kind']}): {entry['reason']}")
             for entry in record["undefined"]
         ]
         rows += [("note", note) for note in self.notes]
@@ -200,7 +198,7 @@ def _failure(record: dict[str, Any]) -> list[tuple[str, str]]:
     kinds = [f"{k['kind']} ({k['holds']} of {k['total']})" for k in record["points"]]
     failure = [
         ("first failure", f"{example['reason']} ({example['kind']})"),
-        ("  covariance", _matrix(example["covariance"])),
+        ("  covariance", matrix_text(example["covariance"])),
         ("  formula", example["formula"]),
         ("  expectation", example["expectation"]),
         ("equal at", ", ".join(kinds)),
@@ -437,7 +435,3 @@ def _shown(comparison: FormulaComparison | None) -> dict[str, Any] | None:
 
 def _texts(matrix: sp.MatrixBase) -> list[list[str]]:
     return [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]
-
-
-def _matrix(rows: list[list[str]]) -> str:
-    return "[" + ", ".join("[" + ", ".join(row) + "]" for row in rows) + "]"

@@ -23,8 +23,6 @@ from symderiv.formula.exact_entries import (
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, InputError, ShapeError
 
-__all__ = ["MAX_FIELDS", "LawOfFields", "read_activation", "read_expression", "read_law"]
-
 MAX_FIELDS: Final = 32
 
 _X: Final = sp.Symbol("x", real=True)

@@ -16,8 +16,6 @@ from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.gaussian import covariance_symbols, integrand
 
-__all__ = ["INTEGRALS", "MAX_DIGITS", "i2", "i3", "i4", "integral", "mean"]
-
 DEFAULT_DIGITS: Final = 15
 MAX_DIGITS: Final = 1000
 
@@ -220,9 +218,7 @@ def _slots(which: str, given: dict[str, Any], covariance: Any, digits: int) -> E
 def _integral(
     which: str, given: Sequence[tuple[sp.Expr, str]], covariance: Any, digits: int
 ) -> Question:
-    """Return one of the integrals of activations that were read, one for all slots or one per
-    slot.
-    """
+    """Return an integral of activations that were read, one for all slots or one per slot."""
     pattern, slots, size = INTEGRALS[which]
     digits = _digits(digits)
     if covariance is None:

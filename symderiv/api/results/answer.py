@@ -13,8 +13,6 @@ from symderiv.foundation.showing import Shown, Summary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Answer", "DrawnAnswer"]
-
 
 class Answer(Shown):
     """A record of named values: ``answer.rates`` is ``answer.to_dict()["rates"]``.

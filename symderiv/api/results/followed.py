@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = [
-    "TWICE",
-    "conditions_of",
-    "direction",
-    "entry_of",
-    "flow_followed",
-    "followed",
-    "number_of",
-    "readable",
-    "with_numbers",
-]
-
 _FIELDS = Observed._fields
 # second derivatives by numbers that end with this
 TWICE = "_twice"
@@ -69,9 +57,7 @@ def followed(
     sensitivities: Sequence[str],
     events: Sequence[Event],
 ) -> Trajectory:
-    """Return a run with its derivatives and the times of events; see
-    :meth:`symderiv.Problem.solve`.
-    """
+    """Return a run with derivatives and times of events; see :meth:`symderiv.Problem.solve`."""
     flow = flow_followed(study, initial)
     numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
     directions = {name: direction(study, initial, name) for name in numbers}

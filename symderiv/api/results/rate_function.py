@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
+from symderiv.formula import parse_formula
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.study_flow import Flow
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
     Start = State | str | PathLike[str] | Mapping[str, Any]
-
-__all__ = ["RateFunction", "flow_at", "formulas_of", "slope_at"]
 
 
 class RateFunction(Shown):
@@ -145,8 +144,6 @@ def flow_at(study: Study, start: Initial) -> Flow:
 
 def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
     """Return output weights that are formulas in K and M."""
-    from symderiv.formula import parse_formula
-
     formulas = {}
     for field, key, values in (
         ("v", "student_weights", flow.state.student_weights),

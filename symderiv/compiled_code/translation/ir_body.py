@@ -9,8 +9,6 @@ from symderiv.compiled_code.translation.ir_values import IrNumber
 from symderiv.compiled_code.translation.ir_writer import Writer
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["FunctionBody"]
-
 
 class FunctionBody:
     """A function while it is written.

@@ -20,8 +20,6 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FromRuntime
 
-__all__ = ["called_known", "copied", "filled", "new_array"]
-
 _LLVM = {
     math.sqrt: "sqrt",
     math.exp: "exp",

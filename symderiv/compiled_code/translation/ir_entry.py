@@ -23,8 +23,6 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["IrEntry", "add_entry"]
-
 _ITEMS = {"<f8": "f", "<i8": "i"}
 _NUMBERS = {"double": "f", "int64": "i"}
 _ARRAY_HEAD = ("ptr", "ptr", "i64", "i64", "ptr")

@@ -29,8 +29,6 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FromRuntime, FunctionSource
 
-__all__ = ["Expressions", "IrSlot"]
-
 _SIGNS: dict[type, str] = {
     ast.Add: "+",
     ast.Sub: "-",

@@ -26,8 +26,6 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FunctionSource, assigned_names
 
-__all__ = ["Statements", "function_text"]
-
 
 class _WidenedError(Exception):
     """A kind turned out to be another one; the function is written again."""

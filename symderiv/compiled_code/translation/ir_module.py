@@ -20,8 +20,6 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-__all__ = ["Callee", "IrModule", "result_type"]
-
 #: Memory of an entry is a list of blocks, which is freed down to a mark.
 _RUNTIME = """
 declare noalias ptr @malloc(i64)

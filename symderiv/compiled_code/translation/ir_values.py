@@ -7,21 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "LLVM",
-    "IrArray",
-    "IrNumber",
-    "UntranslatableError",
-    "Value",
-    "built",
-    "double_text",
-    "joined",
-    "kind_of",
-    "known",
-    "leaves",
-    "texts",
-]
-
 LLVM = {"f": "double", "i": "i64", "u": "i64", "b": "i1"}
 """Kinds of numbers: doubles, integers with and without sign, truth values."""
 

@@ -21,8 +21,6 @@ from symderiv.compiled_code.translation.ir_values import (
     texts,
 )
 
-__all__ = ["Writer"]
-
 _FLOATS = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _INTEGERS = {"+": "add", "-": "sub", "*": "mul", "&": "and", "<<": "shl", ">>": "ashr"}
 _ORDERED = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}

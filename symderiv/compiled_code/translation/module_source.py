@@ -18,8 +18,6 @@ import numpy as np
 
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 
-__all__ = ["FromRuntime", "FunctionSource", "module_names"]
-
 _ORDER = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
 
 

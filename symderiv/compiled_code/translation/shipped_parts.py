@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 
 from symderiv.compiled_code.part_code import FILE, PART, made_by, parts
+from symderiv.compiled_code.target import level_three, optimised
 from symderiv.compiled_code.translation.ir_module import Callee, IrModule, result_type
 from symderiv.compiled_code.translation.ir_values import Kind, UntranslatableError, leaves
 from symderiv.compiled_code.translation.module_source import FunctionSource
-
-__all__ = ["OPEN", "PartsModule", "ship_parts"]
 
 OPEN = "quadrature_factors"
 """The function that every module has of its own, for kinds of arguments ``_OPEN_KINDS``."""
@@ -96,7 +95,6 @@ def ship_parts(
     from llvmlite import binding
 
     from symderiv.compiled_code.elf_symbols import imports_of
-    from symderiv.compiled_code.target import level_three, optimised
 
     module, made_parts = _OpenModule(translate), []
     text_of: dict[str, str] = {}

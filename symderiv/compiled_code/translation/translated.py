@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from symderiv.compiled_code.target import machine, optimised
 from symderiv.compiled_code.translation.ir_entry import add_entry
 from symderiv.compiled_code.translation.ir_function import function_text
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 from symderiv.compiled_code.translation.module_source import FunctionSource
 from symderiv.compiled_code.translation.shipped_parts import PartsModule
-
-__all__ = ["Made", "assembly", "object_code_of", "together", "translated"]
-
 
 Made = tuple[dict[str, Any], bytes]
 """How a function is called, and its code."""
@@ -79,8 +77,6 @@ def assembly(
 def object_code_of(text: str) -> bytes:
     """Return an LLVM module as instructions of this processor."""
     from llvmlite import binding
-
-    from symderiv.compiled_code.target import machine, optimised
 
     target = machine()
     module = binding.parse_assembly(text)

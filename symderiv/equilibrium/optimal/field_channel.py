@@ -13,8 +13,6 @@ from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.nodes import normal_steps
 
-__all__ = ["FieldChannel", "NoisyFieldChannel"]
-
 _ROOT = math.sqrt(2.0 * math.pi)
 _FINEST = 1e-6
 

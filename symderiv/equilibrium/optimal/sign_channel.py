@@ -21,8 +21,6 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import expectation
 from symderiv.numerics.nodes import gauss_legendre, normal_steps
 
-__all__ = ["SignChannel", "lattice"]
-
 _REACH, _WIDEST, _SHARE = 7.2, 0.3, 0.31
 _LEAST = 1e-14
 #: Below this variance of what is not known points crowd where signs change.

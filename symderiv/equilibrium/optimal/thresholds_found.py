@@ -10,8 +10,6 @@ from scipy.optimize import brentq, root
 
 from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
 
-__all__ = ["OptimalCurves", "OptimalTransition"]
-
 # Jumps of overlaps that are smaller between two values of α are not looked for.
 _JUMP = 0.1
 _APART, _RANK = 1e-5, 1e-6

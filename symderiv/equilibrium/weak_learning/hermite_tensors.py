@@ -17,8 +17,6 @@ from symderiv.gaussian import expectation
 from symderiv.numerics.nodes import normal_steps
 from symderiv.precision.quadrature.numeric_mean import numeric_mean
 
-__all__ = ["HermiteTensors", "hermite_product", "orders_of"]
-
 _ZERO = 1e-9
 
 

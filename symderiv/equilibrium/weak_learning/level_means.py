@@ -15,13 +15,12 @@ from functools import partial
 
 import numpy as np
 import sympy as sp
+from scipy.special import ndtr
 
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget, zeros
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import NotYetError
 from symderiv.numerics.nodes import gauss_panels, normal_steps
-
-__all__ = ["FieldLevels", "LevelMeans", "level_means"]
 
 _REACH = 9.5
 _FLAT = 1e-12
@@ -237,8 +236,6 @@ class FieldLevels:
 
     def _atoms(self, orders: Orders) -> list[_Nodes]:
         """Return values that y has with a probability."""
-        from scipy.special import ndtr
-
         atoms_of_value = []
         for ends in self.atoms():
             p = float(np.sum(ndtr(ends[:, 1]) - ndtr(ends[:, 0])))

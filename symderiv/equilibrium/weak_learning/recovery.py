@@ -24,15 +24,6 @@ from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.foundation.errors import SymderivError, ToleranceError
 from symderiv.gaussian import expectation
 
-__all__ = [
-    "Exponent",
-    "OutputMoments",
-    "Recovery",
-    "finite_moments",
-    "generative_exponent",
-    "weak_recovery",
-]
-
 _MOST_SIGNS = 5
 
 #: By values of y: its probability, and E[∏ He(z); y] by orders.

@@ -19,8 +19,6 @@ from symderiv.formula.exact_entries import names_in
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 
-__all__ = ["FewFieldTarget", "read_target", "zeros"]
-
 MOST_FIELDS = 4
 _FIELD = re.compile(r"z([1-9]\d?)?")
 _NOISE = sp.Symbol("noise", real=True)

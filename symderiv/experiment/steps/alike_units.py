@@ -14,8 +14,6 @@ from itertools import product
 
 import sympy as sp
 
-__all__ = ["NotAlikeError", "Place", "UnitTotal", "Units", "labels_of"]
-
 Unit = tuple[str, int | str]
 """The letter of a family, and which of its units: its number from 1, or a label."""
 

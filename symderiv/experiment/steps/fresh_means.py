@@ -21,8 +21,6 @@ from symderiv.statement.indicators import after_jumps
 from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overlap
 from symderiv.statement.vector_expressions import FreshInput
 
-__all__ = ["EXAMPLES", "FreshMeans"]
-
 EXAMPLES = 2**14
 """Examples that averages are means over; errors are below a thousandth where forces are smooth."""
 

@@ -13,8 +13,6 @@ from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.problem.initial import stream
 
-__all__ = ["BLOCK_NUMBERS", "MarkovChain", "Pace", "Space", "space_of"]
-
 # Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
 # as drawing ten thousand.
 BLOCK_NUMBERS = 128 * 1024

@@ -24,8 +24,6 @@ from symderiv.statement.register import Field, Latent, LearningTime, Overlap
 from symderiv.statement.stated_problem import StatedStep, Statement, Update, changes_of
 from symderiv.statement.vector_expressions import FreshInput
 
-__all__ = ["form_of", "program_of"]
-
 _NUMBERED = re.compile(r"(.*[^0-9])([1-9][0-9]*)")
 
 # Kinds of values, in the order in which the loop puts them together.

@@ -11,8 +11,6 @@ import numpy as np
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
 
-__all__ = ["StepLoop", "learn"]
-
 learn = Linked("symderiv.experiment.steps.step_kernel", "learn", shipped=True)
 
 

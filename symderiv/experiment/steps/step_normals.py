@@ -17,8 +17,6 @@ import numpy as np
 
 from symderiv.compiled_code.linked import Linked
 
-__all__ = ["draw_normals", "fill_normals"]
-
 fill_normals = Linked("symderiv.experiment.steps.normal_loop", "fill_normals", shipped=True)
 
 _TABLES = Path(__file__).with_name("ziggurat.npy")

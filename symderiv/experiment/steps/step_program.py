@@ -12,8 +12,6 @@ import numpy as np
 from symderiv.experiment.steps.step_loop import StepLoop
 from symderiv.storage.kernels import kept_module
 
-__all__ = ["CHANGES", "Law", "Member", "StepBlock", "StepForm", "StepProgram"]
-
 CHANGES = ("force", "drift", "push", "scalar", "direct")
 """Kinds of changes, in the order in which the compiled function gives them."""
 

@@ -43,9 +43,7 @@ class Teaching:
     input_noise: float
 
     def sums(self, y: np.ndarray) -> np.ndarray:
-        """Return the clean targets of all tasks at the teachers' fields y (..., M), (...,
-        tasks).
-        """
+        """Return clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
         outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
         targets: np.ndarray = np.sign(outputs) if self.sign else outputs
         return targets

@@ -26,7 +26,7 @@ from symderiv.foundation.limits import check_memory
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.inputs.latent_teacher import Sampler
 from symderiv.inputs.spectra import MAX_SIMULATED
-from symderiv.integrate.rules.task_inputs import inputs_of_tasks
+from symderiv.integrate.flows.components import inputs_of_tasks
 from symderiv.problem.initial import (
     Initial,
     LatentVectors,
@@ -43,8 +43,6 @@ from symderiv.storage.study_kernel import kernel_for
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.step_size import StepSize
-
-__all__ = ["recorded_chain", "simulate", "with_sampler"]
 
 
 def simulate(

@@ -52,9 +52,7 @@ class Simulation(Curves):
         return self.cause == "done"
 
     def times(self) -> np.ndarray:
-        """Return the times at which the runs reported: whole numbers of examples over N, shape
-        (P,).
-        """
+        """Return the times at which runs reported: whole numbers of examples over N, shape (P,)."""
         return self.examples / self.dimension
 
     def mean(self, name: str) -> np.ndarray:

@@ -13,8 +13,6 @@ from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Mean
 
-__all__ = ["StepSize"]
-
 
 class StepSize:
     """The root mean square of the length of a step over √N: sqrt(E Σ_i F_i² |ξ|²/N).

@@ -13,8 +13,6 @@ from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import RUNS, LatentVectors, stream
 
-__all__ = ["PER_UNIT_OF_TIME", "StudyChain"]
-
 PER_UNIT_OF_TIME = 50
 """How often root mean squares are measured in a time of 1; the curves move by as much between."""
 

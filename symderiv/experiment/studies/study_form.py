@@ -7,8 +7,6 @@ from typing import Literal
 
 from symderiv.keys.study_tables import STATED_KEYS
 
-__all__ = ["CHANCES", "SECOND_LAYER_DECAY", "SIZES", "StudyForm"]
-
 CHANCES = {"keep": 1.0, "label_flip": 0.0}
 """Probabilities of a rule, with what they are where nothing is drawn."""
 

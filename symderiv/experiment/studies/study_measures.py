@@ -19,8 +19,6 @@ from symderiv.storage.kernels import Kernel, has_checked_in, load_kernel
 if TYPE_CHECKING:
     from symderiv.experiment.studies.rule_means import SampledMeans, Student
 
-__all__ = ["PlainMeasures", "RuleMeasures"]
-
 
 class PlainErrors:
     """E(s - t)²/2 of given Q, R and output weights, by a solver module's own function.

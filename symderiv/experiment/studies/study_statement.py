@@ -19,8 +19,6 @@ from symderiv.learning.rule.stated_rule import AnySpectrum, RuleNumbers, state_r
 from symderiv.statement.language import Language
 from symderiv.statement.stated_problem import Statement
 
-__all__ = ["stated_step"]
-
 _HALF = sp.Rational(1, 2)  # stands for any probability
 
 

@@ -23,8 +23,6 @@ from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
 
-__all__ = ["StudySteps"]
-
 # Rooms that the text of a step depends on.
 _ROOMS = ("formula", "numerics", "learning", "statement", "keys", "problem", "experiment")
 _CODEGEN = package_folders("symderiv_codegen")

@@ -10,20 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = [
-    "Formula",
-    "Listing",
-    "Markup",
-    "Node",
-    "Paragraph",
-    "Part",
-    "Picture",
-    "Summary",
-    "Tabular",
-    "Tone",
-    "Verbatim",
-]
-
 #: What a line says beside its words: a claim that holds, fails or stays open, a warning.
 Tone = Literal["", "bold", "holds", "fails", "open", "warning"]
 

@@ -25,8 +25,6 @@ from symderiv.foundation.documents.document import (
 from symderiv.foundation.documents.mathparse import GREEK
 from symderiv.foundation.documents.text_writer import value_text
 
-__all__ = ["csv_uri", "data_uri", "fragment", "html_prose", "plain_cell", "with_indices"]
-
 
 def fragment(node: Node, level: int = 2) -> str:
     """Return a node as HTML.

@@ -9,8 +9,6 @@ from symderiv.foundation.documents import mathtext
 from symderiv.foundation.documents.document import Formula, Listing, Node, Paragraph, Part
 from symderiv.foundation.documents.mathparse import GREEK
 
-__all__ = ["align", "article", "starred"]
-
 _PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}

@@ -369,9 +369,7 @@ def open_brackets(latex: str) -> str:
 
 
 def split_fractions(latex: str, length: int) -> str:
-    r"""Return each top-level ``\frac`` wider than ``length`` written as ``\frac{1}{...}`` times
-    a sum.
-    """
+    r"""Return each top-level ``\frac`` wider than ``length`` as ``\frac{1}{...}`` times a sum."""
     tokens = _TOKEN.findall(latex)
     out: list[str] = []
     position = depth = 0
@@ -392,9 +390,7 @@ def split_fractions(latex: str, length: int) -> str:
 
 
 def _group(tokens: list[str], start: int) -> tuple[str, int]:
-    """Return the text of the brace group (or single token) at ``start`` and the position after
-    it.
-    """
+    """Return the text of the brace group (or token) at ``start`` and the position after it."""
     while start < len(tokens) and tokens[start].isspace():
         start += 1
     if start >= len(tokens) or tokens[start] != "{":
@@ -424,9 +420,7 @@ def _arguments(tokens: list[str]) -> set[int]:
 
 
 def _unwrapped(tokens: list[str]) -> list[str]:
-    r"""Return the tokens without the braces of every ``{\left( ... \right)}`` that is no
-    argument.
-    """
+    r"""Return the tokens without the braces of ``{\left(…\right)}`` unless it is an argument."""
     dropped: set[int] = set()
     braces: list[int] = []
     arguments = _arguments(tokens)

@@ -91,9 +91,7 @@ def mathml(latex: str) -> str:
 
 
 def mathml_display(lines: Sequence[str]) -> str:
-    """Return the lines of one displayed formula, one ``<math displaystyle="true">`` element
-    each.
-    """
+    """Return the lines of a displayed formula, a ``<math displaystyle="true">`` element each."""
     widest = max(map(visible_length, lines), default=0)
     style = "" if widest <= 1.25 * LINE_LENGTH else _shrink(widest)
     return "".join(
@@ -217,9 +215,7 @@ def _tidy(root: Any) -> None:
 
 
 def _bold(letter: str, *, italic: bool) -> str:
-    """Return the letter's bold form as a character of its own; browsers ignore
-    ``mathvariant="bold"``.
-    """
+    """Return the bold form of a letter as a character; browsers ignore ``mathvariant="bold"``."""
     starts = {"A": (0x1D400, 0x1D468), "a": (0x1D41A, 0x1D482), "0": (0x1D7CE, 0x1D7CE)}
     starts |= {"Α": (0x1D6A8, 0x1D71C), "α": (0x1D6C2, 0x1D736)}
     for first, (upright, slanted) in starts.items():
@@ -242,9 +238,7 @@ def _space_function_names(parent: Any) -> None:
 
 
 def _mark_signs(parent: Any) -> None:
-    """Mark signs after a relation, a comma or an opening bracket: each is a prefix, not an
-    operation.
-    """
+    """Mark signs after a relation, a comma or an opening bracket as prefixes, not operations."""
     children = list(parent)
     for before, sign in itertools.pairwise(children):
         opens = before.get("form") == "prefix" or (before.text or "") in _BEFORE_A_SIGN

@@ -20,8 +20,6 @@ from symderiv.foundation.documents.document import (
     Verbatim,
 )
 
-__all__ = ["Line", "brief", "lines", "text", "value_text"]
-
 #: Pieces of a line with their tones.
 Line = list[tuple[str, Tone]]
 
@@ -130,9 +128,7 @@ def _part(part: Part, width: int, number: str) -> Iterator[Line]:
 
 
 def _apart(before: Node, node: Node) -> bool:
-    """Return whether a line is left empty between two nodes: formulas without words stay
-    together.
-    """
+    """Return whether a line is left empty between nodes: formulas without words stay together."""
     if isinstance(before, Paragraph) and isinstance(node, Paragraph):
         return not (before.tone and node.tone)
     return not (isinstance(before, Formula) and isinstance(node, Formula) and not node.label)

@@ -155,9 +155,7 @@ def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 
 def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Return a closed form in lowest terms: rational functions and roots together, arcsines kept
-    apart.
-    """
+    """Return a closed form in lowest terms: fractions and roots together, arcsines apart."""
     split = along(expression, frame)
     calls = sorted(split.atoms(sp.asin), key=sp.default_sort_key)
     names = {call: sp.Symbol(f"call{n}", real=True) for n, call in enumerate(calls)}
@@ -250,9 +248,7 @@ def _height(
     frame: AlgebraFrame,
     point: Sequence[Any],
 ) -> Any:
-    """Return the height at a sample point if the candidate is a positive solution there, else
-    None.
-    """
+    """Return the height at a sample if the candidate is a positive solution there, else None."""
     values = dict(zip(frame.symbols, point, strict=True))
     length = sp.N(candidate.xreplace(values), _DIGITS)
     if not length.is_real or length <= 0:

@@ -57,9 +57,7 @@ class Unfolded:
         return sp.Add(*(s * self._rational(w, given) for s, w in rational.items()))
 
     def _rational(self, weight: Weight, given: Conditions) -> sp.Expr:
-        """Return it over one denominator and factored if that is short, else as products of
-        entries.
-        """
+        """Return it over one denominator and factored if short, else as products of entries."""
         algebra = self.g.algebra
         if not algebra.numeric and self._length(weight) > _LONG:
             return self._as_products(weight)
@@ -141,9 +139,7 @@ class Unfolded:
     def _shortest(
         self, total: Any, common: Denominators, minors: set[Any], depth: int = 2
     ) -> sp.Expr:
-        """Return one fraction, or quotient plus remainder by one of the minors, whichever is
-        shorter.
-        """
+        """Return one fraction, or quotient plus remainder by a minor, whichever is shorter."""
         best = self._written(total, common)
         if not depth or not 3 < _terms_of(total) < _SPLIT:
             return best

@@ -259,9 +259,7 @@ class Algebra:
         return self._written[poly]
 
     def _by_minors(self, poly: Any) -> list[tuple[sp.Expr, sp.Expr]]:
-        """Return the polynomial as q d + r with a minor d that is known already (Laplace
-        expansion).
-        """
+        """Return the polynomial as q d + r with a minor d that is known (Laplace expansion)."""
         blocks: list[tuple[sp.Expr, sp.Expr]] = []
         if not 4 < len(poly) <= _SPLIT_TERMS:
             return blocks

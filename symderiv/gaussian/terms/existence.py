@@ -96,9 +96,7 @@ def _union(parts: Iterable[set[sp.Expr]]) -> set[sp.Expr]:
 
 
 def _exponents(e: sp.Expr, x: sp.Symbol, end: int) -> set[sp.Expr]:
-    """Return polynomials p such that |e| is at most a sum of exp(p) times powers of x, at one
-    end.
-    """
+    """Return polynomials p such that |e| is at most a sum of exp(p) x**k, at one end."""
     if not e.has(x) or e == x:
         return {sp.S.Zero}
     if isinstance(e, sp.Add):

@@ -140,9 +140,7 @@ def _pole(factor: sp.Pow) -> _PoleError:
 
 
 def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
-    """Return whether the pole of a part is no pole of the whole: x e(x) goes to 0 from both
-    sides.
-    """
+    """Return whether a pole of a part is none of the whole: x e(x) goes to 0 from both sides."""
     parts = [a for a in sp.Mul.make_args(e) if a.has(field)]
     try:
         ends = [sp.limit(field * sp.Mul(*parts), field, 0, side) for side in "+-"]

@@ -30,8 +30,6 @@ _LOOPS = "symderiv.integrate.control.control_loops"
 forward = Linked(_LOOPS, "forward", shipped=True)
 backward = Linked(_LOOPS, "backward", shipped=True)
 
-__all__ = ["ControlSteps", "ControlledFlow", "Path", "Steerable", "steerable"]
-
 
 class ControlSteps(NamedTuple):
     """Steps in time: lengths (S,), and the number of the piece that each lies in (S,)."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSteps, Path
 
-__all__ = ["FinalError", "IntegratedError", "Objective", "TimeToError"]
-
 
 class Objective(Protocol):
     """A positive number of a run, to be made small."""

@@ -16,8 +16,6 @@ from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSteps, Path
 from symderiv.integrate.control.objectives import Objective
 
-__all__ = ["Arc", "ControlFound", "ControlSearch"]
-
 _TRIED = 33
 # of the logarithm of an objective that is infinite; line searches then take shorter steps
 _DIVERGED = 1e3

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 
-__all__ = ["PLATEAU", "Event", "as_event", "asked_events", "event", "events_of"]
-
 #: The level at which the error passes an end of its plateau, in heights of the plateau.
 PLATEAU = {"plateau-begin": 1.1, "plateau-end": 0.5}
 

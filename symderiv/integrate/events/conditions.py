@@ -15,8 +15,6 @@ from symderiv.foundation.errors import FormulaError, InputError
 if TYPE_CHECKING:
     import sympy as sp
 
-__all__ = ["Condition", "Readable"]
-
 _CONDITION = re.compile(r"^([^<>=]+)(<|>)=?([^<>=]+)$")
 #: What is observed at a state, by name: arrays and numbers.
 Observed = Mapping[str, Any]

@@ -1,15 +1,16 @@
-"""First times of events along a run, by their names."""
+"""First times of events along a run, by their names, and runs that keep them and derivatives."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from symderiv.foundation.errors import InputError
+import numpy as np
 
-__all__ = ["LocatedEvent", "LocatedEvents"]
+from symderiv.foundation.errors import InputError
+from symderiv.storage.run_files import BY
 
 
 class LocatedEvent(dict[str, Any]):
@@ -76,3 +77,49 @@ class LocatedEvents(list[LocatedEvent]):
                 return each
         names = ", ".join(repr(each.name) for each in self) or "none"
         raise InputError(f"{key!r} was not asked for, but {names}", argument="event")
+
+
+class FollowedResult:
+    """Base of runs that are differentiated and whose events are located.
+
+    Attributes:
+        further: Arrays beside the order parameters, derivatives among them, by name.
+        attributes: What files say of the run beside its arrays.
+    """
+
+    further: Mapping[str, np.ndarray]
+    attributes: Any
+
+    def sensitivity(self, name: str, parameter: str) -> np.ndarray:
+        """Return the derivative of an array over time by a number of the problem.
+
+        Args:
+            name: an array of the run, such as ``"Q"`` or ``"generalization_error"``, and
+                ``"w.B"`` or an observable of a stated system.
+            parameter: one of the ``sensitivities`` that were asked of ``solve``; second
+                derivatives have names that end with ``_twice``.
+
+        Returns:
+            An array of the shape of ``name``.
+
+        Raises:
+            InputError: the run was made without this derivative.
+        """
+        key = f"{name}{BY}{parameter}"
+        if key not in self.further:
+            known = [each for each in self.further if BY in each]
+            raise InputError(
+                f"{key!r} was not followed; this run has {', '.join(known) or 'no derivatives'}",
+                argument="parameter",
+            )
+        return self.further[key]
+
+    @property
+    def events(self) -> LocatedEvents:
+        """The events that were asked for, by name or in order: ``events["plateau-end"].time``.
+
+        Each has its ``name`` and ``condition``, the first ``time`` at which it holds (infinite if
+        it never does), the ``error_bound`` of that time and its ``derivatives``; see
+        :class:`symderiv.integrate.events.located_events.LocatedEvent`.
+        """
+        return LocatedEvents.from_text(str(self.attributes.get("events", "[]")))

@@ -21,11 +21,11 @@ from symderiv.inputs import DataModel
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Law, Piece, RightHandSide
 from symderiv.integrate.flows.study_flow import Flow
+from symderiv.problem.initial import require_linear_teacher
+from symderiv.problem.rule_pairs import task_eigenvalues
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
-
-__all__ = ["ComponentsFlow", "OtherInputs", "components_flow"]
 
 # What stands for an eigenvalue of zero, by which J·B is divided again: its square is a number.
 _NO_VARIANCE = 1e-150
@@ -136,3 +136,20 @@ class ComponentsFlow(Flow):
             own = OtherInputs(usual, self.state.weight, eigenvalue)
             laws.append(own.law(self.parameters, each.probability, packings))
         return (Piece(0.0, math.inf, tuple(laws)),)
+
+
+def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
+    """Return the inputs of those entries of [[task]] that have their own, by the numbers of
+    entries.
+
+    Raises:
+        InputError: they are not in the eigenspaces of the state; the message starts with the key.
+    """
+    by_task = {}
+    for number, task in enumerate(study.task):
+        if task.data is None:
+            continue
+        require_linear_teacher(state)
+        eigenvalue = task_eigenvalues(study, number, state.eigenvalue, state.weight)
+        by_task[number] = OtherInputs(state.eigenvalue, state.weight, eigenvalue)
+    return by_task

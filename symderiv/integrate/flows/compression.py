@@ -107,9 +107,7 @@ def settle(
 
 
 def _change(first: Run, second: Run) -> float:
-    """Return the largest relative change of the generalisation error; infinite for runs that end
-    unlike.
-    """
+    """Return the largest relative change of ε_g; infinite for runs that end unlike."""
     if "interrupted" in (first[0].cause, second[0].cause):
         return float("nan")
     if first[0].cause != second[0].cause:

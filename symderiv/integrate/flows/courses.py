@@ -21,18 +21,8 @@ from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress,
 from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.walk import IMPLICIT
+from symderiv.keys.study_tables import Time
 from symderiv.storage.checkpoint import Checkpoint
-
-__all__ = [
-    "Course",
-    "Goal",
-    "Law",
-    "Piece",
-    "PiecewiseRun",
-    "RightHandSide",
-    "Walk",
-    "driven",
-]
 
 RightHandSide = Callable[..., None]
 
@@ -324,8 +314,6 @@ class Goal(NamedTuple):
         Raises:
             InputError: A tolerance is not a number of its range.
         """
-        from symderiv.keys.study_tables import Time
-
         Time.model_construct(relative_tolerance=relative, absolute_tolerance=absolute)
         return cls(alpha, relative, absolute)
 

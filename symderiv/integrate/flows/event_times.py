@@ -13,8 +13,6 @@ from symderiv.integrate.events.conditions import Condition
 from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.sensitivities import VariedRun
 
-__all__ = ["SeenRun", "denser", "located"]
-
 _LONGER = 5
 # how many times between two of a run are looked at for events, and at least of a whole run
 _BETWEEN, _LOOKED_AT = 16, 200

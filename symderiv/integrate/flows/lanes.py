@@ -15,16 +15,6 @@ from symderiv.integrate.flows.flat_run import REASONS, FlatResult
 from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.walk import ENDED, EXPLICIT, INTERRUPTED, STOP, memory_of, runs_of
 
-__all__ = [
-    "LARGEST_STATE",
-    "EndedRuns",
-    "LaneResults",
-    "LaneTask",
-    "Told",
-    "flat_result",
-    "integrate_lanes",
-]
-
 #: Beyond this many numbers of a state the stages of eight runs do not fit into the cache: lanes
 #: are 7 times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
 LARGEST_STATE = 1000

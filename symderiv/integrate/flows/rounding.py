@@ -121,9 +121,7 @@ def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
 def _indices(
     flow: Any, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
 ) -> np.ndarray:
-    """Return where each entry of a flat vector comes from when students and teachers are
-    exchanged.
-    """
+    """Return where entries of a flat vector come from when students and teachers are exchanged."""
     packing, sources = flow.packing(vector), np.arange(size)
     views: dict[str, Any] = packing.views(sources[: packing.size])
     for name, axes in flow.layout[vector].items():

@@ -315,9 +315,7 @@ class _Pair:
 
 
 def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:
-    """Return whether two runs have more than the start in common, which says nothing of the
-    error.
-    """
+    """Return whether two runs have more than the start in common, which says nothing of errors."""
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
     return not (cut_short or common == 0 or problem.goal.alpha[common - 1] == 0.0)

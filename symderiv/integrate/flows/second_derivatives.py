@@ -20,8 +20,6 @@ import numpy as np
 
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 
-__all__ = ["Bend", "TwiceVariedFlow"]
-
 _WEIGHTS = (45 / 60, -9 / 60, 1 / 60)
 _SHARE = 2e-3
 """The step of differences, in units of the state over its derivative, at most."""

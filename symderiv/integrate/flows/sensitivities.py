@@ -25,16 +25,6 @@ from symderiv.integrate.flows.tangents import observables_tangent, tangent_funct
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
-__all__ = [
-    "Direction",
-    "Observed",
-    "VariedFlow",
-    "VariedRun",
-    "difference_of",
-    "direction_by",
-    "packed_by",
-]
-
 Seen = TypeVar("Seen")
 
 # steps keep a twentieth of the tolerance, as those of runs do
@@ -309,9 +299,7 @@ def direction_by(course_of: Callable[[float], Course], value: float, name: str) 
 def packed_by(
     course_of: Callable[[float], Course], value: float, name: str
 ) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
-    """Return the flat start and the flat constants as a function of a number; see
-    :func:`direction_by`.
-    """
+    """Return flat start and flat constants as a function of a number; see :func:`direction_by`."""
     here = course_of(value)
 
     def packed(number: float) -> tuple[np.ndarray, np.ndarray]:

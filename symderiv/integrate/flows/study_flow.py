@@ -30,8 +30,6 @@ from symderiv.storage.kernels import Kernel
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["Flow", "flat_parameters"]
-
 # Vectors of the size of the state that a stepper works with.
 _STAGES = 20
 

@@ -12,6 +12,7 @@ from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.problem.rule_of import rule_of
+from symderiv.storage.kernels import kept_module
 from symderiv.storage.study_kernel import activation_tolerance
 
 if TYPE_CHECKING:
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 
 #: What tanh cannot be written with.
 _EXACT = frozenset(("x", "erf", "sqrt", "Heaviside"))
-
-__all__ = [
-    "equations_asked",
-    "moving_packing",
-    "observables_tangent",
-    "reverse_function",
-    "tangent_function",
-    "tangent_program_of",
-]
 
 
 def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
@@ -63,7 +55,6 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
         NotYetError: See :func:`tangent_program_of`.
     """
     from symderiv.lowering.programs.exported import tangent_module_text
-    from symderiv.storage.kernels import kept_module
 
     module = kept_module(tangent_module_text(*equations_asked(flow), moving))
     compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
@@ -85,7 +76,6 @@ def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
         NotYetError: See :func:`tangent_program_of`.
     """
     from symderiv.lowering.programs.exported import reverse_module_text
-    from symderiv.storage.kernels import kept_module
 
     module = kept_module(reverse_module_text(*equations_asked(flow), moving))
     compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
@@ -97,7 +87,6 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
     :func:`symderiv.lowering.programs.exported.tangent_observables_text`.
     """
     from symderiv.lowering.programs.exported import tangent_observables_text
-    from symderiv.storage.kernels import kept_module
 
     text, names = tangent_observables_text(*equations_asked(flow))
     return kept_module(text).function("observables_tangent"), names

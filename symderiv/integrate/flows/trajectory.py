@@ -17,7 +17,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary, whole_rows
-from symderiv.integrate.events.followed_result import FollowedResult
+from symderiv.integrate.events.located_events import FollowedResult
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths

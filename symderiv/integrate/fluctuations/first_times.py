@@ -12,8 +12,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["distance_of_widths", "first_times", "normal_points"]
-
 Floats = NDArray[np.float64]
 
 _TIMES, _FINER = 129, 17

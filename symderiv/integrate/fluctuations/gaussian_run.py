@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from symderiv.foundation.errors import InputError
 from symderiv.statement.step_covariance import StepMoments
 
-__all__ = ["GaussianMotion", "GaussianRun", "gaussian_run", "without_later_noise"]
-
 Floats = NDArray[np.float64]
 
 _FIRST, _PUSHES, _MOST, _MOST_NOISES = 17, 9, 400, 90

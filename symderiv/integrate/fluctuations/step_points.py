@@ -15,8 +15,6 @@ from symderiv.numerics.nodes import gauss_hermite, normal_steps
 from symderiv.statement.averaged_step import Reading, StateFrame
 from symderiv.statement.step_covariance import StepMoments, StepVariation, mixed
 
-__all__ = ["PointRule"]
-
 Floats = NDArray[np.float64]
 
 _MOST = 400_000

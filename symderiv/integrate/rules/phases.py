@@ -1,19 +1,27 @@
-"""Runs in phases: tasks that follow each other or are mixed, rates that change in time."""
+"""Flows of rules; those in phases: tasks that follow each other or are mixed, changing rates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from symderiv.integrate.flows.components import OtherInputs
+from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks
 from symderiv.integrate.flows.courses import Law, Piece
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.rules.task_inputs import inputs_of_tasks
 from symderiv.keys.study_tables import LEARNING_RATES
+from symderiv.problem.initial import Initial
+from symderiv.problem.rule_of import rule_of
+from symderiv.problem.state import State
+from symderiv.problem.study import Study
 from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
+from symderiv.storage.checkpoint import Checkpoint
+from symderiv.storage.kernels import Kernel
+from symderiv.storage.study_kernel import kernel_for
 
 IN_PHASES = (
     "training.batch",
@@ -162,3 +170,29 @@ def _rate_factors(batch: int | None, momentum: float, velocities: bool) -> dict[
     )
     numbers = {BATCH: batch or 1, BETA: momentum}
     return {name: float(value.subs(numbers)) for name, value in vars(factors).items()}
+
+
+def rule_flow(
+    study: Study,
+    start: Initial,
+    kernel: Kernel | None = None,
+    notice: Callable[[str], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Callable[[State], RuleFlow]:
+    """Return the flow of a study's rule from a state; see :func:`symderiv.integrate.rules.solving`.
+
+    Raises:
+        InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.
+    """
+    rule = rule_of(study)
+    rule = replace(rule, state={**rule.state, **start.further})
+    if rule.rule.stated and np.any(start.state.eigenvalue == 0.0):
+        raise InputError(
+            "has eigenvalues that are zero, where overlaps of weights and teachers are not known; "
+            "leave those inputs out",
+            argument="data",
+        )
+    chosen = kernel or kernel_for(study, notice=notice, rule=rule.rule)
+    phased = any(key in study.rule_keys for key in IN_PHASES)
+    flow: type[RuleFlow] = PhasedFlow if phased else RuleFlow
+    return lambda state: flow(study, chosen, state, checkpoint, rule)

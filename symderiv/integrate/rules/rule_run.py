@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.foundation.packing import families_of
+from symderiv.foundation.packing import families_of, order_name
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule
-from symderiv.problem.order_names import order_name
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symderiv.foundation.errors import InputError
 from symderiv.problem.study import Study
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ def solve(
     Raises:
         InputError: the study cannot be run as it is.
     """
-    from symderiv.foundation.errors import InputError
     from symderiv.integrate.flows.integrate import solve_flow
     from symderiv.problem.initial import check_equations, initial
 
@@ -110,7 +110,7 @@ def flow_of(
     from symderiv.integrate.flows.study_flow import Flow
 
     if study.rule_keys:
-        from symderiv.integrate.rules.rule_flows import rule_flow
+        from symderiv.integrate.rules.phases import rule_flow
 
         return rule_flow(study, start, kernel, notice, checkpoint)
     chosen = kernel or solver_module(study, notice=notice)

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_problem import LearningProblem
     from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = [
-    "EQUATION_ROOMS",
-    "PLAIN_EQUATIONS",
-    "LearningEquations",
-    "SpectralEquations",
-    "derive_equations",
-    "equations_of_any",
-]
-
 EQUATION_ROOMS = ("statement", "learning/rule", "learning/derivation")
 """What the equations of a rule are derived by."""
 PLAIN_EQUATIONS = Path(__file__).with_name("plain_equations.pickle")

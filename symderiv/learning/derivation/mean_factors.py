@@ -30,9 +30,7 @@ class Slot:
         return self.teacher, self.order
 
     def identity(self, same_activation: bool) -> tuple[bool, int]:
-        """Return the same where a teacher with the student's activation has the student's
-        functions.
-        """
+        """Return the same where a teacher with the student's activation has its functions."""
         return self.teacher and not same_activation, self.order
 
 
@@ -85,9 +83,7 @@ _INTEGRALS = {(0, 0): "I_2", (1, 1, 0, 0): "I_4"}
 
 
 def with_integral_names(expression: sp.Expr) -> sp.Expr:
-    """Return the expression with I2(x_i, x_j) and I4(x_i, x_j, …) written for the means of that
-    form.
-    """
+    """Return the expression with means of that form written I2(x_i, x_j) and I4(x_i, x_j, …)."""
     replaced: dict[sp.Expr, sp.Expr] = {}
     for mean in expression.atoms(s.Average):
         if mean.has(s.LossSlope, s.label):

@@ -18,20 +18,6 @@ import sympy as sp
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, at, contract, map_terms, spread
 
-__all__ = [
-    "BATCH",
-    "GRADIENT_SIZE",
-    "SEEN",
-    "STRETCH",
-    "Drifts",
-    "Motion",
-    "Rates",
-    "on_the_sphere",
-    "one_component",
-    "overlap_rate",
-    "state_overlap",
-]
-
 BATCH = sp.Symbol("batch_ratio", real=True)
 """c: examples of a step over input dimension."""
 GRADIENT_SIZE = sp.Symbol("gradient_size", positive=True)

@@ -24,8 +24,6 @@ from symderiv.statement.stated_motion import Average
 from symderiv.statement.stated_problem import Descent, Statement, Update
 from symderiv.statement.vector_expressions import SlowVector
 
-__all__ = ["FEW", "NamedRule", "Unit"]
-
 FEW = {"K": 4, "M": 2}
 """So many units stand for any number: means have four units of the student at most, free ones
 included, and two of the teacher."""

@@ -9,8 +9,6 @@ import sympy as sp
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import derivative, spread
 
-__all__ = ["Outputs"]
-
 
 @dataclass(frozen=True)
 class Outputs:

@@ -36,8 +36,6 @@ from symderiv.statement.slopes import slope
 from symderiv.statement.stated_motion import ALL
 from symderiv.statement.vector_expressions import SlowVector
 
-__all__ = ["CROSS", "STUDENTS", "RuleEquations", "equations_of", "written_out"]
-
 
 @lru_cache(maxsize=8)
 def equations_of(rule: LearningRule) -> RuleEquations:

@@ -21,8 +21,6 @@ from symderiv.foundation.errors import SymderivError
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, free_letter, together
 
-__all__ = ["Summed", "Unit", "paired", "summed"]
-
 Unit = tuple[str, int]
 """The range of a unit, "K" or "M", and its number from 0."""
 

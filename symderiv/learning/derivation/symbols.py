@@ -230,9 +230,7 @@ class Partial(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, function: sp.Expr, *variables: sp.Expr) -> sp.Expr | None:
-        """Return the variables in one order; a derivative of a derivative is one of higher
-        order.
-        """
+        """Return the variables in one order; a derivative of a derivative is of higher order."""
         if isinstance(function, Partial):
             inner, *earlier = function.args
             return cls(inner, *earlier, *variables)

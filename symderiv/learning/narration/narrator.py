@@ -174,9 +174,7 @@ def _kind(label: str) -> str:
 
 
 def _label(quantity: sp.Expr) -> str:
-    """Return the name of a symbol or array, also of one that is differentiated, or
-    differentiated by.
-    """
+    """Return the name of a symbol or array, also of one differentiated, or differentiated by."""
     if isinstance(quantity, s.Partial):
         return _label(quantity.args[1])
     if isinstance(quantity, s.Change | s.Rate | s.Average):

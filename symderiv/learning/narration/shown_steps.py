@@ -36,8 +36,6 @@ from symderiv.learning.derivation.steps import LearningStep
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.learning_rule import LearningRule
 
-__all__ = ["steps_of"]
-
 Steps = tuple[LearningStep, ...]
 
 _COORDINATE = (s.a, 1, s.multiplicity[s.k])

@@ -19,8 +19,6 @@ from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
 
-__all__ = ["check_for_modules", "check_real"]
-
 X = sp.Symbol("x", real=True)
 
 CONSTANTS = (1e-60, 1e60)
@@ -132,9 +130,7 @@ def _check_power(activation: Activation, argument: str) -> None:
 
 
 def _power(g: sp.Expr) -> int:
-    """Return the largest power of x, counting those of Abs, Max and Min, and in no other
-    function.
-    """
+    """Return the largest power of x, also inside Abs, Max and Min, and in no other function."""
     if g == X:
         return 1
     if isinstance(g, sp.Mul):
@@ -157,9 +153,7 @@ def _complex_at(g: sp.Expr) -> sp.Rational | None:
 
 
 def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]:
-    """Return values in complex doubles: roots and logarithms of negative numbers are what they
-    are.
-    """
+    """Return values in complex doubles, so that roots and logarithms of negative numbers exist."""
     regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
     regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
     function = as_function(X, regular)

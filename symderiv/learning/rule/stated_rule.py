@@ -21,8 +21,6 @@ from symderiv.statement.language import Language
 from symderiv.statement.slopes import slope
 from symderiv.statement.vector_expressions import norm2
 
-__all__ = ["AnySpectrum", "RuleNumbers", "exact", "state_rule"]
-
 
 class AnySpectrum:
     """Inputs with any spectrum: their eigenvalues come with a state."""

@@ -100,9 +100,7 @@ def in_state(expression: sp.Expr) -> sp.Expr:
 
 
 def _without_diagonal(matrix: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return what an expression in i and j is for all i and j, and what δ_ij multiplies, in i
-    alone.
-    """
+    """Return what an expression in i, j is for all i, j, and what δ_ij multiplies, in i alone."""
     delta = sp.KroneckerDelta(s.i, s.j)
     diagonal = [term for term in sp.Add.make_args(matrix) if term.has(delta)]
     rest = matrix - sp.Add(*diagonal)

@@ -52,9 +52,7 @@ FORMAT = 3
 
 
 def header_equations(equations: LearningEquations) -> list[str]:
-    """Return the equations of Q, R, T and v as lines of plain text, from the derived
-    expressions.
-    """
+    """Return the equations of Q, R, T and v as lines of plain text, as they were derived."""
     lines = [
         "x[i] and y[n] are the fields of student and teacher, g and h their activations, E[..] is",
         "a mean over the inputs; sums run over all values of their index.",

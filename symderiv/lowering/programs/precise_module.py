@@ -7,8 +7,6 @@ from typing import Any
 
 from symderiv_codegen import Program, print_mpmath
 
-__all__ = ["of_text", "precise_module"]
-
 
 def precise_module(program: Program) -> SimpleNamespace:
     """Return the functions of a program in numbers of any precision.

@@ -215,9 +215,7 @@ def _further(
 def _diagonal(
     array: Array, value: sp.Expr
 ) -> tuple[sp.Expr, tuple[Assignment, ...], tuple[Array, ...]]:
-    """Return what is added on the diagonal, its computation beforehand and the array that holds
-    it.
-    """
+    """Return what is added on the diagonal, its computation beforehand and its array."""
     if value == 0:
         return sp.Integer(0), (), ()
     target = sp.IndexedBase(array.name)[s.i]
@@ -247,9 +245,7 @@ def modes_last(expression: sp.Expr) -> sp.Expr:
 def spectral_procedures(
     equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
-    """Return what works on overlaps per eigenvalue: covariances, observables and, last, the
-    rates.
-    """
+    """Return what works on overlaps per eigenvalue: covariances, observables, last the rates."""
     overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
     named = {each.name: each for each in errors}
     error, first, second, noise = (

@@ -15,9 +15,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["ADD", "ASIN", "CONSTANT", "DIVIDE", "EXP", "INPUT", "MULTIPLY", "ROOT", "SQUARE"]
-__all__ += ["SUBTRACT", "BoxOperations", "box_operations"]
-
 CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, SQUARE, ROOT, EXP, ASIN = range(10)
 _FUNCTIONS: Final = {"sqrt": ROOT, "exp": EXP, "asin": ASIN}
 _BITS = 128

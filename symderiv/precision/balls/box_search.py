@@ -18,8 +18,6 @@ from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.forms import narrowed
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["ROUNDING", "Census", "roots_in_box"]
-
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5
@@ -137,9 +135,7 @@ def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
-    """Return the largest box around a root in which Krawczyk's operator proves it to be the only
-    one.
-    """
+    """Return the largest box around a root in which Krawczyk's operator proves it the only one."""
     reach = _RADII[:, None]
     low, high = numbers - reach, numbers + reach
     with np.errstate(all="ignore"):
@@ -162,9 +158,7 @@ def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | N
 def _image(
     at: Floats, slopes: Floats, radius: Floats
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Return Krawczyk's image of boxes: its shift from their middle, its radius, and where there
-    is one.
-    """
+    """Return Krawczyk's image of boxes: shift from their middle, radius, and where there is one."""
     size = slopes.shape[1]
     centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
     spread = spread * (1 + ROUNDING) + np.abs(centre) * ROUNDING

@@ -14,8 +14,6 @@ from symderiv.compiled_code.linked import Linked
 from symderiv.precision.balls.box_operations import box_operations
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["enclose", "enclosed_values"]
-
 Floats = npt.NDArray[np.float64]
 
 _LANES = 64

@@ -22,8 +22,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.expression_balls import arcsine
 from symderiv.precision.balls.working import bits_of, working_bits
 
-__all__ = ["BACKENDS", "Numbers", "RealNumber", "numbers"]
-
 #: Names of the back ends: "arb", "mpmath", "float64".
 BACKENDS: Final = ("arb", "mpmath", "float64")
 

@@ -21,17 +21,6 @@ from mpmath import libmp
 from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian import Value
 
-__all__ = [
-    "Digits",
-    "Outward",
-    "arithmetic",
-    "ends",
-    "nearest_float",
-    "upwards",
-    "written",
-    "zero",
-]
-
 _BITS_PER_DIGIT: Final = math.log2(10)
 #: Numbers whose logarithm to base 2 is larger than this are not written out.
 _LARGEST_EXPONENT: Final = 1_000_000
@@ -43,9 +32,7 @@ _LEAST_DOUBLE: Final = sys.float_info.min
 
 
 def arithmetic() -> str:
-    """Return the libraries of balls in which certified numbers are computed, with their
-    versions.
-    """
+    """Return the libraries of balls in which certified numbers are computed, and their versions."""
     return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
@@ -153,9 +140,7 @@ def _man_exp(point: arb) -> tuple[int, int]:
 
 
 def upwards(bound: arb) -> str:
-    """Return a decimal with two digits that is not below any number of the ball ``bound``, in
-    size.
-    """
+    """Return a decimal of two digits that is not below any number of the ball ``bound`` in size."""
     low, high = ends(bound)
     return _upwards(max(abs(low), abs(high)))
 

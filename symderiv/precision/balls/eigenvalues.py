@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat
 
-__all__ = ["enclosed_eigenvalues", "index_of"]
-
 
 def index_of(eigenvalues: Sequence[acb]) -> int | None:
     """Return the number of unstable directions; None where the sign of a rate is not proved."""

@@ -16,8 +16,6 @@ from symderiv.precision.balls.decimals import written, zero
 from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
 
-__all__ = ["certified", "certified_value"]
-
 _BITS_PER_DIGIT: Final = math.log2(10)
 # A value that a ball of 10**-(digits + this) around 0 still contains is reported as zero, with the
 # radius as its bound. Orthant integrals cost more per digit than closed forms.

@@ -16,8 +16,6 @@ from symderiv.compiled_code.linked import Linked
 from symderiv.precision.balls.box_operations import DIVIDE, INPUT, MULTIPLY, box_operations
 from symderiv.precision.balls.operations import Operations
 
-__all__ = ["Forms", "forms_of", "narrow", "narrowed"]
-
 Floats = npt.NDArray[np.float64]
 
 _LANES = 32

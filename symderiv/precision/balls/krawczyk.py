@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import sympy as sp
     from flint import arb
 
-__all__ = ["enclosed_root", "enclosed_zero", "proved_root", "slopes_of"]
-
 
 def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
     """Return the derivatives of expressions, row by row of their Jacobian."""

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 from symderiv.foundation.errors import NotYetError
-
-__all__ = ["FUNCTIONS", "Operations", "Recorded", "Recorder"]
 
 FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
 """Functions of one number, by the names of the methods of balls."""
@@ -134,7 +132,6 @@ class Operations:
             *(text for text, same in zip(texts, fixed, strict=True) if not same),
             f"    return [{results}]",
         ]
-        from flint import fmpq
 
         names: dict[str, Any] = {"arb": arb, "fmpq": fmpq, "balls": self.balls}
         # the text is made of places and operations that were listed above

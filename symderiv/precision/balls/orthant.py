@@ -53,8 +53,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
 from symderiv.precision.balls.working import around_zero, power_of_two, working_bits
 
-__all__ = ["sign_mean4"]
-
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 # Heights of the ellipses in which the integrand is bounded, and of the strips in which log q is:
@@ -114,9 +112,7 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
 
 def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
-    """Return an exact positive definite correlation matrix, and how much the mean may differ
-    there.
-    """
+    """Return an exact positive definite correlation matrix, and how far the mean may differ."""
     if not all(value.is_finite() for value in r):
         raise ToleranceError("a correlation was not enclosed")
     middles = [_exact(value.mid()) for value in r]
@@ -250,9 +246,7 @@ def _angle(b: fmpq, c: fmpq, f: arb) -> arb:
 
 
 def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb, bits: int) -> arb:
-    """Return the integral over [-1, 1] of what is at most ``bound`` in the ellipse of that half
-    axis.
-    """
+    """Return the integral over [-1, 1] of what ``bound`` bounds in the ellipse of a half axis."""
     rho = arb(height) + (1 + arb(height) ** 2).sqrt()
     needed = _log2(5 * bound / goal) / float(2 * rho.log() / arb.const_log2())
     # Few different rules: their nodes are what costs at high precision.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -44,3 +44,11 @@ def power_of_two(exponent: int) -> arb:
 def around_zero(bound: arb) -> arb:
     """Return the ball of all numbers that are not larger than ``bound`` in size."""
     return arb(0, bound.abs_upper())
+
+
+def largest_of(values: Sequence[arb]) -> arb:
+    """Return a number that is not below any of these balls."""
+    most = values[0]
+    for value in values[1:]:
+        most = most.max(value)
+    return most.upper()

@@ -12,8 +12,6 @@ from flint import arb
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_of, working_bits
 
-__all__ = ["Agreed", "computed_twice"]
-
 _ATTEMPTS: Final = 4
 # The second computation has this many digits more, or a tenth more.
 _MORE: Final = 15

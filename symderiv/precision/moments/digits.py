@@ -41,8 +41,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError, ToleranceError
 
-__all__ = ["DOUBLE_DIGITS", "Plan", "moment_digits", "require_double"]
-
 #: Decimal digits of a double, -log10(2**-53).
 DOUBLE_DIGITS: Final = 53 * math.log10(2)
 # Exponents of ten up to which doubles reach.

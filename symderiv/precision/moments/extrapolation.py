@@ -20,8 +20,6 @@ from typing import Any, Final
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.precision.balls.contexts import RealNumber
 
-__all__ = ["Steps", "trajectory"]
-
 Vector = list[RealNumber]
 
 _FEWEST: Final = 3

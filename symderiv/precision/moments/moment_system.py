@@ -15,8 +15,6 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing
 from symderiv.precision.balls.contexts import Numbers, RealNumber
 
-__all__ = ["MomentSystem", "Overlaps", "RuleParameters", "moment_module"]
-
 
 class Overlaps(Protocol):
     """Overlaps per eigenvalue, as :class:`symderiv.State` has them."""
@@ -195,9 +193,7 @@ class MomentSystem:
         return Q, R, v, error
 
     def size(self, error: list[RealNumber], y: list[RealNumber]) -> float:
-        """Return the largest error of a moment relative to the scale of its order, or not a
-        number.
-        """
+        """Return the largest error of a moment relative to its order's scale, or not a number."""
         c = self._context
         # comparisons pass over what is not a number
         if math.isnan(float(c.fsum(error) * 0)):

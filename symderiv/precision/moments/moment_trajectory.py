@@ -28,8 +28,6 @@ from symderiv.precision.moments.moment_system import (
     moment_module,
 )
 
-__all__ = ["MomentTrajectory", "moment_trajectory"]
-
 # Integrations of one trajectory, until two agree.
 _MOST_RUNS: Final = 5
 # Late in learning the matrix A may be larger than at the start, which is where it is known.
@@ -175,9 +173,7 @@ def _run(
 
 
 def _difference(first: _Curves, second: _Curves) -> float:
-    """Return the largest relative difference of the errors, and of Q, R, v relative to their
-    scales.
-    """
+    """Return the largest relative difference of errors, and of Q, R, v relative to their scales."""
     worst = 0.0
     for part, (a, b) in enumerate(zip(first, second, strict=True)):
         axes = tuple(range(1, b.ndim))

@@ -16,8 +16,6 @@ from symderiv.precision.quadrature.lattice import LatticePlan, lattice_plan, lat
 from symderiv.precision.quadrature.summation import evaluations, trapezoid_sum
 from symderiv.precision.quadrature.trapezoid import StepPlan, plan
 
-__all__ = ["CertifiedRule", "Cheapest", "Lattice", "Panels", "Trapezoid", "rule_of"]
-
 _LATTICE: Final = (3, 4)
 
 

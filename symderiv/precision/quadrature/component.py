@@ -19,8 +19,6 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.one_variable import OneVariable
 from symderiv.precision.quadrature.separation import FORM, Fields
 
-__all__ = ["Factor", "FactorComponent"]
-
 Polynomial = dict[tuple[int, ...], arb]  # powers of t_1 ... t_d -> coefficient (arb)
 
 

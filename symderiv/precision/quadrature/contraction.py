@@ -16,8 +16,6 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.component import FactorComponent, Polynomial
 
-__all__ = ["inverse_covariance", "mean_exp", "rule_sum", "weighted_sum"]
-
 
 def inverse_covariance(component: FactorComponent, bits: int) -> tuple[arb_mat, arb]:
     """P = C^-1 and det C of the factors' variables."""

@@ -41,8 +41,6 @@ from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
 from symderiv.precision.quadrature.pieces import AnalyticPiece, pieces
 from symderiv.precision.quadrature.separation import FORM
 
-__all__ = ["PanelPlan", "panel_plan", "panel_sum"]
-
 _BITS: Final = 64
 _RHOS: Final = (12.0, 8.0, 5.5, 4.0, 3.0, 2.4, 1.9, 1.5, 1.3)
 _LENGTHS: Final = (6.0, 4.0, 2.5, 1.5, 1.0, 0.5)  # in units of the conditional deviation

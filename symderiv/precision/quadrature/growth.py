@@ -19,9 +19,7 @@ from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import existence
 from symderiv.precision.balls.expression_balls import ball
-from symderiv.precision.balls.working import working_bits
-
-__all__ = ["Growth", "growth"]
+from symderiv.precision.balls.working import largest_of, working_bits
 
 _BITS: Final = 64
 _STARTS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -74,9 +72,9 @@ def growth(g: sp.Expr, x: sp.Symbol) -> Growth:
                 continue
             return Growth(
                 start,
-                _most([e.factor for e in ends]),
-                _most([e.power for e in ends]),
-                _most([e.rate for e in ends]),
+                largest_of([e.factor for e in ends]),
+                largest_of([e.power for e in ends]),
+                largest_of([e.rate for e in ends]),
             )
     exists = existence(g, x)
     if exists.variance_limit == 0:
@@ -85,13 +83,6 @@ def growth(g: sp.Expr, x: sp.Symbol) -> Growth:
         f"not yet: no bound of the form A exp(b |x|) was found for {g}, so quadrature of it cannot "
         "be certified"
     )
-
-
-def _most(values: list[arb]) -> arb:
-    total = values[0]
-    for value in values[1:]:
-        total = total.max(value)
-    return total.upper()
 
 
 def _least(values: list[arb]) -> arb:
@@ -178,7 +169,7 @@ def _sum(*parts: _GrownPart) -> _GrownPart:
     high = sum((p.high for p in parts), arb(0))
     factor = sum((p.factor for p in parts), arb(0))
     return _known(
-        low, high, factor, _most([p.power for p in parts]), _most([p.rate for p in parts])
+        low, high, factor, largest_of([p.power for p in parts]), largest_of([p.rate for p in parts])
     )
 
 
@@ -222,9 +213,9 @@ def _extremum(pick: Callable[[list[arb]], arb], *parts: _GrownPart) -> _GrownPar
     return _known(
         pick([p.low for p in parts]),
         pick([p.high for p in parts]),
-        _most([p.factor for p in parts]),
-        _most([p.power for p in parts]),
-        _most([p.rate for p in parts]),
+        largest_of([p.factor for p in parts]),
+        largest_of([p.power for p in parts]),
+        largest_of([p.rate for p in parts]),
     )
 
 
@@ -299,6 +290,6 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., _GrownPart]]] = {
     "Abs": _abs,
     "sign": partial(_jump, -1),
     "Heaviside": partial(_jump, 0),
-    "Max": partial(_extremum, _most),
+    "Max": partial(_extremum, largest_of),
     "Min": partial(_extremum, _least),
 }

@@ -28,8 +28,6 @@ from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.contraction import inverse_covariance, mean_exp, rule_sum
 from symderiv.precision.quadrature.strip import Strip, strips_for
 
-__all__ = ["LatticePlan", "lattice_plan", "lattice_sum"]
-
 _BITS: Final = 64
 _HOELDER: Final = 10
 _POWER_RATE: Final = 0.5

@@ -11,8 +11,6 @@ from symderiv.precision.quadrature.chosen_rule import CertifiedRule
 from symderiv.precision.quadrature.component import Factor, FactorComponent
 from symderiv.precision.quadrature.separation import FORM, Form, Product
 
-__all__ = ["opening_steps", "quadrature_step"]
-
 _SHOWN = 6
 
 

@@ -31,8 +31,6 @@ from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.narration import opening_steps, quadrature_step
 from symderiv.precision.quadrature.separation import Fields, separated
 
-__all__ = ["MAX_EVALUATIONS", "Evaluated", "NumericMean", "numeric_mean"]
-
 _LN10: Final = math.log(10)
 # The first estimate only has to tell the size of the result.
 _FIRST: Final = 9.0

@@ -31,8 +31,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.expression_balls import ball, ball_method
 from symderiv.precision.balls.working import Ball, working_bits
 
-__all__ = ["OneVariable", "Undefined"]
-
 #: Functions that are not analytic where their argument vanishes.
 KINKED: Final = (sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min)
 
@@ -147,9 +145,7 @@ class _BallsOfVariable:
     # -- removable singularities ------------------------------------------------------------
 
     def _cures(self, e: sp.Expr) -> list[_Cure]:
-        """Return cures of poles in parts of a sum or product that is analytic there: place, N^(k),
-        D^(k).
-        """
+        """Return cures of poles of parts where the whole is analytic: place, N^(k), D^(k)."""
         return [
             (self._constant(x0), self.compiled(numerator), self.compiled(denominator))
             for x0, numerator, denominator in _cured(e, self.variable)
@@ -157,9 +153,7 @@ class _BallsOfVariable:
 
 
 def _cured_value(plain: Callable[..., Ball], cures: list[_Cure], z: Ball, *parts: Ball) -> Ball:
-    """Return a sum or product of parts, near the poles of these from its quotients of
-    derivatives.
-    """
+    """Return a sum or product of parts; near poles of these from quotients of derivatives."""
     for centre, numerator, denominator in cures:
         if _touches(z, centre):
             hull = _hull(z, centre)
@@ -175,9 +169,7 @@ def _real_part(z: Ball) -> arb:
 
 
 def _whole_power(n: int, z: Ball) -> Ball:
-    """Take the power by squaring: FLINT's power of a real ball around 0 goes through the
-    logarithm.
-    """
+    """Take a power by squaring; FLINT's power of a real ball around 0 goes through logarithms."""
     if n < 0:
         return 1 / _whole_power(-n, z)
     if n == 0:

@@ -20,8 +20,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.working import power_of_two, working_bits
 from symderiv.precision.quadrature.one_variable import KINKED, OneVariable
 
-__all__ = ["AnalyticPiece", "pieces"]
-
 _DEPTH: Final = 60
 _MAX_ROOTS: Final = 40
 

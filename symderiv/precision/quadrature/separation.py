@@ -16,8 +16,6 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError, NotYetError
 
-__all__ = ["FORM", "Fields", "Form", "Product", "separated"]
-
 #: The variable of every one-variable function.
 FORM: Final = sp.Symbol("x", real=True)
 

@@ -20,8 +20,6 @@ from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.one_variable import OneVariable, Undefined
 
-__all__ = ["Strip", "strips", "strips_for"]
-
 _BITS: Final = 64
 _DEPTH: Final = 15
 _SLACK: Final = 2.3  # a cell's bound may exceed the values found so far by exp(this + width)

@@ -40,8 +40,6 @@ from symderiv.precision.balls.working import bits_below, working_bits
 from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.strip import Strip, strips_for
 
-__all__ = ["StepPlan", "plan"]
-
 _BITS: Final = 64
 _POWER_RATE: Final = 0.5  # t**k is covered by exp(|t|/2)
 _ROUNDS: Final = 12

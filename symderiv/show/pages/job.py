@@ -10,12 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from symderiv.formula import activation
 from symderiv.foundation.documents.document import Paragraph, Part
 from symderiv.foundation.errors import InputError, StoppedError
 from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.progress import DetailedTask
 from symderiv.foundation.showing import PrintedResult, Summary
-from symderiv.show.pages.page import CRITERION, claims_summary, feature_table
+from symderiv.problem.study import Study, expand_sweep
+from symderiv.show.pages.page import CRITERION, claims_summary, feature_table, study_page, svg_bytes
+from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, claims, findings, letter
 from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
 from symderiv.show.plots.features import Agreement
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
     from symderiv.foundation.documents.written_derivation import Derivation
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.learning.rule.learning_rule import LearningRule
-    from symderiv.problem.study import Study
     from symderiv.storage.checkpoint import Checkpoint
     from symderiv.storage.kernels import Kernel
 
@@ -184,9 +186,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
 
 
 def points_of(simulation: Simulation) -> SimulatedPoints:
-    """Return the part of a simulation that is shown; times are those of whole numbers of
-    examples.
-    """
+    """Return the shown part of a simulation; times are those of whole numbers of examples."""
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
         warnings.append(f"simulation: {simulation.message}")
@@ -272,7 +272,6 @@ def run_study(
         StoppedError: A signal stopped it; its checkpoints are in the directory.
     """
     from symderiv.integrate.rules.solving import rule_of_study
-    from symderiv.problem.study import expand_sweep
 
     progress, notice = told or Told()
     variants = [variant for _, variant in expand_sweep(study)]
@@ -485,7 +484,6 @@ class _Checkpoints:
 
 
 def _derivation(study: Study, rules: Sequence[LearningRule], progress: Progress) -> Derivation:
-    from symderiv.formula import activation
     from symderiv.learning.narration.rates_told import told_of
     from symderiv.show.pages.derivations import learning_derivation
 
@@ -521,9 +519,6 @@ class _Report:
         self, cases: Sequence[StudyCase], *, simulated: bool
     ) -> tuple[list[Findings], list[Path]]:
         """Write the report, which says whether SGD is under way; return findings and figures."""
-        from symderiv.show.pages.page import study_page, svg_bytes
-        from symderiv.show.plots import plots
-
         self.progress("report", 0.0)
         measured = [findings(one) for one in cases]
         drawn = {
@@ -556,8 +551,6 @@ class _Report:
 
 def _subtitle(study: Study) -> str:
     """Return one sentence: who learns what from which inputs, and how."""
-    from symderiv.formula import activation
-
     student = activation(study.student_activation)
     teacher = activation(study.teacher_activation)
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from symderiv.sweeps.sweep_result import Sweep
 
-__all__ = ["page_text", "write_page"]
-
 # Maps of numbers are drawn up to so many points: each is read off its curve.
 _MOST_MAPPED = 20_000
 _MOST_VALUES = 8

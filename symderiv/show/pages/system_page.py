@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,17 +18,15 @@ from symderiv.foundation.documents.document import (
 )
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
-from symderiv.show.pages.page import (
-    page,
-    svg_bytes,
-    version_line,
-)
-from symderiv.show.plots.analysis_plots.system_plots import curves_figure
+from symderiv.show.pages.page import page, svg_bytes, version_line
+from symderiv.show.plots import plots
+from symderiv.show.plots.axes import draw_curves
 from symderiv.show.plots.claims import number
 from symderiv.system.system_sgd import SystemSimulation
 from symderiv.system.system_trajectory import SystemRun
 
-__all__ = ["page_text", "write_page"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Output) -> Path:
@@ -124,3 +123,15 @@ def _compared(run: SystemRun, simulation: SystemSimulation) -> Tabular:
     heads = ["", "equations", "SGD", "deviation (standard errors)"]
     title = f"Equations and SGD at α = {time:g}, N = {simulation.dimension}"
     return Tabular(heads, rows, title, export=True)
+
+
+def curves_figure(run: SystemRun, simulation: SystemSimulation | None, name: str) -> Figure:
+    """Draw one order parameter or observable over log α and over α."""
+    results = [run] if simulation is None else [run, simulation]
+    with plots._styled():
+        figure, axes = plots._new(1, 2, (8.6, 3.6))
+        for axis, scale in zip(axes[0], ("log", "linear"), strict=True):
+            draw_curves(axis, results, [name], xscale=scale)
+        # the legend of the right one says the same
+        axes[0, 0].get_legend().remove()
+        return figure

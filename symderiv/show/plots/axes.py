@@ -15,8 +15,6 @@ from symderiv.storage.curve_results import ERROR, CurveResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["beside", "curve_axes", "draw_curves", "new_axes"]
-
 _STYLES = ("-", "--", ":", "-.")
 _MOST_IN_LEGEND = 16
 # Values that span more than this are on a logarithmic axis.

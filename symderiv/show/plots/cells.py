@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["cell_edges", "draw_cells"]
-
 
 def draw_cells(axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, **options: Any) -> Any:
     """Draw one cell for each value, over places in any order and at any distances.

@@ -189,9 +189,7 @@ def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Obser
 
 
 def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int | None:
-    """Return the sign of length(second) − length(first); None if a plateau's unknown end hides
-    it.
-    """
+    """Return the sign of length(second) − length(first); None if an unknown end hides it."""
     a, b = (0.0 if one is None else one.length for one in (first, second))
     open_a = first is not None and first.exists and first.end is None
     open_b = second is not None and second.exists and second.end is None

@@ -154,9 +154,7 @@ class ErrorDecay:
 
 
 def final_decay(curve: Curve) -> ErrorDecay | None:
-    """Return the mean decay over the last fifth of the time; None with fewer than two times
-    there.
-    """
+    """Return the mean decay over the last fifth of the time; None with fewer than two times."""
     alpha, error = _positive(curve)
     if alpha.size < 2 or alpha[-1] <= alpha[0]:
         return None

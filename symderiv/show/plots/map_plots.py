@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from symderiv.sweeps.study_map import StudyMap
 
-__all__ = ["map_axes"]
-
 # Whole numbers that span more than this are on a logarithmic axis.
 _DECADES = 20.0
 _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6e6e6")

@@ -300,9 +300,7 @@ def _draw_overlaps(axis: Axes, case: StudyCase, name: str, *, first: bool) -> No
 
 
 def exponent_figure(cases: Sequence[StudyCase]) -> Figure:
-    """Return the local exponent −d ln ε_g / d ln α of the equations, with the bound for a
-    plateau.
-    """
+    """Return the local exponent −d ln ε_g / d ln α of the equations, and a plateau's bound."""
     with _styled():
         figure, axes = _new(1, 1, (8.0, 3.0))
         axis = axes[0, 0]

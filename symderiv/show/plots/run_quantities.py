@@ -16,8 +16,6 @@ from symderiv.show.plots.curves import Curve, Floats
 from symderiv.show.plots.features import final_decay, local_exponent, plateau, resolved
 from symderiv.sweeps.run_grid import tables_of
 
-__all__ = ["QUANTITIES", "Features", "Quantity", "measured", "quantity_of", "tolerance_of"]
-
 
 class Features(Shown):
     """Features of the error curve of one run; those that a curve does not have are not numbers.

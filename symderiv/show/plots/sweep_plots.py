@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ascending",
-    "curve_figure",
-    "features_of",
-    "map_figure",
-    "order_figure",
-    "status_figure",
-    "sweep_figure",
-]
-
 # More than these are thinned out, and the title says so.
 _MOST_PANELS, _MOST_CURVES, _MOST_IN_LEGEND, _MOST_POINTS = 12, 60, 7, 100_000
 # Values that span more than this are on a logarithmic axis.
@@ -520,9 +510,7 @@ def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.
 
 
 def _place(axis: Any, values: np.ndarray) -> Floats:
-    """Return where values stand on an axis, which is made logarithmic, or labelled, as they need
-    it.
-    """
+    """Return where values stand on an axis, which is made logarithmic or labelled if needed."""
     if values.dtype.kind not in "fi":
         axis.set_ticks(range(values.size), [value_text(value) for value in values])
         return np.arange(values.size, dtype=np.float64)

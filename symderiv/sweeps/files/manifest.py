@@ -29,8 +29,6 @@ from symderiv.sweeps.layout import SweepLayout
 from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.swept_keys import Axis, axis_names
 
-__all__ = ["OWN", "ROOT", "DamagedError", "Manifest", "holds", "is_store", "read_manifest"]
-
 ROOT = "zarr.json"
 #: The folder of what is not Zarr's.
 OWN = ".symderiv"
@@ -136,9 +134,7 @@ class Manifest:
         return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
-        """Return keys of the metadata and coordinates of a store that are not as they were
-        written.
-        """
+        """Return keys of a store's metadata and coordinates that are not as they were written."""
         return [key for key, digest in self.files.items() if not holds(path / key, digest)]
 
     @property

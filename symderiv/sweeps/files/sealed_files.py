@@ -16,8 +16,6 @@ from zarr.abc.store import ByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from zarr.storage import LocalStore
 
-__all__ = ["SealedFiles", "place_file"]
-
 #: Given the key of a file, its verified content; None if the store has no such file.
 Verified = Callable[[str], bytes | None]
 

@@ -37,8 +37,6 @@ from symderiv.sweeps.layout import Box, SweepLayout
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Store"]
-
 _MOST_ERRORS = 20
 
 
@@ -181,9 +179,7 @@ class Store:
         return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
 
     def found(self) -> tuple[Counter[str], dict[str, str]]:
-        """Return numbers of points by status, and why points failed, by their labels; some if
-        many did.
-        """
+        """Return numbers of points by status, and why points failed, by label; some if many did."""
         counts, errors = Counter[str](), dict[str, str]()
         for box in self.layout.boxes():
             record = self.record(box)
@@ -248,9 +244,7 @@ class Store:
             self._save(replace(self.manifest, complete=True))
 
     def _made(self, name: str, values: np.ndarray) -> Array[Any]:
-        """Return the array of a variable; what only some rules have is made when it is first
-        seen.
-        """
+        """Return the array of a variable; what only some rules have is made when first seen."""
         if name not in self.manifest.arrays:
             make_array(self._files, self.layout, name, values.dtype.kind, values.shape[1:])
             self._take_files()

@@ -19,8 +19,6 @@ from symderiv.sweeps.box_results import SCALARS
 from symderiv.sweeps.files.sealed_files import SealedFiles
 from symderiv.sweeps.layout import SweepLayout
 
-__all__ = ["coordinates", "make_array", "make_arrays", "open_array"]
-
 _HASH = "SHA-256 of what is integrated, files and all, 32 digits"
 
 #: By the kind of a type: its name in Zarr, and what a chunk is filled with.

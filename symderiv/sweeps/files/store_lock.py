@@ -12,8 +12,6 @@ from typing import TextIO
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.files import MACHINE
 
-__all__ = ["sole_writer"]
-
 
 @contextmanager
 def sole_writer(path: Path) -> Iterator[None]:

@@ -26,8 +26,6 @@ from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in
 from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
-__all__ = ["Averages", "has_no_closed_form"]
-
 
 class Averages:
     """Takes averages apart and keeps the functions that their parts are.

@@ -9,8 +9,6 @@ import sympy as sp
 
 from symderiv.statement.field_law import FieldLaw
 
-__all__ = ["FormSlot", "directions", "forms_of", "in_terms_of"]
-
 
 @dataclass(frozen=True)
 class FormSlot:

@@ -25,8 +25,6 @@ from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, ch
 from symderiv.lowering.means.quadrature_means import FactorMeans
 from symderiv.lowering.means.quadrature_rules import MeanRule
 
-__all__ = ["MOST_FACTORS", "ProductMeans"]
-
 MOST_FACTORS = 4
 """Fields of one product; more are refused."""
 

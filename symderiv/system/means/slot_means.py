@@ -16,8 +16,6 @@ from symderiv.statement.slopes import ROUGH
 from symderiv.system.means.joint_forms import FormSlot
 from symderiv.system.means.product_means import ProductMeans
 
-__all__ = ["MOST_FIELDS", "SlotMeans", "TakenApartError", "almost_reduced", "mixes"]
-
 MOST_FIELDS = 8
 """More functions in one product are refused: no closed form is to be expected."""
 

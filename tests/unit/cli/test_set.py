@@ -10,7 +10,7 @@ from support.commands import refused
 from support.commands import symderiv as run
 
 import symderiv as sd
-from symderiv.api.arguments.typed_keys import typed_changes
+from symderiv.api.arguments.argument_names import typed_changes
 
 STUDY = """
 [network]

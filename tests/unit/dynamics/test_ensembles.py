@@ -9,7 +9,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.ensemble import group_points, integrate_chunk, lane_run, single_runs
+from symderiv.integrate.ensemble import chunks, group_points, integrate_chunk, lane_run
 from symderiv.integrate.rules.solving import solve
 
 TOLERANCE = 1e-8
@@ -179,7 +179,7 @@ def test_runs_that_cannot_go_on_stop_nobody(problem, monkeypatch) -> None:
             raise InputError("is refused late", argument="training.batch_ratio")
         return solve(study, **given)
 
-    monkeypatch.setattr(single_runs, "solve", failing)
+    monkeypatch.setattr(chunks, "solve", failing)
     points = [
         problem.replace(learning_rate=0.5, seed=1)._study,
         problem.replace(batch_ratio=0.5)._study,

@@ -8,7 +8,7 @@ import pytest
 import symderiv as sd
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.combined import mixed
-from symderiv.integrate.rules.task_inputs import inputs_of_tasks
+from symderiv.integrate.flows.components import inputs_of_tasks
 from symderiv.problem.state import State
 from symderiv.problem.timetable import timetable
 

@@ -10,7 +10,7 @@ from support.studies import toml
 
 from symderiv.integrate.flows.rounding import shaken
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.rule_flows import rule_flow
+from symderiv.integrate.rules.phases import rule_flow
 from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study

@@ -16,7 +16,7 @@ from support.examples import importing
 
 import symderiv as sd
 from symderiv.foundation.errors import RunWarning
-from symderiv.show.plots.analysis_plots.fit_plots import fit_axes
+from symderiv.show.plots.analysis_plots.run_plots import fit_axes
 from symderiv.show.plots.cells import cell_edges, draw_cells
 from symderiv.show.plots.curves import Curve, StudyCase
 from symderiv.show.plots.plots import error_figure, exponent_figure, overlap_figure

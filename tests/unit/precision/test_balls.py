@@ -12,9 +12,8 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import SignMean4
 from symderiv.gaussian.forms.evaluate import number
 from symderiv.gaussian.terms.roots import OpaqueRoot
-from symderiv.precision.balls.expression_balls import ball, complex_ball
+from symderiv.precision.balls.expression_balls import ball, complex_ball, owen_t
 from symderiv.precision.balls.orthant import sign_mean4
-from symderiv.precision.balls.owen import owen_t
 from symderiv.precision.balls.working import working_bits
 
 R = sp.Rational

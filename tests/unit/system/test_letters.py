@@ -11,7 +11,7 @@ import sympy as sp
 import symderiv as sd
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
-from symderiv.system.letters import Letters
+from symderiv.system.told import Letters
 
 
 class Written:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from symderiv_ledger.claims import claim_hash
 from symderiv_ledger.claims.claim import TIERS, Claim, ComparisonRule, Point
-from symderiv_ledger.claims.point_code import code_of
+from symderiv_ledger.claims.claim_hash import code_of
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.point_sets import RULES, read_rule
 from symderiv_ledger.papers.verify import Finding, overturned_by, tier, verify_claim

@@ -10,8 +10,6 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 
-__all__ = ["Ball", "ball_arrays"]
-
 _ENTRY = re.compile(r"(\w+)(?:\[([\d,]+)\])?")
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-__all__ = ["Enclosure", "coq_source", "enclosed_trajectory", "radius_of"]
-
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
 _MOST_ORDER_PARAMETERS = 60

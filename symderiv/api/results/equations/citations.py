@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from symderiv.problem.study import Study
 
-__all__ = ["Citation", "citation_of", "citation_of_claims", "cited"]
-
 
 class Citation(Answer):
     """The sources of a run, a problem or claims.
@@ -95,9 +93,7 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
 
 
 def citation_of(study: Study) -> Citation:
-    """Return the sources of a study: of its means, inputs, layers and learning rule, and the
-    program.
-    """
+    """Return the sources of a study: its means, inputs, layers, learning rule, and the program."""
     data = _data()
     reasons: dict[str, str] = {}
 

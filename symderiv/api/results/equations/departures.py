@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.events.located_events import LocatedEvent
     from symderiv.precision.balls.operations import Operations
 
-__all__ = ["departure_of", "shown", "told"]
-
 #: The middles and radii of what is observed over a set of states, by name.
 Seen = Callable[["StateSet"], dict[str, Any]]
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.arguments.module_names import check_module_name
 from symderiv.api.results.answer import Answer
-from symderiv.foundation.errors import InputError
+from symderiv.formula import activation as read_activation
+from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.showing import Shown, Summary
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from symderiv.foundation.documents.written_derivation import Derivation, Section
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.study import Study
-
-__all__ = ["CheckedIn", "LearningDerivation", "Module", "derivation_of", "module_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +72,6 @@ class LearningDerivation(Shown):
 
 def derivation_of(study: Study, tolerance: float | None = None) -> LearningDerivation:
     """Return the derivation of a study's equations."""
-    from symderiv.formula import activation as read_activation
     from symderiv.integrate.rules.solving import rule_of_study
     from symderiv.show.pages.derivations import learning_derivation
 
@@ -192,9 +190,7 @@ def _summary(record: Mapping[str, Any]) -> Summary:
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
-    """Return the readable module, with an example where there are numbers for one, and the fast
-    one.
-    """
+    """Return the readable module, with an example where it has numbers, and the fast one."""
     from symderiv.checking.recipes import solver_text
     from symderiv.integrate.rules.solving import rule_of_study
 
@@ -209,7 +205,6 @@ def _with_example(text: str, study: Study, rule: LearningRule) -> str:
     from symderiv_codegen import with_example
 
     from symderiv.api.results.equations.exports import example_of
-    from symderiv.foundation.errors import SymderivError
     from symderiv.lowering.solver_arrays import RANGES, arrays_of
 
     arrays = arrays_of(rule)

@@ -14,6 +14,7 @@ from symderiv.api.questions.means import mean as gaussian_mean
 from symderiv.api.results.equations.rates import Rates, rates_at
 from symderiv.api.results.equations.shown_equations import Equations, equations_of
 from symderiv.api.results.followed import entry_of
+from symderiv.formula import activation
 from symderiv.foundation.documents.document import Formula, Node, Paragraph, Part
 from symderiv.foundation.documents.html_writer import fragment
 from symderiv.foundation.errors import InputError, NotYetError
@@ -22,8 +23,6 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.narration.learning_latex import latex
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
-
-__all__ = ["ExplainedMean", "Explanation", "explained"]
 
 #: What stands in equations: the short names of its definitions, and their indices.
 _DEFINED = {
@@ -233,8 +232,6 @@ def _not_yet(part: sp.Expr) -> NotYetError:
 
 def _at_state(mean: sp.Expr, study: Study, start: Initial) -> ExplainedMean:
     """Return a mean with its closed form and its value."""
-    from symderiv.formula import activation
-
     functions = [activation(study.student_activation), activation(study.teacher_activation)]
     x = sp.Symbol("x", real=True)
     factors = _factors(mean)

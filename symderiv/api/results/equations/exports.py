@@ -17,6 +17,7 @@ from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
+from symderiv.keys.study_tables import keys_acting
 
 if TYPE_CHECKING:
     from symderiv_codegen import Example, Vector
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.problem.state import State
     from symderiv.problem.study import Study
-
-__all__ = ["Export", "example_of", "export_of"]
 
 MOST_NUMBERS = 400
 """Of an example in an exported file; beyond it the example has isotropic inputs."""
@@ -149,7 +148,6 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 def _stated(study: Study) -> tuple[str, str, LearningRule]:
     """Return the activations and the rule that a program is derived from."""
     from symderiv.integrate.rules.solving import rule_of_study
-    from symderiv.keys.study_tables import keys_acting
 
     for key in ("task", *keys_acting("time")):
         if key in study.rule_keys:

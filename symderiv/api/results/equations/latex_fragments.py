@@ -15,8 +15,6 @@ from symderiv.foundation.errors import InputError, check_one_of
 if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
-__all__ = ["NOTATIONS", "latex_fragment"]
-
 
 @dataclass(frozen=True)
 class _Notation:

@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.errors import InputError
-from symderiv.foundation.packing import families_of
+from symderiv.foundation.packing import families_of, order_name
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.rules.rule_run import RuleFlow
@@ -18,11 +18,8 @@ from symderiv.integrate.rules.solving import flow_of
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import Initial
-from symderiv.problem.order_names import order_name
 from symderiv.problem.study import Study
 from symderiv.storage.study_kernel import kernel_for
-
-__all__ = ["Rates", "rates_at"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

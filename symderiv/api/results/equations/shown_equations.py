@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 
-__all__ = ["Equation", "Equations", "equations_of", "named"]
-
-
 @dataclass(frozen=True)
 class Equation:
     """left = right, both as LaTeX without dollars, and the right side as a SymPy expression.

@@ -23,8 +23,6 @@ from symderiv.foundation.showing import PrintedResult, Summary
 if TYPE_CHECKING:
     from symderiv.api.results.equations.citations import Citation
 
-__all__ = ["Ledger", "Verdicts", "verify", "write_ledger"]
-
 
 class Verdicts(PrintedResult, Answer):
     """Claims of papers, each with its verdict.

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symderiv.api.results.equilibria.possible import bayes_optimal_of
 from symderiv.api.results.equilibria.risk_minima import risk_minima_of
 from symderiv.api.results.equilibria.statics import equilibrium_of
 from symderiv.foundation.errors import InputError, check_one_of
-
-if TYPE_CHECKING:
-    from symderiv.problem.study import Study
-
-__all__ = ["statics_of"]
+from symderiv.problem.study import Study
 
 _KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "annealed": (equilibrium_of, {"constraint": "sphere", "T": None}),

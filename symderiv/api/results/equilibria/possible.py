@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.optimal.state_evolution import Channel, OptimalState
     from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
     from symderiv.problem.study import Study
-
-__all__ = ["BayesOptimal", "bayes_optimal_of", "output_of"]
 
 _MOST_TEACHERS = 3
 
@@ -91,8 +90,11 @@ def bayes_optimal_of(
     progress: Callable[[float], None],
 ) -> BayesOptimal:
     """Return what is possible for a study; see :meth:`symderiv.Problem.equilibrium`."""
-    from symderiv.equilibrium.optimal.priors import GaussianPrior, RademacherPrior
-    from symderiv.equilibrium.optimal.state_evolution import StateEvolution
+    from symderiv.equilibrium.optimal.state_evolution import (
+        GaussianPrior,
+        RademacherPrior,
+        StateEvolution,
+    )
     from symderiv.equilibrium.optimal.thresholds_found import OptimalCurves
 
     values = alpha_values(alpha)
@@ -185,8 +187,6 @@ def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, 
 
 
 def _channel(target: FewFieldTarget, noise: float, flip: float) -> Channel:
-    from dataclasses import replace
-
     from symderiv.equilibrium.optimal.field_channel import FieldChannel, NoisyFieldChannel
     from symderiv.equilibrium.optimal.sign_channel import SignChannel
 

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equilibria.possible import output_of
 from symderiv.api.results.equilibria.statics import alpha_values
 from symderiv.api.results.flows.homogeneous import spectrum_of
-from symderiv.equilibrium.risk.minimum import LabelledRisk, RiskMinimum, SquaredRisk
+from symderiv.equilibrium.optimal.sign_channel import SignChannel
+from symderiv.equilibrium.risk.minimum import (
+    LabelledRisk,
+    RiskMinimum,
+    SmoothProximal,
+    SquaredRisk,
+    proximal_of,
+)
+from symderiv.formula import activation
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.showing import Summary
+from symderiv.learning.rule.loss import loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from symderiv.problem.study import Study
-
-__all__ = ["RiskMinima", "risk_minima_of"]
 
 _LOWEST, _HIGHEST = 1e-5, 1e4
 
@@ -118,7 +127,6 @@ def _error(risk: LabelledRisk, clean: float | None, found: RiskMinimum) -> float
 
 def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:
     """Return the ridge with the smallest error at an α."""
-    from scipy.optimize import minimize_scalar
 
     def error(log: float) -> float:
         return _error(risk, clean, risk.minimum(alpha, float(np.exp(log))))
@@ -130,13 +138,7 @@ def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:
 
 def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None, str]:
     """Return the risk, E[t²] of the squared loss, and the output as text."""
-    from dataclasses import replace
-
-    from symderiv.equilibrium.optimal.sign_channel import SignChannel
-    from symderiv.equilibrium.risk.proximal import SmoothProximal, proximal_of
     from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
-    from symderiv.formula import activation
-    from symderiv.learning.rule.loss import loss
 
     x = activation("linear").expression
     if study.K != 1 or activation(study.student_activation).expression != x:

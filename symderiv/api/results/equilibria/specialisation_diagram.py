@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.committee import SymmetricCommittee
     from symderiv.problem.study import Study
 
-__all__ = ["Specialisation", "specialisation_of"]
-
 _MOST_UNITS, _DIGITS = 50, 20
 
 

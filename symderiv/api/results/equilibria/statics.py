@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.transitions import Landscape
     from symderiv.problem.study import Study
 
-__all__ = ["Equilibrium", "alpha_values", "check_annealed", "equilibrium_of"]
-
 _MOST_UNITS, _MOST_ALPHA = 6, 1e5
 _CONSTRAINTS = ("sphere", "free")
 

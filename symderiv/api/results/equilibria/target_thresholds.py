@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
     from symderiv.equilibrium.weak_learning.recovery import Exponent, Recovery
 
-__all__ = ["Thresholds", "thresholds"]
-
 _DEGREE = 6
 
 
@@ -69,7 +67,7 @@ class Thresholds(Answer):
                 "means given y are there only where the generative exponent is 2 and α_c is known",
                 argument="target",
             )
-        return drawn("analysis_plots.threshold_plots.moment_axes", self._record, ax)
+        return drawn("analysis_plots.equilibrium_plots.moment_axes", self._record, ax)
 
     def _summary(self) -> Summary:
         record = self._record

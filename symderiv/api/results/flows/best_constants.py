@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.optimize import brentq, minimize_scalar
 
 from symderiv.analysis.fixed_points.continuation import LargestRate
 from symderiv.api.results.answer import Answer
@@ -15,8 +16,6 @@ from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants
 from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.problem.key_names import study_key
-
-__all__ = ["GOALS", "BestConstant", "best_constant"]
 
 GOALS = ("error", "stable", "escape")
 _GRID, _NODES, _RESOLVED = 12, 14, 1e-12
@@ -96,8 +95,6 @@ def _of_point(
     problem: Any, name: str, ends: tuple[float, float], goal: str, number: int
 ) -> BestConstant:
     """Return the largest value with a stable fixed point, or that at which it is left fastest."""
-    from scipy.optimize import minimize_scalar
-
     key = study_key(name)
     study = problem._study
     begin = value_of(study, key)
@@ -143,8 +140,6 @@ def _crossing(rate: LargestRate, ends: tuple[float, float]) -> float:
 
 
 def _root(function: Callable[[float], float], ends: tuple[float, float]) -> float:
-    from scipy.optimize import brentq
-
     return float(brentq(function, *ends, xtol=_RESOLVED * max(map(abs, ends)), rtol=_RESOLVED))
 
 

@@ -11,13 +11,11 @@ from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary_flow import unit_flow_of
 from symderiv.foundation.errors import InputError
-from symderiv.integrate.rules.rule_flows import rule_flow
+from symderiv.integrate.rules.phases import rule_flow
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.problem.initial import Initial
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
-
-__all__ = ["BiasedPlateau", "biased_plateau_of"]
 
 OF_BIASES = (
     "network.student_biases",

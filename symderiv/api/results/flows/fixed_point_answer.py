@@ -14,8 +14,6 @@ from symderiv.foundation.drawing import drawn
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["FixedPoints"]
-
 _VARIES = 2e-3
 
 

@@ -18,11 +18,10 @@ from symderiv.api.arguments.exact_numbers import exact_decimal
 from symderiv.api.results.flows.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
 from symderiv.api.results.flows.late import LateLearning, LateSetting, late_learning
 from symderiv.api.results.flows.plateau import Plateau, plateau
+from symderiv.formula import activation
 from symderiv.foundation.errors import InputError
 from symderiv.problem.input_models import PowerLaw
 from symderiv.problem.study import Study
-
-__all__ = ["late_of", "plateau_of"]
 
 
 def plateau_of(
@@ -100,8 +99,6 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
 
 def _activation(study: Study) -> str:
     """Return the activation of the same network with output weights 1/√M."""
-    from symderiv.formula import activation
-
     square = study.M * _exact_square(float(study.student_weights[0]))
     if square == 1:
         return study.student_activation

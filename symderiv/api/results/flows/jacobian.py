@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from symderiv.system.named_states import Layout
     from symderiv.system.system_runs import Solver
 
-__all__ = [
-    "Jacobian",
-    "Linearisation",
-    "entry_names",
-    "jacobian_of",
-    "linearised",
-    "products_of",
-    "symmetric_directions",
-    "system_jacobian",
-    "system_linearised",
-    "system_slopes",
-]
-
 _DOUBLE = 15
 _NEUTRAL = 1e-12
 _SYMMETRIC = {"T", *(name for (first, second), name in OVERLAPS.items() if first == second)}

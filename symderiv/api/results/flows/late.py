@@ -19,8 +19,6 @@ from symderiv.foundation.progress import following
 if TYPE_CHECKING:
     from symderiv.analysis.late.late_dynamics import LateDynamics
 
-__all__ = ["LateLearning", "late", "late_learning"]
-
 _MOMENTS = {"T": "T1", "D": "D1"}
 _CURVE_POINTS = 200
 _SHOWN_RATES = 4
@@ -263,8 +261,6 @@ def _exponent(
     theories: dict[int, LateDynamics], beta: float, student_std: float
 ) -> dict[str, Any] | None:
     """Return the fitted exponent, and how it depends on the number of eigenvalues."""
-    import numpy as np
-
     from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.float64]
 
-__all__ = ["LinearCurve", "linear"]
-
 # Double precision gives this many digits; more, and other methods, are computed with balls.
 _DOUBLE = 15
 _CURVE_POINTS = 240
@@ -227,9 +225,7 @@ class _Inputs:
         return rotated_covariance(read_spectrum(self.source).eigenvalue, seed=0)
 
     def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
-        """Return the spectrum for any number of digits, and how many of its eigenvalues are
-        trained.
-        """
+        """Return the spectrum for any number of digits, and how many eigenvalues are trained."""
         from symderiv.analysis.linear.exact_spectrum import exact_power_law, exact_spectrum
 
         component = self.model().single()

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from symderiv.analysis.plateau.plateau_report import PlateauReport
     from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 
-__all__ = ["Plateau", "plateau"]
-
 _MOMENTS = ("T1", "D1", "T2", "D2")
 
 
@@ -67,7 +65,7 @@ class Plateau(Answer):
                 "and exponent",
                 argument="plot",
             )
-        return drawn("analysis_plots.plateau_plots.spectrum_axes", self._groups, ax)
+        return drawn("analysis_plots.linear_plots.spectrum_axes", self._groups, ax)
 
 
 @public

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
 
-__all__ = ["fixed_points_of", "points_of", "value_of"]
-
 _DOUBLE = 15
 _LARGE_FLOW = 400
 _LARGEST_BOX = 100.0

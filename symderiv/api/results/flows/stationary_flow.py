@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
 
-__all__ = ["StationaryFlow", "constants_along", "overlaps_at", "unit_flow_of"]
-
 _STEP = 4e-3
 _DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,7 @@ from symderiv.api.results.flows.jacobian import system_slopes
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.system.system_flow import SystemFlow
-
-if TYPE_CHECKING:
-    from symderiv.system.system_runs import Solver
-
-__all__ = ["SystemFixedPoints", "system_fixed_points"]
+from symderiv.system.system_runs import Solver
 
 _CAUTION = "points are those that were found; that there are no others is not proved"
 _STEP, _LARGE_FLOW = 4e-3, 200

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from symderiv.foundation.progress import Progress
     from symderiv.integrate.flows.trajectory import Trajectory
 
-__all__ = ["extended"]
-
 _OVER_TIME = ("Q", "R", "v", "generalization_error", "student_overlap", "cross_overlap")
 _SUMS = ("steps", "rejected", "rhs_evaluations", "wall_seconds")
 

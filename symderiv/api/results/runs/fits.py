@@ -20,6 +20,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.study import Study
     from symderiv.system.varied_system import VariedSystem
-
-__all__ = ["Fit", "fitted", "system_fitted"]
 
 _ERRORS = "_standard_error"
 
@@ -83,7 +82,7 @@ class Fit(Answer):
         Returns:
             The axes.
         """
-        return drawn("analysis_plots.fit_plots.fit_axes", self._record["curves"], ax)
+        return drawn("analysis_plots.run_plots.fit_axes", self._record["curves"], ax)
 
 
 def fitted(
@@ -115,7 +114,6 @@ def system_fitted(
     update: Tell,
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.System.fit`."""
-    from symderiv.integrate.flows.courses import Goal
     from symderiv.system.system_following import FollowedSystem
 
     times = np.asarray(curves.get("alpha", ()), dtype=np.float64)

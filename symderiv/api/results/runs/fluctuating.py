@@ -17,8 +17,6 @@ from symderiv.statement.step_covariance import StepMoments
 if TYPE_CHECKING:
     from symderiv.integrate.events.conditions import Condition
 
-__all__ = ["Fluctuating", "check_means", "check_size"]
-
 _MOST_OVERLAPS = 200
 _AGREE = 2e-2
 

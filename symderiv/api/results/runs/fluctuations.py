@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.system_runs import Solver
 
-__all__ = ["EventTimes", "Fluctuations", "fluctuations_at", "system_fluctuations"]
-
 _GAUSSIAN = 0.2
 """What the expansion may be for bands, and until where laws begin."""
 _AWAY = 4.0
@@ -156,7 +154,7 @@ class Fluctuations(Answer):
         own = self._record["names"][0].partition("[")[0] if quantity is None else quantity
         names = [n for n in self._record["names"] if n.partition("[")[0] == own]
         curves = [(name, self.mean_of(name), self.deviation_of(name)) for name in names or [own]]
-        return drawn("analysis_plots.fluctuation_plots.band_axes", self.alpha, curves, ax)
+        return drawn("analysis_plots.run_plots.band_axes", self.alpha, curves, ax)
 
     def _summary(self) -> Summary:
         record = self._record
@@ -262,7 +260,7 @@ class EventTimes(Answer):
         Returns:
             The axes.
         """
-        place = "analysis_plots.fluctuation_plots.time_axes"
+        place = "analysis_plots.run_plots.time_axes"
         return drawn(place, self._record["event"], self._times, ax)
 
     def _summary(self) -> Summary:

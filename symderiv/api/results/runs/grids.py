@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
 
-__all__ = ["MapMade", "SweepMade"]
-
 
 @dataclass(frozen=True)
 class SweepMade:

@@ -11,8 +11,6 @@ from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.foundation.showing import Summary
 
-__all__ = ["Impact", "impact"]
-
 #: So many claims are named in a summary.
 SHOWN: Final = 6
 

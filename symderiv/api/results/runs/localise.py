@@ -25,16 +25,21 @@ from symderiv.foundation.limits import check_memory
 from symderiv.foundation.named_arguments import public, taking
 from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, Tell, progress_bar
-from symderiv.inputs.ring_inputs import GaussianRing, NonlinearProcess, Pulses, RingInputs
+from symderiv.inputs.ring import Floats, gaussian_kernel
+from symderiv.inputs.ring_inputs import (
+    GaussianRing,
+    NonlinearProcess,
+    Pulses,
+    RingInputs,
+    check_sites,
+    two_lengths,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from symderiv_models.localisation.training import Learner
 
     from symderiv.api.arguments.taken_keys import LocaliseKeys
-    from symderiv.inputs.ring import Floats
-
-__all__ = ["Localisation", "localise"]
 
 # Change of participation ratios, of themselves, over the last quarter of the time.
 _SETTLED = 0.05
@@ -268,8 +273,6 @@ def _inputs(
         raise InputError(f"{kind!r} is not one of nlgp, single-pulse, gaussian", argument="inputs")
     if gain is not None:
         return NonlinearProcess(gain, tuple(lengths), sites, convention).surrogate()
-    from symderiv.inputs.ring import gaussian_kernel
-    from symderiv.inputs.ring_inputs import check_sites, two_lengths
 
     check_sites(sites)
     first, second = (tuple(gaussian_kernel(sites, each)) for each in two_lengths(lengths))

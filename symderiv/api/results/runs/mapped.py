@@ -18,8 +18,6 @@ from symderiv.sweeps.study_map import Measure, StudyMap, map_of
 from symderiv.sweeps.swept_keys import parse_over
 from symderiv.sweeps.system_grid import SweptSystem
 
-__all__ = ["Quantity", "ends_of", "mapped"]
-
 #: A name, or a function of the times and errors of a run that gives a number or the name of a kind.
 Quantity = str | Callable[[np.ndarray, np.ndarray], float | str]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from symderiv_models.one_step.comparison import ModelComparison
     from symderiv_models.one_step.ridge_equations import RidgeErrors
 
-__all__ = ["OneStep", "OneStepErrors"]
-
 
 class OneStepErrors(Answer):
     """Errors E(y - ŷ)² of the models, without the factor ½ of some figures.

@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.varied_system import VariedSystem
 
-__all__ = [
-    "OptimalControl",
-    "bounds_of",
-    "controlled",
-    "on_a_line",
-    "optimised",
-    "system_optimised",
-]
-
 # what the objective may change by when steps are halved, relative
 _EXACT = 1e-6
 _MOST_HALVES = 256
@@ -125,7 +116,7 @@ class OptimalControl(Answer):
         Returns:
             The axes of the control.
         """
-        return drawn("analysis_plots.control_plots.control_axes", self._record, ax)
+        return drawn("analysis_plots.run_plots.control_axes", self._record, ax)
 
 
 def bounds_of(text: str) -> tuple[float, float]:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from symderiv.integrate.events.asked import Event
 
-__all__ = ["RunAsked"]
-
 
 @dataclass(frozen=True)
 class RunAsked:

@@ -15,12 +15,11 @@ from symderiv.foundation.documents.document import Paragraph, Part, Tabular
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 from symderiv.problem.study import Study
+from symderiv.storage.checkpoint import flat_keys
 from symderiv.storage.curve_results import ERROR, CurveResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["Comparison", "compare"]
 
 # Times that agree to so much of them are one.
 _SAME = 1e-9
@@ -127,27 +126,17 @@ def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Compari
 def _stated(result: Any) -> dict[str, Any]:
     """Return the keys of a result with their values, all defaults filled in."""
     if isinstance(getattr(result, "_study", None), Study):
-        return _flat(result.to_dict())
+        return flat_keys(result.to_dict())
     if not isinstance(result, CurveResult):
         raise InputError(
             f"{type(result).__name__} is neither a result with curves nor a Problem", argument="run"
         )
     text = getattr(result, "study_text", "")
     if text:
-        return _flat(tomllib.loads(text))
+        return flat_keys(tomllib.loads(text))
     stated = getattr(result, "statement", "")
     stated_by_run = {"statement": json.loads(stated)} if stated else {}
-    return _flat({**stated_by_run, "parameters": dict(getattr(result, "parameters", {}))})
-
-
-def _flat(tables: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in tables.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{before}{name}.")
-        else:
-            flat[f"{before}{name}"] = value
-    return flat
+    return flat_keys({**stated_by_run, "parameters": dict(getattr(result, "parameters", {}))})
 
 
 def _keys(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

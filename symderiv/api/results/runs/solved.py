@@ -11,6 +11,7 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
 from symderiv.api.results.followed import TWICE, conditions_of, followed, number_of
 from symderiv.integrate.events.asked import Event, asked_events
+from symderiv.integrate.rules.solving import solve
 from symderiv.keys.study_tables import Time
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from symderiv.foundation.progress import Tell
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
-
-__all__ = ["WantedRun", "solved"]
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,6 @@ def _integrated(
     study: Study, initial: Start | None, update: Tell, notice: Any, checkpoint: Any
 ) -> Trajectory:
     """Return the run of a study, to where it was interrupted."""
-    from symderiv.integrate.rules.solving import solve
-
     last = float(study.alpha[-1]) or 1.0
     run = solve(
         study,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,21 +21,16 @@ from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.sensitivities import Observed as Seen
 from symderiv.integrate.flows.sensitivities import VariedFlow
+from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import tangent_function
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
-from symderiv.problem.initial import require_linear_teacher
+from symderiv.problem.initial import Initial, require_linear_teacher
+from symderiv.problem.study import Study
 from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
-
-if TYPE_CHECKING:
-    from symderiv.integrate.flows.study_flow import Flow
-    from symderiv.problem.initial import Initial
-    from symderiv.problem.study import Study
-
-__all__ = ["StudyFluctuations"]
 
 _FAMILIES = {"J", "B", "U", "A"}
 _SINGLE = {"v", "b", "v_velocity", "b_velocity"}

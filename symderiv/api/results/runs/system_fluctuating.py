@@ -29,8 +29,6 @@ from symderiv.system.system_following import VariedSystemRun
 from symderiv.system.system_sgd import gram_of
 from symderiv.system.varied_system import SystemPoint
 
-__all__ = ["SystemFluctuations"]
-
 _STEP = 1e-3
 """Length of differences of rates without a derivative, in units of the state."""
 _NO_VECTORS = -1e-9

@@ -1,4 +1,4 @@
-"""Branches of equilibrium states over α."""
+"""Branches of equilibrium states over α, and what an output tells of the fields of a target."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from symderiv.show.plots.plots import colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["branch_axes", "possible_axes", "risk_axes", "specialisation_axes"]
 
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
@@ -133,5 +131,28 @@ def specialisation_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Ax
     axis.set_ylim(0.9 * low.min(), min(most, 1.1 * high.max()))
     axis.set_xlabel("K")
     axis.set_ylabel("α/K")
+    axis.legend(frameon=False)
+    return axis
+
+
+def moment_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Return axes with E[z_i z_j - δ_ij | y] over y: points where y has few values.
+
+    Args:
+        record: the record of thresholds.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    y, moments = np.array(record["y"]), np.array(record["moments"])
+    points = y.size < 20
+    places = np.argwhere(np.triu(np.ones(moments.shape[1:])))
+    for n, (i, j) in enumerate(places):
+        less = " - 1" if i == j else ""
+        # entries that are equal stay visible
+        style = ("os^v" if points else ("-", "--", ":", "-."))[n % 4]
+        axis.plot(y, moments[:, i, j], style, label=f"E[z{i + 1} z{j + 1}{less} | y]")
+    axis.axhline(0.0, color="0.7", lw=0.8)
+    axis.set_xlabel("y")
+    axis.set_ylabel("mean given y")
     axis.legend(frameon=False)
     return axis

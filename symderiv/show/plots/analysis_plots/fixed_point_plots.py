@@ -14,8 +14,6 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["branch_axes", "curve_axes", "saddle_axes"]
-
 
 def saddle_axes(
     points: Sequence[Mapping[str, Any]],

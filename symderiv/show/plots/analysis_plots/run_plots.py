@@ -1,0 +1,148 @@
+"""Figures of what is asked of runs: spread at finite N, fits, controls, errors of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
+from symderiv.show.plots.axes import beside, new_axes
+from symderiv.show.plots.plots import colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from symderiv.storage.forgetting import Forgetting
+
+
+def band_axes(
+    alpha: np.ndarray,
+    curves: Sequence[tuple[str, np.ndarray, np.ndarray]],
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with means over α and bands of one standard deviation on either side.
+
+    Args:
+        alpha: times.
+        curves: names, means and standard deviations.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    for number, (name, mean, spread) in enumerate(curves):
+        own = colour(number, len(curves))
+        axis.plot(alpha, mean, color=own, label=name)
+        axis.fill_between(alpha, mean - spread, mean + spread, color=own, alpha=0.25, lw=0)
+    axis.set_xlabel("α")
+    axis.legend(frameon=False)
+    return axis
+
+
+def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
+    """Return axes with the distribution function of times.
+
+    Args:
+        name: the name of the event.
+        times: ascending, of equal weights; infinite ones are never.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    share = (np.arange(times.size) + 0.5) / times.size
+    known = np.isfinite(times)
+    axis.step(times[known], share[known], where="mid", color=colour(0, 1), label=name)
+    axis.set_xlabel("α")
+    axis.set_ylabel("share of runs")
+    axis.set_ylim(0, 1)
+    axis.legend(frameon=False)
+    return axis
+
+
+def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = None) -> Axes:
+    """Return axes with data and fits over α.
+
+    Args:
+        curves: the curves by name, each with alpha, data, fit and, where known, standard_error.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    for number, (name, curve) in enumerate(curves.items()):
+        own = colour(number, len(curves))
+        errors = curve.get("standard_error")
+        axis.errorbar(curve["alpha"], curve["data"], yerr=errors, fmt="o", ms=3, color=own)
+        axis.plot(curve["alpha"], curve["fit"], color=own, label=name)
+    axis.set_xlabel("α")
+    beside(axis, axis.get_legend_handles_labels()[0])
+    return axis
+
+
+_LABELS = {"optimal": "optimal", "constant": "best constant", "greedy": "steepest descent"}
+
+
+def control_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Return axes with the control over α; new ones have the error in axes above.
+
+    Args:
+        record: the record of an optimal control.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    runs = {"optimal": record, "constant": record["constant"], "greedy": record["greedy"]}
+    above = None
+    if ax is None:
+        from mpl_toolkits.axes_grid1 import make_axes_locatable  # type: ignore[import-untyped]
+
+        above = make_axes_locatable(axis).append_axes("top", "100%", pad=0.1, sharex=axis)
+        above.tick_params(labelbottom=False)
+        above.set_yscale("log")
+        above.text(0.02, 0.06, "generalisation error", transform=above.transAxes)
+    for number, (name, run) in enumerate(runs.items()):
+        style = {"color": colour(number, len(runs)), "label": _LABELS[name]}
+        axis.stairs(run["values"], record["edges"], baseline=None, **style)
+        if above is not None:
+            above.plot(run["alpha"], run["errors"], **style)
+    axis.set_xlabel("α")
+    axis.set_ylabel(record["control"])
+    (above or axis).legend(frameon=False)
+    return axis
+
+
+_WORDS = {
+    "untaught": "at the start",
+    "begun": "when first taught",
+    "learned": "when last taught",
+    "final": "at the end",
+}
+
+
+def bar_axes(
+    found: Forgetting,
+    names: Sequence[str],
+    label: str | Sequence[str] | None,
+    ax: Axes | None,
+) -> Axes:
+    """Draw what :meth:`symderiv.storage.forgetting.Forgetting.plot` is asked for."""
+    data = found.to_xarray()
+    for name in names:
+        if name not in data.data_vars:
+            known = [str(each) for each in data.data_vars]
+            raise InputError(
+                f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}",
+                argument="names",
+            )
+    asked = list(names) or ["begun", "learned", "final"]
+    labels = [label] if isinstance(label, str) else list(label or ())
+    axes = new_axes(ax)
+    places, width = np.arange(len(found.tasks)), 0.8 / len(asked)
+    for n, name in enumerate(asked):
+        words = labels[n] if n < len(labels) else _WORDS.get(name, name)
+        at = places + (n - 0.5 * (len(asked) - 1)) * width
+        axes.bar(at, data[name].values, width, color=colour(n, len(asked)), label=words)
+    axes.set_xticks(places, [f"task {number + 1}" for number in found.tasks])
+    differences = set(asked) <= {"forgetting", "transfer"}
+    axes.set_ylabel("difference of errors" if differences else r"generalisation error $\epsilon_g$")
+    if data[asked].to_array().min() < 0:
+        axes.axhline(0.0, color="#444444", linewidth=0.8)
+    beside(axes, axes.get_legend_handles_labels()[0])
+    return axes
