@@ -39,6 +39,12 @@ def families_of(name: str) -> tuple[str, ...]:
     return tuple(families) if kind in ("covariance", "product", "overlap") else ()
 
 
+def is_symmetric(name: str) -> bool:
+    """Return whether an array is of one family of vectors twice, so that two entries are one."""
+    families = families_of(name)
+    return len(families) == 2 and families[0] == families[1]
+
+
 @dataclass(frozen=True)
 class Packing:
     """A vector that holds arrays of given shapes in order, each in C order; a number has shape ().

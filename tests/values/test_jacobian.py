@@ -42,7 +42,7 @@ def by_differences(problem: sd.Problem, names: tuple[str, ...]) -> np.ndarray:
 
 def _mirrored(name: str) -> str:
     family, _, places = name.rstrip("]").partition("[")
-    if family not in ("student_overlap", "momentum_square"):
+    if family not in ("student_overlap", "momentum_square", "overlap_A_A"):
         return name
     mode, i, j = places.split(",")
     return f"{family}[{mode},{j},{i}]"
@@ -74,8 +74,12 @@ def test_entries_are_those_of_differences() -> None:
 
 @pytest.mark.parametrize(
     "others",
-    [{"momentum": 0.3}, {"input_noise": 0.2}],
-    ids=["momentum", "noise on inputs"],
+    [
+        {"momentum": 0.3},
+        {"input_noise": 0.2},
+        {"averaging_rate": 1.0, "consistency_weight": 0.3},
+    ],
+    ids=["momentum", "noise on inputs", "averages"],
 )
 def test_more_digits_are_those_of_differences(others: dict[str, Any]) -> None:
     problem = general(inputs=sd.Isotropic(400), **others)
@@ -83,6 +87,9 @@ def test_more_digits_are_those_of_differences(others: dict[str, Any]) -> None:
     np.testing.assert_allclose(
         found.matrix.astype(float), by_differences(problem, found.names), rtol=1e-7, atol=1e-9
     )
+    # two entries of a symmetric array are one order parameter
+    mirrored = {_mirrored(name) for name in found.names}
+    assert mirrored & set(found.names) == {name for name in found.names if _mirrored(name) == name}
 
 
 def test_modes_of_a_saddle_are_those_of_its_catalogue() -> None:

@@ -15,7 +15,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import OVERLAPS, Packing
+from symderiv.foundation.packing import Packing, is_symmetric
 from symderiv.foundation.showing import Shown
 from symderiv.integrate.flows.tangents import moving_packing, tangent_function, tangent_program_of
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _DOUBLE = 15
 _NEUTRAL = 1e-12
-_SYMMETRIC = {"T", *(name for (first, second), name in OVERLAPS.items() if first == second)}
 _SHOWN_MODES, _SHOWN_ENTRIES = 12, 3
 
 
@@ -395,7 +394,7 @@ def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]
             direction = np.zeros(packing.size)
             view = packing.views(direction)[name]
             view[index] = 1.0
-            if name in _SYMMETRIC:
+            if is_symmetric(name):
                 view[(index[1], index[0], *index[2:])] = 1.0
             yield name, index, direction
 
@@ -403,5 +402,5 @@ def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]
 def symmetric_directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the place of every order parameter with the direction in which it changes."""
     for place, (name, index, direction) in enumerate(_each(packing)):
-        if name not in _SYMMETRIC or index[0] <= index[1]:
+        if not is_symmetric(name) or index[0] <= index[1]:
             yield place, direction
