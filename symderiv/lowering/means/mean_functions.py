@@ -173,6 +173,7 @@ class Integrals:
             for slot in factors
             if self._quadrature or (slot.teacher and not same) in self._tables
         ]
+        squared = self._squared(factors)
         groups = by_field([slot for slot in factors if [slot] not in alone])
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
@@ -184,10 +185,24 @@ class Integrals:
             if self._quadrature.differentiable:
                 self._state(shared, self._by_quadrature(self._quadrature, general) / front)
             return front * shared
-        if not self._needs_cases(general, options[:-1]):
+        if squared:
+            others = [[slot] for slot in factors if slot not in squared]
+            options.insert(0, arrange([squared, *others], same))
+        elif not self._needs_cases(general, options[:-1]):
             return self._applied(general)
         cases = [(self._applied(option), _condition(option)) for option in options]
         return sp.Piecewise(*cases)
+
+    def _squared(self, factors: Sequence[Slot]) -> list[Slot]:
+        """Return the two slopes in a mean of more factors that have a table of their own where
+        they are at one field; none where there is no such table.
+        """
+        slopes, same = [slot for slot in factors if slot.order == 1], self._problem.same_activation
+        kinds = {(slot.teacher, slot.family) for slot in slopes}
+        if self._quadrature or len(slopes) != 2 or len(factors) < 4 or len(kinds) != 1:
+            return []
+        table = self._tables.get(slopes[0].teacher and not same)
+        return slopes if table is not None and table.square is not None else []
 
     def _state(self, element: sp.Indexed, mean: sp.Expr) -> None:
         """Keep what an element of an array stands for."""

@@ -150,7 +150,7 @@ def test_what_is_not_of_the_language_is_left_to_numba(line):
     assert "f" in module.untranslated
 
 
-ROOMS = '''
+ROOMS = """
 import numpy as np
 from numba import njit
 
@@ -191,7 +191,7 @@ def outer(sizes, value):
     for k in range(sizes.size):
         total += kept[k]
     return total
-'''
+"""
 
 
 def total_of_rooms(sizes: np.ndarray, value: float) -> float:
