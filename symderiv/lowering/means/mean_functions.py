@@ -173,7 +173,6 @@ class Integrals:
             for slot in factors
             if self._quadrature or (slot.teacher and not same) in self._tables
         ]
-        squared = self._squared(factors)
         groups = by_field([slot for slot in factors if [slot] not in alone])
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
@@ -185,13 +184,18 @@ class Integrals:
             if self._quadrature.differentiable:
                 self._state(shared, self._by_quadrature(self._quadrature, general) / front)
             return front * shared
-        if squared:
-            others = [[slot] for slot in factors if slot not in squared]
-            options.insert(0, arrange([squared, *others], same))
-        elif not self._needs_cases(general, options[:-1]):
+        kept = self._kept(options)
+        if squared := self._squared(factors):
+            rest = [squared, *(each for each in alone if each[0] not in squared)]
+            blocks = coincidences(groups)
+            kept = [*self._kept([arrange([*rest, *each], same) for each in blocks]), *kept]
+        if len(kept) == 1:
             return self._applied(general)
-        cases = [(self._applied(option), _condition(option)) for option in options]
-        return sp.Piecewise(*cases)
+        return sp.Piecewise(*((self._applied(option), _condition(option)) for option in kept))
+
+    def _kept(self, options: Sequence[Arrangement]) -> Sequence[Arrangement]:
+        """Return all options where they differ, else the last one, which is the general one."""
+        return options if self._needs_cases(options[-1], options[:-1]) else options[-1:]
 
     def _squared(self, factors: Sequence[Slot]) -> list[Slot]:
         """Return the two slopes in a mean of more factors that have a table of their own where

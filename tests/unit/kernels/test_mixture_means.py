@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
 from symderiv.checking.recipes import solver_text
 from symderiv.lowering.means.uncompiled import uncompiled
@@ -109,3 +110,24 @@ def test_noise_of_a_unit_by_itself_takes_them(monkeypatch: pytest.MonkeyPatch) -
     forces = np.array([1 - x**2, 1 - y**2]) * (x + y - z)
     expected = np.einsum("it,jt,t->ij", forces, forces, weight) / (2 * np.pi) ** 1.5
     np.testing.assert_allclose(Gamma, expected, atol=4 * module.ACTIVATION_TOLERANCE)
+
+
+@pytest.mark.parametrize(("teacher", "tolerance"), [("sign", 1e-10), ("erf", 1e-10)])
+def test_other_factors_may_coincide_as_well(teacher: str, tolerance: float) -> None:
+    """sign² is one: the arcsine of two signs at one field has lost half of the digits."""
+    module = uncompiled(solver_text("tested", "tanh", teacher, tolerance=tolerance).readable)
+    c11, c12, c22 = 0.8, 0.5, 1.3
+    Gamma = np.empty((1, 1))
+    given = np.array([[c11]]), np.array([[c12]]), np.array([[c22]])
+    module.noise(*given, np.ones(1), np.ones(1), 0.0, Gamma)
+    x = np.arange(-9.0, 9.0, 0.02)
+    weight = 0.02 / np.sqrt(2 * np.pi) * np.exp(-(x**2) / 2)
+    g, mean, rest = np.tanh(np.sqrt(c11) * x), c12 / np.sqrt(c11) * x, c22 - c12**2 / c11
+    if teacher == "sign":
+        first, second = erf(mean / np.sqrt(2 * rest)), 1.0
+    else:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+        h = erf((mean[:, None] + np.sqrt(rest) * nodes) / np.sqrt(2))
+        first, second = (h**n @ weights / np.sqrt(2 * np.pi) for n in (1, 2))
+    expected = np.sum(weight * (1 - g**2) ** 2 * (g**2 - 2 * g * first + second))
+    assert Gamma[0, 0] == pytest.approx(expected, abs=4 * tolerance)
