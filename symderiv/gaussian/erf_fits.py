@@ -46,9 +46,11 @@ class ErfFit(NamedTuple):
 
 
 def fits(tolerance: float, of: str = SLOPE) -> Iterator[list[tuple[float, float]]]:
-    """Scales and weights with as many terms as the tolerance may need, and more."""
+    """Scales and weights of the fits whose largest error is below a tolerance, fewest terms first;
+    of the last one in any case.
+    """
     for number, fit in enumerate(_shipped()[of], start=1):
-        if fit.largest < 1.2 * tolerance or number == MOST_TERMS:
+        if fit.largest < tolerance or number == MOST_TERMS:
             yield fit.terms
 
 

@@ -143,7 +143,8 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
         size = max(abs(height), abs(height * rate))
         wanted = tolerance / float(size.mid())
         best = float("inf")
-        for fit in fits(wanted):
+        # the errors of the function and of its slope are not the same multiple of a fit's
+        for fit in fits(1.2 * wanted):
             pairs = sorted((float(rate.mid()) * a, float(height.mid()) * w) for a, w in fit)
             scales = tuple(a for a, _ in pairs)
             weights = tuple(w for _, w in pairs)

@@ -29,8 +29,6 @@ from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.regularity import Form
 from symderiv.lowering.means.stable import stable
 
-_TABLES = "TERMS", "WEIGHT", "SCALE"
-
 
 @dataclass(frozen=True)
 class MixtureTables:
@@ -43,16 +41,17 @@ class MixtureTables:
     @property
     def constants(self) -> dict[str, int | tuple[float, ...]]:
         """The module's constants that hold the mixtures."""
-        return {
-            f"{prefix}_{name}": value
-            for prefix, sums in ((self.prefix, self.mixture), (self.of_squares, self.square))
-            if sums is not None
-            for name, value in zip(_TABLES, (sums.terms, sums.weights, sums.scales), strict=True)
-        }
+        known: dict[str, int | tuple[float, ...]] = {}
+        for prefix, sums in ((self.prefix, self.mixture), (self.of_squares, self.square)):
+            if sums is not None:
+                known[f"{prefix}_TERMS"] = sums.terms
+                known[f"{prefix}_WEIGHT"] = sums.weights
+                known[f"{prefix}_SCALE"] = sums.scales
+        return known
 
     @property
     def of_squares(self) -> str:
-        """How the names of the tables of squares of slopes begin."""
+        """The prefix of the tables of squares of slopes."""
         return f"{self.prefix}_SQUARE"
 
 
