@@ -1,5 +1,6 @@
-"""Sums of exponentials that approximate sech²(√t), from which mixtures for tanh are made.
+"""Sums of exponentials that approximate sech²(√t) and sech⁴(√t): mixtures for tanh and its slope.
 
+The second stand for the product of two slopes at one field, in place of all pairs of the first.
 Newton's method for the sum of squares over a grid, in multiprecision, because sums of exponentials
 determine their exponents badly. The fits depend on no activation: they stand in ``erf_fits.json``,
 which ``python -m symderiv.gaussian.erf_fits`` writes. Nothing has to be believed of them, as the
@@ -20,7 +21,10 @@ from flint import arb, arb_mat
 
 from symderiv.foundation.files import write_whole
 
-__all__ = ["MOST_TERMS", "RANGE", "ErfFit", "fits", "made"]
+__all__ = ["MOST_TERMS", "RANGE", "SLOPE", "SQUARE", "ErfFit", "fits", "made"]
+
+SLOPE, SQUARE = "slope", "square of the slope"
+"""What is approximated: sech² and sech⁴."""
 
 MOST_TERMS = 14
 RANGE = 16  # sech² is below 1e-13 from here on
@@ -30,10 +34,10 @@ _FILE = Path(__file__).with_suffix(".json")
 
 
 class ErfFit(NamedTuple):
-    """A sum of error functions near tanh.
+    """A sum over error functions: their slopes near sech², or the squares of these near sech⁴.
 
     Attributes:
-        largest: The largest error of its derivative over the grid.
+        largest: The largest error over the grid.
         terms: Scale and weight of each function.
     """
 
@@ -41,44 +45,51 @@ class ErfFit(NamedTuple):
     terms: list[tuple[float, float]]
 
 
-def fits(tolerance: float) -> Iterator[list[tuple[float, float]]]:
-    """Scales and weights with as many terms as the tolerance may need, and more."""
-    for number, fit in enumerate(_shipped(), start=1):
-        # Fewer cannot do: each term reduces the error by a factor of at most 7 on average.
-        last = number == MOST_TERMS
-        if 0.02 * 0.14 ** (number - 1) > tolerance and not last:
-            continue
-        if fit.largest < 1.2 * tolerance or last:
+def fits(tolerance: float, of: str = SLOPE) -> Iterator[list[tuple[float, float]]]:
+    """Scales and weights of the fits whose largest error is below a tolerance, fewest terms first;
+    of the last one in any case.
+    """
+    for number, fit in enumerate(_shipped()[of], start=1):
+        if fit.largest < tolerance or number == MOST_TERMS:
             yield fit.terms
 
 
 @cache
-def _shipped() -> list[ErfFit]:
+def _shipped() -> dict[str, list[ErfFit]]:
     fits = json.loads(_FILE.read_text(encoding="utf-8"))
-    return [ErfFit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in fits]
+    return {
+        of: [ErfFit(each["largest"], [(a, w) for a, w in each["terms"]]) for each in fits[of]]
+        for of in (SLOPE, SQUARE)
+    }
 
 
-def made(terms: int) -> ErfFit:
+def made(terms: int, of: str = SLOPE) -> ErfFit:
     """Return the fit with so many terms."""
     with flint.ctx.workprec(_BITS):
         times = [((arb(RANGE) * j / _SAMPLES) ** 2).mid() for j in range(_SAMPLES + 1)]
-        values = [(1 / t.sqrt().cosh() ** 2).mid() for t in times]
-        logs, factors, largest = _least_squares(times, values, _start(terms))
+        power = 2 if of == SLOPE else 4
+        values = [(1 / t.sqrt().cosh() ** power).mid() for t in times]
+        logs, factors, largest = _least_squares(times, values, _start(terms, of))
         fit = []
         for log, factor in zip(logs, factors, strict=True):
-            scale = (log / 2).exp()
-            fit.append((float(scale.mid()), float((factor * arb.pi().sqrt() / scale / 2).mid())))
+            # the slope of erf(a x) is 2a/√π exp(-a²x²), its square 4a²/π exp(-2a²x²)
+            scale = (log / 2).exp() if of == SLOPE else (log.exp() / 2).sqrt()
+            slope = 2 * scale / arb.pi().sqrt()
+            weight = factor / (slope if of == SLOPE else slope**2)
+            fit.append((float(scale.mid()), float(weight.mid())))
         return ErfFit(largest, fit)
 
 
-def _start(terms: int) -> list[Any]:
+def _start(terms: int, of: str) -> list[Any]:
     """Return logarithms of exponents to start from: evenly spread, over a range that grows with n.
 
-    The smallest has to follow the tail e^(-2x), the largest the singularity at x = iπ/2.
+    The smallest has to follow the tail e^(-2x), or e^(-4x), the largest the singularity at iπ/2.
     """
     if terms == 1:
-        return [arb("-0.25")]
+        return [arb("-0.25") if of == SLOPE else arb("0.57")]
     low, high = -math.log(0.883 * terms + 0.9), math.log(0.37 * terms + 1.0)
+    if of == SQUARE:
+        low, high = -math.log(0.3 * terms + 0.3), math.log(0.55 * terms + 2.0)
     return [arb(low + (high - low) * k / (terms - 1)) for k in range(terms)]
 
 
@@ -162,5 +173,8 @@ def _solved(product: Any, size: int) -> list[Any]:
 
 
 if __name__ == "__main__":
-    rows = [json.dumps(made(terms)._asdict()) for terms in range(1, MOST_TERMS + 1)]
-    write_whole(_FILE, ("[\n" + ",\n".join(rows) + "\n]\n").encode())
+    written = []
+    for of in (SLOPE, SQUARE):
+        rows = [json.dumps(made(terms, of)._asdict()) for terms in range(1, MOST_TERMS + 1)]
+        written.append(f"{json.dumps(of)}: [\n" + ",\n".join(rows) + "\n]")
+    write_whole(_FILE, ("{" + ",\n".join(written) + "}\n").encode())

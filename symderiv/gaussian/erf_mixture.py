@@ -8,11 +8,14 @@ tanh is a normal-scale mixture: :math:`\mathrm{sech}^2\sqrt t` is completely mon
 with a positive measure ν that falls off exponentially at both ends. A few nodes are therefore
 enough; the ones here minimise the mean square of the error of tanh' (the largest error is then
 about 15 % above the smallest possible one). Means of products of tanh become sums over closed forms
-of erf. The bounds are proved for the numbers as they are printed, rounded to doubles.
+of erf. sech⁴ is such a mixture, too, and the product of two slopes at one field has one of its own,
+as long as that of one slope: a sum over pairs of terms would be many times as long. The bounds are
+proved for the numbers as they are printed, rounded to doubles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,7 +25,7 @@ import sympy as sp
 from flint import arb, arb_series
 
 from symderiv.foundation.errors import ToleranceError
-from symderiv.gaussian.erf_fits import MOST_TERMS, RANGE, fits
+from symderiv.gaussian.erf_fits import MOST_TERMS, RANGE, SQUARE, fits
 
 _BITS = 200
 X = sp.Symbol("x", real=True)
@@ -40,6 +43,25 @@ class TanhForm:
     def expression(self) -> sp.Expr:
         """The function of x."""
         return self.height * sp.tanh(self.rate * X) + self.rest
+
+
+@dataclass(frozen=True)
+class SlopeSquare:
+    """(height·rate·sech²(rate·x))² ≈ Σ_k weights[k] (d/dx erf(scales[k] x))².
+
+    Attributes:
+        weights, scales: Doubles, scales ascending.
+        error: Proved bound on the largest difference for exactly these numbers.
+    """
+
+    weights: tuple[float, ...]
+    scales: tuple[float, ...]
+    error: float
+
+    @property
+    def terms(self) -> int:
+        """The number of squares."""
+        return len(self.weights)
 
 
 @dataclass(frozen=True)
@@ -119,7 +141,8 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
         size = max(abs(height), abs(height * rate))
         wanted = tolerance / float(size.mid())
         best = float("inf")
-        for fit in fits(wanted):
+        # the errors of the function and of its slope are not the same multiple of a fit's
+        for fit in fits(1.2 * wanted):
             pairs = sorted((float(rate.mid()) * a, float(height.mid()) * w) for a, w in fit)
             scales = tuple(a for a, _ in pairs)
             weights = tuple(w for _, w in pairs)
@@ -131,6 +154,32 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
         f"tolerance {tolerance:g}: the best mixture of {MOST_TERMS} error functions for "
         f"{form.height * sp.tanh(form.rate * X)} has the error {best:.1e}; ask for that or more"
     )
+
+
+@lru_cache(maxsize=8)
+def slope_square(form: TanhForm, tolerance: float) -> SlopeSquare | None:
+    """Return the shortest sum whose error is proved; None if none keeps it, or the slope of the
+    rest is not zero.
+
+    Args:
+        form: What is approximated.
+        tolerance: Bound on the error of two slopes; that of their product is as many times as large
+            as the largest slope.
+    """
+    if form.rest.diff(X) != 0:
+        return None
+    with flint.ctx.workprec(_BITS):
+        rate, steep = _ball(form.rate), abs(_ball(form.height * form.rate))
+        wanted = tolerance / float(steep.mid())
+        for fit in fits(wanted, SQUARE):
+            pairs = sorted(
+                (float(rate.mid()) * a, float((_ball(form.height) ** 2).mid()) * w) for a, w in fit
+            )
+            scales, weights = (tuple(each[n] for each in pairs) for n in range(2))
+            error = _square_proved(steep, rate, weights, scales)
+            if error <= tolerance * float(steep.mid()):
+                return SlopeSquare(weights, scales, error)
+    return None
 
 
 def _ball(number: sp.Expr) -> Any:
@@ -147,19 +196,16 @@ _CELLS_PER_UNIT = 12
 _PIECES = 8
 
 
+_Taylor = Callable[[Any], list[Any]]
+"""Coefficients of a difference at a place."""
+
+
 def _proved(
     height: Any, rate: Any, weights: tuple[float, ...], scales: tuple[float, ...]
 ) -> tuple[float, float]:
     """Return upper bounds on the errors of the function and of its derivative, for all real x."""
     terms = [(arb(w), arb(a)) for w, a in zip(weights, scales, strict=True)]
-    cells = RANGE * _CELLS_PER_UNIT
-    width = arb(RANGE) / cells / arb(float(rate.mid())).mid()
-    error = slope = arb(0)
-    for cell in range(cells):
-        middle = width * (2 * cell + 1) / 2
-        bounds = _cell(height, rate, terms, middle.mid(), (width / 2).upper() * arb("1.0000001"))
-        error, slope = error.max(bounds[0]), slope.max(bounds[1])
-    end = width * cells
+    error, slope, end = _over_cells(lambda place: _difference(height, rate, terms, place), rate)
     # Beyond the cells all terms are within the following of their limits, and both odd functions
     # are treated at positive x only.
     beyond = abs(height - sum((w for w, _ in terms), arb(0)))
@@ -170,17 +216,52 @@ def _proved(
     return _rounded_up(error.max(beyond)), _rounded_up(slope.max(flat))
 
 
+def _square_proved(
+    steep: Any, rate: Any, weights: tuple[float, ...], scales: tuple[float, ...]
+) -> float:
+    """Return an upper bound on the error of the square of a slope, which is ``steep`` at 0."""
+    terms = [(arb(w), arb(a)) for w, a in zip(weights, scales, strict=True)]
+
+    def taylor(place: Any) -> list[Any]:
+        def series(x: Any) -> Any:
+            # e^(-2|y|), to which powers of sech y are close
+            small = (-2 * rate * x).exp()
+            total = steep**2 * (4 * small / (1 + small) ** 2) ** 2
+            for w, a in terms:
+                total -= w * _slope(a) ** 2 * (-2 * a**2 * x * x).exp()
+            return total
+
+        return _coefficients(series, place)
+
+    error, _, end = _over_cells(taylor, rate)
+    # both even functions fall beyond the cells
+    beyond = steep**2 / (rate * end).cosh() ** 4
+    beyond += sum((abs(w) * _slope(a) ** 2 * (-2 * (a * end) ** 2).exp() for w, a in terms), arb(0))
+    return _rounded_up(error.max(beyond))
+
+
+def _over_cells(taylor: _Taylor, rate: Any) -> tuple[Any, Any, Any]:
+    """Return bounds on a difference and its derivative from 0 to where the cells end, and that."""
+    cells = RANGE * _CELLS_PER_UNIT
+    width = arb(RANGE) / cells / arb(float(rate.mid())).mid()
+    error = slope = arb(0)
+    for cell in range(cells):
+        middle = width * (2 * cell + 1) / 2
+        bounds = _cell(taylor, middle.mid(), (width / 2).upper() * arb("1.0000001"))
+        error, slope = error.max(bounds[0]), slope.max(bounds[1])
+    return error, slope, width * cells
+
+
 def _slope(scale: Any) -> Any:
     """Return the derivative of erf(scale x) at 0."""
     return 2 * scale / arb.pi().sqrt()
 
 
-def _cell(height: Any, rate: Any, terms: list[Any], middle: Any, half: Any) -> tuple[Any, Any]:
-    """Return bounds on the difference and its derivative on [middle - half, middle + half]."""
-    taylor = _difference(height, rate, terms, middle)
+def _cell(taylor: _Taylor, middle: Any, half: Any) -> tuple[Any, Any]:
+    """Return bounds on a difference and its derivative on [middle - half, middle + half]."""
+    coefficients = taylor(middle)
     # The coefficient of the remainder, at a ball that holds every intermediate point.
-    whole = arb(middle, half)
-    last = _difference(height, rate, terms, whole)[_ORDER]
+    last = taylor(arb(middle, half))[_ORDER]
     value = arb(0)
     slope = arb(0)
     for piece in range(_PIECES):
@@ -188,23 +269,31 @@ def _cell(height: Any, rate: Any, terms: list[Any], middle: Any, half: Any) -> t
         t = arb(at.mid(), (half / _PIECES).upper() * arb("1.0000001"))
         first, second = last, _ORDER * last
         for k in range(_ORDER - 1, -1, -1):
-            first = first * t + taylor[k]
+            first = first * t + coefficients[k]
             if k:
-                second = second * t + k * taylor[k]
+                second = second * t + k * coefficients[k]
         value, slope = value.max(abs(first)), slope.max(abs(second))
     return value.upper(), slope.upper()
 
 
 def _difference(height: Any, rate: Any, terms: list[Any], place: Any) -> list[Any]:
     """Taylor coefficients of height tanh(rate x) - Σ w erf(a x) at a place."""
+
+    def series(x: Any) -> Any:
+        total = height - 2 * height / ((2 * rate * x).exp() + 1)
+        for w, a in terms:
+            total -= w * (a * x).erf()
+        return total
+
+    return _coefficients(series, place)
+
+
+def _coefficients(series: Callable[[Any], Any], place: Any) -> list[Any]:
+    """Return Taylor coefficients of a function of series at a place."""
     before = flint.ctx.cap
     try:
         flint.ctx.cap = _ORDER + 1
-        x = arb_series([place, 1])
-        grown = (2 * rate * x).exp()
-        total = height - 2 * height / (grown + 1)
-        for w, a in terms:
-            total -= w * (a * x).erf()
+        total = series(arb_series([place, 1]))
         return [total[k] for k in range(_ORDER + 1)]
     finally:
         flint.ctx.cap = before

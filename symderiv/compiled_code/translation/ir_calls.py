@@ -39,7 +39,7 @@ _LIBRARY = {
 }
 _ROUNDED = {math.floor: "floor", math.ceil: "ceil", math.trunc: "trunc"}
 _LINE = 64
-_LARGEST_ON_STACK = 8192
+_LARGEST_ON_STACK = 512
 _EIGHT = "<8 x double>"
 
 

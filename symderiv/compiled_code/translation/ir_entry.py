@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from symderiv.compiled_code.translation.ir_function import Statements, written
-from symderiv.compiled_code.translation.ir_module import IrModule
+from symderiv.compiled_code.translation.ir_module import MEMORY, IrModule
 from symderiv.compiled_code.translation.ir_values import (
     LLVM,
     IrArray,
@@ -71,8 +71,8 @@ def add_entry(
             value = writer.loaded(statements.returns, statements.result)
             word = LLVM[statements.returns]
             writer.line(f"store {word} {texts(value)[0]}, ptr %result")
-        if statements.takes_memory:
-            writer.line("call void @given_back(ptr %memory, ptr null)")
+        # what is called takes memory, too, and leaves the first block
+        writer.line("call void @all_given_back(ptr %memory)")
         writer.end(f"ret i32 {writer.made('load i32, ptr %status')}")
         apart = {names[n] for n in _apart(source, arguments)} if statements.apart else set()
         given = [
@@ -81,8 +81,8 @@ def add_entry(
         ]
         head = ", ".join(["ptr noalias %result", "ptr noalias %raised", *given])
         begin = (
-            "  %memory = alloca ptr\n  %status = alloca i32\n"
-            "  store ptr null, ptr %memory\n  store i32 0, ptr %status\n"
+            f"  %memory = alloca {MEMORY}\n  %status = alloca i32\n"
+            f"  store {MEMORY} zeroinitializer, ptr %memory\n  store i32 0, ptr %status\n"
         )
         text = writer.text().replace("start:\n", f"start:\n{begin}", 1)
         tuples = any(isinstance(each, list) for each in arguments)

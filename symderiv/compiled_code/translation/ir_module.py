@@ -20,8 +20,15 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-#: Memory of an entry is a list of blocks, which is freed down to a mark.
-_RUNTIME = """
+#: How much memory an entry takes at a time; a block of it stays for the next call.
+_BLOCK = 1 << 22
+
+#: Memory of an entry: where what is free of its last block begins and ends, and that block, which
+#: keeps the same of the block before. Functions take from it what they give back when they end; the
+#: first block stays until the entry ends.
+MEMORY = "{ ptr, ptr, ptr }"
+
+RUNTIME = f"""
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -30,31 +37,127 @@ declare double @frexp(double, ptr)
 declare double @ldexp(double, i32)
 declare <8 x double> @llvm.sqrt.v8f64(<8 x double>)
 
-define internal noalias ptr @taken(ptr %memory, i64 %bytes) {
-  %all = add i64 %bytes, 64
-  %block = call ptr @malloc(i64 %all)
-  %before = load ptr, ptr %memory
-  store ptr %before, ptr %block
-  store ptr %block, ptr %memory
-  %first = getelementptr inbounds i8, ptr %block, i64 64
-  ret ptr %first
-}
+@spare = internal global i64 0
 
-define internal void @given_back(ptr %memory, ptr %mark) noinline {
+define internal noalias ptr @taken(ptr %memory, i64 %bytes) noinline {{
 start:
+  %more = add i64 %bytes, 63
+  %whole = and i64 %more, -64
+  %first = load ptr, ptr %memory
+  %place_of_end = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 1
+  %end = load ptr, ptr %place_of_end
+  %from = ptrtoint ptr %first to i64
+  %to = ptrtoint ptr %end to i64
+  %left = sub i64 %to, %from
+  %fits = icmp ule i64 %whole, %left
+  br i1 %fits, label %there, label %another
+there:
+  %next = getelementptr inbounds i8, ptr %first, i64 %whole
+  store ptr %next, ptr %memory
+  ret ptr %first
+another:
+  %large = icmp ugt i64 %whole, {_BLOCK}
+  br i1 %large, label %new, label %usual
+usual:
+  %kept = atomicrmw xchg ptr @spare, i64 0 acq_rel
+  %is_kept = icmp ne i64 %kept, 0
+  br i1 %is_kept, label %old, label %new
+old:
+  %same = inttoptr i64 %kept to ptr
+  br label %have
+new:
+  %size = select i1 %large, i64 %whole, i64 {_BLOCK}
+  %all = add i64 %size, 128
+  %made = call ptr @malloc(i64 %all)
+  br label %have
+have:
+  %block = phi ptr [ %same, %old ], [ %made, %new ]
+  %room = phi i64 [ {_BLOCK}, %old ], [ %size, %new ]
+  %before = load {MEMORY}, ptr %memory
+  store {MEMORY} %before, ptr %block
+  %mine = call ptr @first_of(ptr %block)
+  %rest = getelementptr inbounds i8, ptr %mine, i64 %whole
+  store ptr %rest, ptr %memory
+  %new_end = getelementptr inbounds i8, ptr %mine, i64 %room
+  store ptr %new_end, ptr %place_of_end
+  %place_of_block = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 2
+  store ptr %block, ptr %place_of_block
+  ret ptr %mine
+}}
+
+define internal ptr @first_of(ptr %block) {{
+  %address = ptrtoint ptr %block to i64
+  %behind = add i64 %address, 127
+  %begin = and i64 %behind, -64
+  %skipped = sub i64 %begin, %address
+  %first = getelementptr inbounds i8, ptr %block, i64 %skipped
+  ret ptr %first
+}}
+
+define internal void @given_back(ptr %memory, ptr %mark) noinline {{
+start:
+  %place_of_block = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 2
+  %place_of_end = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 1
   br label %next
 next:
-  %block = load ptr, ptr %memory
-  %done = icmp eq ptr %block, %mark
-  br i1 %done, label %leave, label %one
+  %block = load ptr, ptr %place_of_block
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %leave, label %one
 one:
-  %before = load ptr, ptr %block
-  store ptr %before, ptr %memory
+  %end = load ptr, ptr %place_of_end
+  %behind = icmp ugt ptr %mark, %block
+  %before_end = icmp ule ptr %mark, %end
+  %inside = and i1 %behind, %before_end
+  br i1 %inside, label %back, label %other
+back:
+  store ptr %mark, ptr %memory
+  ret void
+other:
+  %former = load {MEMORY}, ptr %block
+  %former_block = extractvalue {MEMORY} %former, 2
+  %is_first = icmp eq ptr %former_block, null
+  br i1 %is_first, label %keep, label %drop
+keep:
+  %first = call ptr @first_of(ptr %block)
+  store ptr %first, ptr %memory
+  ret void
+drop:
+  store {MEMORY} %former, ptr %memory
   call void @free(ptr %block)
   br label %next
 leave:
   ret void
-}
+}}
+
+define internal void @all_given_back(ptr %memory) noinline {{
+start:
+  %place_of_block = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 2
+  %place_of_end = getelementptr inbounds {MEMORY}, ptr %memory, i64 0, i32 1
+  br label %next
+next:
+  %block = load ptr, ptr %place_of_block
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %leave, label %one
+one:
+  %end = load ptr, ptr %place_of_end
+  %former = load {MEMORY}, ptr %block
+  store {MEMORY} %former, ptr %memory
+  %address = ptrtoint ptr %block to i64
+  %last = ptrtoint ptr %end to i64
+  %size = sub i64 %last, %address
+  %usual = icmp ule i64 %size, {_BLOCK + 128}
+  br i1 %usual, label %stays, label %drop
+stays:
+  %other = atomicrmw xchg ptr @spare, i64 %address acq_rel
+  %one_more = inttoptr i64 %other to ptr
+  call void @free(ptr %one_more)
+  br label %next
+drop:
+  call void @free(ptr %block)
+  br label %next
+leave:
+  ret void
+}}
 """
 
 
@@ -85,7 +188,7 @@ class IrModule:
     ) -> None:
         self._translate = translate
         self._callees: dict[tuple[int, tuple[Kind, ...]], Callee | None] = {}
-        self._texts: list[str] = [_RUNTIME]
+        self._texts: list[str] = [RUNTIME]
         self._constants: dict[int, tuple[Any, str]] = {}
         self._tuples: dict[tuple[float, ...], np.ndarray] = {}
         self._declared: dict[str, str] = {}

@@ -27,7 +27,12 @@ import numpy as np
 
 from symderiv.compiled_code.part_code import FILE, PART, made_by, parts
 from symderiv.compiled_code.target import level_three, optimised
-from symderiv.compiled_code.translation.ir_module import Callee, IrModule, result_type
+from symderiv.compiled_code.translation.ir_module import (
+    RUNTIME,
+    Callee,
+    IrModule,
+    result_type,
+)
 from symderiv.compiled_code.translation.ir_values import Kind, UntranslatableError, leaves
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
@@ -131,8 +136,10 @@ def _parts() -> dict[tuple[str, str], _Part]:
 
 
 def _symbol(source: FunctionSource, kinds: tuple[Kind, ...]) -> str:
-    """Return the name under which a function is shipped: that of its text and its kinds."""
-    digest = hashlib.sha256(repr(kinds).encode())
+    """Return the name under which a function is shipped: that of its text and its kinds, and of how
+    memory is taken, which callers and parts share.
+    """
+    digest = hashlib.sha256((RUNTIME + repr(kinds)).encode())
     for said in _meaning(source, set()):
         digest.update(said.encode())
     return f"{PART}{source.node.name}_{digest.hexdigest()[:16]}"

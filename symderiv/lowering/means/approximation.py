@@ -9,7 +9,7 @@ import sympy as sp
 from symderiv_codegen import Constant
 
 from symderiv.foundation.errors import DivergentError
-from symderiv.gaussian.erf_mixture import mixture, tanh_form
+from symderiv.gaussian.erf_mixture import mixture, slope_square, tanh_form
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.closed_means import (
     X,
@@ -94,6 +94,13 @@ class Mixtures:
                 f"    proved for all x: |{letter} - {letter}_n| <= {fit.error:.1e}, "
                 f"|{letter}' - {letter}_n'| <= {fit.derivative_error:.1e}",
             ]
+            if table.square is not None:
+                lines += [
+                    f"two slopes at one field enter four-factor means as {letter}'(x)^2 =",
+                    f"    sum_k({table.of_squares}_WEIGHT[k]*(d/dx erf({table.of_squares}_SCALE[k]"
+                    f"*x))^2), k < {table.of_squares}_TERMS;",
+                    f"    proved for all x: the error is <= {table.square.error:.1e}",
+                ]
         return lines
 
 
@@ -115,8 +122,11 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
             _require_closed_means(activations[teacher].expression, problem.rule.biases)
     by_network = {teacher: mixture(form, tolerance) for teacher, form in forms.items() if form}
     prefixes = ("MIXTURE",) if len(by_network) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
+    # of slopes of students alone there are products
     tables = {
-        teacher: MixtureTables(each, prefix)
+        teacher: MixtureTables(
+            each, prefix, None if teacher else slope_square(each.form, tolerance)
+        )
         for (teacher, each), prefix in zip(by_network.items(), prefixes, strict=True)
     }
     return Mixtures(tolerance, tables)

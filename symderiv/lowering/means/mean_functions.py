@@ -184,10 +184,29 @@ class Integrals:
             if self._quadrature.differentiable:
                 self._state(shared, self._by_quadrature(self._quadrature, general) / front)
             return front * shared
-        if not self._needs_cases(general, options[:-1]):
+        kept = self._kept(options)
+        if squared := self._squared(factors):
+            rest = [squared, *(each for each in alone if each[0] not in squared)]
+            blocks = coincidences(groups)
+            kept = [*self._kept([arrange([*rest, *each], same) for each in blocks]), *kept]
+        if len(kept) == 1:
             return self._applied(general)
-        cases = [(self._applied(option), _condition(option)) for option in options]
-        return sp.Piecewise(*cases)
+        return sp.Piecewise(*((self._applied(option), _condition(option)) for option in kept))
+
+    def _kept(self, options: Sequence[Arrangement]) -> Sequence[Arrangement]:
+        """Return all options where they differ, else the last one, which is the general one."""
+        return options if self._needs_cases(options[-1], options[:-1]) else options[-1:]
+
+    def _squared(self, factors: Sequence[Slot]) -> list[Slot]:
+        """Return the two slopes in a mean of more factors that have a table of their own where
+        they are at one field; none where there is no such table.
+        """
+        slopes, same = [slot for slot in factors if slot.order == 1], self._problem.same_activation
+        kinds = {(slot.teacher, slot.family) for slot in slopes}
+        if self._quadrature or len(slopes) != 2 or len(factors) < 4 or len(kinds) != 1:
+            return []
+        table = self._tables.get(slopes[0].teacher and not same)
+        return slopes if table is not None and table.square is not None else []
 
     def _state(self, element: sp.Indexed, mean: sp.Expr) -> None:
         """Keep what an element of an array stands for."""

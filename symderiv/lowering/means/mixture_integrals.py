@@ -3,7 +3,8 @@ r"""Means of products of activations that contain tanh: sums over erf mixtures.
 With :math:`g(x) = \sum_k w_k \mathrm{erf}(a_k x) + r(x)`, r affine, a mean of a product multiplies
 out into means in which every slot holds either erf or r. erf(a x) is erf of the field a x, so each
 of these is one closed form of erf, derived once, at covariances scaled by the a of its slots. Which
-rows of the mixture the slots take stays a sum over the tables of the module.
+rows of the mixture the slots take stays a sum over the tables of the module. Two slopes at one
+field have a table of their own, of squares of the slopes of error functions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sympy as sp
 from symderiv_codegen import Row, TableTerm
 
 from symderiv.gaussian import covariance_symbols, derivative
-from symderiv.gaussian.erf_mixture import ErfMixture
+from symderiv.gaussian.erf_mixture import ErfMixture, SlopeSquare
 from symderiv.lowering.means.closed_means import (
     ClosedMean,
     X,
@@ -31,19 +32,27 @@ from symderiv.lowering.means.stable import stable
 
 @dataclass(frozen=True)
 class MixtureTables:
-    """A mixture and the names of its tables in the module."""
+    """A mixture, that of the product of two slopes if it has one, and the names of their tables."""
 
     mixture: ErfMixture
     prefix: str
+    square: SlopeSquare | None = None
 
     @property
     def constants(self) -> dict[str, int | tuple[float, ...]]:
-        """The module's constants that hold the mixture."""
-        return {
-            f"{self.prefix}_TERMS": self.mixture.terms,
-            f"{self.prefix}_WEIGHT": self.mixture.weights,
-            f"{self.prefix}_SCALE": self.mixture.scales,
-        }
+        """The module's constants that hold the mixtures."""
+        known: dict[str, int | tuple[float, ...]] = {}
+        for prefix, sums in ((self.prefix, self.mixture), (self.of_squares, self.square)):
+            if sums is not None:
+                known[f"{prefix}_TERMS"] = sums.terms
+                known[f"{prefix}_WEIGHT"] = sums.weights
+                known[f"{prefix}_SCALE"] = sums.scales
+        return known
+
+    @property
+    def of_squares(self) -> str:
+        """The prefix of the tables of squares of slopes."""
+        return f"{self.prefix}_SQUARE"
 
 
 Tables = Mapping[bool, MixtureTables]
@@ -74,7 +83,8 @@ def mixture_integral(
     factor: Callable[[Kind, sp.Expr], sp.Expr],
     biases: tuple[sp.Symbol, ...] = (),
 ) -> MixtureIntegral:
-    """Return the mean of a pattern in which every factor of a mixture has a field of its own.
+    """Return the mean of a pattern in which every factor of a mixture has a field of its own, or
+    shares it with another slope of a mixture that has squares.
 
     Args:
         pattern: Factors by field.
@@ -103,9 +113,9 @@ def mixture_integral(
         for chosen in combinations(mixed, count):
             integrand = plain
             for n in mixed:
-                ((teacher, order),) = pattern.fields[n]
-                part = sp.erf(X) if n in chosen else tables[teacher].mixture.form.rest
-                integrand *= derivative(part, order).xreplace({X: places[n]})
+                for teacher, order in pattern.fields[n]:
+                    part = sp.erf(X) if n in chosen else tables[teacher].mixture.form.rest
+                    integrand *= derivative(part, order).xreplace({X: places[n]})
             if integrand == 0:
                 continue
             mean = closed_mean(integrand, (False,) * size)
@@ -135,12 +145,12 @@ def _term(
     weight = sp.Integer(1)
     rows = []
     for n in chosen:
-        ((teacher, order),) = pattern.fields[n]
+        factors, table = pattern.fields[n], tables[pattern.fields[n][0][0]]
         scale = sp.Symbol(f"a{n + 1}", positive=True)
         amount = sp.Symbol(f"w{n + 1}", real=True)
         scales[n] = scale
-        weight *= amount * scale**order
-        prefix = tables[teacher].prefix
+        weight *= amount * scale ** sum(order for _, order in factors)
+        prefix = table.prefix if len(factors) == 1 else table.of_squares
         entries = ((amount, f"{prefix}_WEIGHT"), (scale, f"{prefix}_SCALE"))
         rows.append(Row(f"{prefix}_TERMS", entries))
     scaled = {

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what stands in the module
         _Three,
         _Two,
         quadrature_factor,
+        quadrature_factors,
     )
 
     QUADRATURE_PAIR_RULE = np.zeros(7)
@@ -337,9 +338,19 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     l22 = _apart(c11, c12, c22)
     t = (place - b1) / l11
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
-    layers = np.empty((quadrature_kinks(kind).size, 2))
-    nodes, weights = np.empty(_SITES), np.empty(_SITES)
-    return density * _average(kind, b2 + l21 * t, l22, rule, layers, nodes, weights)
+    kinks, mean, longer = quadrature_kinks(kind), b2 + l21 * t, rule.copy()
+    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
+    # one factor and the Gaussian weight alone: eight points do for twice the length
+    longer[0] *= 2.0
+    count = _with_layers(layers, 0, kinks, mean, l22, 0.0, longer)
+    count = max(_panels(layers, count, l22, longer, nodes, weights), 0)
+    places, values, total = np.empty(count), np.empty(count), 0.0
+    for n in range(count):
+        places[n] = mean + l22 * nodes[n]
+    quadrature_factors(kind, places, values)
+    for n in range(count):
+        total += weights[n] * values[n]
+    return density * total
 
 
 def kinks_of(kind: int) -> np.ndarray:

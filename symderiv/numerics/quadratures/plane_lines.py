@@ -130,14 +130,14 @@ def _power_of_e(x: float) -> float:
     numbers at once. The error is a hundred roundings.
     """
     y = x * (1.0 / 64.0)
-    # Taylor's series to the thirteenth power, of the 64th root
-    e = (y * (1.0 / 13.0) + 1.0) * y * (1.0 / 12.0) + 1.0
-    e = (e * y * (1.0 / 11.0) + 1.0) * y * (1.0 / 10.0) + 1.0
-    e = (e * y * (1.0 / 9.0) + 1.0) * y * (1.0 / 8.0) + 1.0
-    e = (e * y * (1.0 / 7.0) + 1.0) * y * (1.0 / 6.0) + 1.0
-    e = (e * y * (1.0 / 5.0) + 1.0) * y * (1.0 / 4.0) + 1.0
-    e = (e * y * (1.0 / 3.0) + 1.0) * y * (1.0 / 2.0) + 1.0
-    e = e * y + 1.0
+    z = y * y
+    # Taylor's series to the thirteenth power, of the 64th root: even and odd powers do not wait
+    # for each other
+    even = (1.0 / 479001600.0 * z + 1.0 / 3628800.0) * z + 1.0 / 40320.0
+    even = (((even * z + 1.0 / 720.0) * z + 1.0 / 24.0) * z + 0.5) * z + 1.0
+    odd = (1.0 / 6227020800.0 * z + 1.0 / 39916800.0) * z + 1.0 / 362880.0
+    odd = (((odd * z + 1.0 / 5040.0) * z + 1.0 / 120.0) * z + 1.0 / 6.0) * z + 1.0
+    e = odd * y + even
     e = e * e * e * e
     e = e * e * e * e
     return e * e * e * e

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from symderiv.formula import Activation
     from symderiv.gaussian import DerivedExpectation
-    from symderiv.gaussian.erf_mixture import ErfMixture
+    from symderiv.gaussian.erf_mixture import ErfMixture, SlopeSquare
     from symderiv.learning.rule.learning_problem import LearningProblem
     from symderiv.lowering.means.approximation import Mixtures
     from symderiv.lowering.means.quadrature_means import Quadrature
@@ -161,14 +161,41 @@ def _mixtures(found: Mixtures) -> Section:
                 "numbers",
                 "Weights and scales; the errors below hold for exactly these numbers.",
                 r"\left(w_k, a_k\right)_k",
-                r" ,\ ".join(
-                    rf"\left({_number(w)}, {_number(a)}\right)"
-                    for w, a in zip(mixture.weights, mixture.scales, strict=True)
-                ),
+                _listed(mixture.weights, mixture.scales),
             )
         )
         steps.append(_bound(letter, mixture))
+        if table.square is not None:
+            steps += _square(letter, table.square)
     return Section("Activation as a sum of error functions", "approximation", tuple(steps))
+
+
+def _square(letter: str, square: SlopeSquare) -> list[Step]:
+    """Return the sum for the product of two slopes at one field, with its error."""
+    return [
+        Step(
+            "two slopes at one field",
+            "The fourth power of $1/\\cosh$ is such a mixture, too. In means of four factors the "
+            f"product of two slopes at one field is a sum of {square.terms} terms of its own, in "
+            f"place of all pairs of terms; its error is at most ${_number(square.error)}$, proved "
+            "in the same way.",
+            f"{letter}'(x)^2",
+            rf"\sum_{{k=1}}^{{{square.terms}}} v_k \left(\frac{{d}}{{dx}} "
+            r"\operatorname{erf}\left(b_k x\right)\right)^2",
+        ),
+        Step(
+            "numbers",
+            "Weights and scales.",
+            r"\left(v_k, b_k\right)_k",
+            _listed(square.weights, square.scales),
+        ),
+    ]
+
+
+def _listed(weights: Sequence[float], scales: Sequence[float]) -> str:
+    return r" ,\ ".join(
+        rf"\left({_number(w)}, {_number(a)}\right)" for w, a in zip(weights, scales, strict=True)
+    )
 
 
 def _bound(letter: str, mixture: ErfMixture) -> Step:

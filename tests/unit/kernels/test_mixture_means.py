@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
 from symderiv.checking.recipes import solver_text
 from symderiv.lowering.means.uncompiled import uncompiled
@@ -56,3 +57,77 @@ def test_a_mean_of_four_is_that_of_tanh_and_takes_half_where_fields_are_exchange
     terms = readable.MIXTURE_TERMS
     halved = terms * (terms + 1) // 2
     assert sum(asked) == (halved if slopes else terms**2) * (halved if outputs else terms**2)
+
+
+@pytest.mark.parametrize("name", ["two slopes at one field", "twice two", "all at one field"])
+def test_two_slopes_at_one_field_have_sums_of_their_own(name) -> None:
+    """They are the mean that the general function has by pairs, in a fraction of the terms."""
+    fields, _, _ = FIELDS[name]
+    covariance = np.array(fields) @ np.array(fields).T
+    three = covariance[1:, 1:][np.triu_indices(3)]
+    readable, fast = uncompiled(solver().readable), uncompiled(solver().fast)
+    asked = []
+
+    def arcsines(values, count) -> None:
+        asked.append(count)
+        values[:count] = np.arcsin(values[:count])
+
+    fast.i4_aabc.__globals__["_arcsines"] = arcsines
+    found = fast.i4_aabc(*three)
+    assert found == pytest.approx(readable.i4_aabc(*three), rel=1e-13)
+    assert found == pytest.approx(by_integration(fields), abs=2 * readable.ACTIVATION_TOLERANCE)
+    assert sum(asked) == readable.MIXTURE_SQUARE_TERMS * readable.MIXTURE_TERMS**2
+    assert readable.MIXTURE_SQUARE_TERMS <= readable.MIXTURE_TERMS
+
+
+def test_noise_of_a_unit_by_itself_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other means of two units at the same field keep the sums over pairs."""
+    module = uncompiled(solver().readable)
+    asked = []
+
+    def noted(name):
+        own = getattr(module, name)
+
+        def mean(*moments):
+            asked.append(name)
+            return own(*moments)
+
+        return mean
+
+    space = module.noise.__globals__
+    for name in ("i4", "i4_aabc"):
+        monkeypatch.setitem(space, name, noted(name))
+    Q, R, T = np.array([[0.5, 0.2], [0.2, 0.5]]), np.array([[0.3], [0.1]]), np.eye(1)
+    Gamma = np.empty((2, 2))
+    module.noise(Q, R, T, np.ones(2), np.ones(1), 0.0, Gamma)
+    # of each pair of units: three of the students' outputs, two of both, one of the teacher's
+    assert (asked.count("i4_aabc"), asked.count("i4")) == (12, 6)
+    root = np.linalg.cholesky(np.block([[Q, R], [R.T, T]]))
+    line, weights = np.polynomial.hermite_e.hermegauss(50)
+    grid = np.stack(np.meshgrid(line, line, line)).reshape(3, -1)
+    x, y, z = np.tanh(root @ grid)
+    weight = np.prod(np.stack(np.meshgrid(*[weights] * 3)).reshape(3, -1), axis=0)
+    forces = np.array([1 - x**2, 1 - y**2]) * (x + y - z)
+    expected = np.einsum("it,jt,t->ij", forces, forces, weight) / (2 * np.pi) ** 1.5
+    np.testing.assert_allclose(Gamma, expected, atol=4 * module.ACTIVATION_TOLERANCE)
+
+
+@pytest.mark.parametrize(("teacher", "tolerance"), [("sign", 1e-10), ("erf", 1e-10)])
+def test_other_factors_may_coincide_as_well(teacher: str, tolerance: float) -> None:
+    """sign² is one: the arcsine of two signs at one field has lost half of the digits."""
+    module = uncompiled(solver_text("tested", "tanh", teacher, tolerance=tolerance).readable)
+    c11, c12, c22 = 0.10958818489941595, -0.03533561668266755, 0.556708301068864
+    Gamma = np.empty((1, 1))
+    given = np.array([[c11]]), np.array([[c12]]), np.array([[c22]])
+    module.noise(*given, np.ones(1), np.ones(1), 0.0, Gamma)
+    x = np.arange(-9.0, 9.0, 0.02)
+    weight = 0.02 / np.sqrt(2 * np.pi) * np.exp(-(x**2) / 2)
+    g, mean, rest = np.tanh(np.sqrt(c11) * x), c12 / np.sqrt(c11) * x, c22 - c12**2 / c11
+    if teacher == "sign":
+        first, second = erf(mean / np.sqrt(2 * rest)), 1.0
+    else:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+        h = erf((mean[:, None] + np.sqrt(rest) * nodes) / np.sqrt(2))
+        first, second = (h**n @ weights / np.sqrt(2 * np.pi) for n in (1, 2))
+    expected = np.sum(weight * (1 - g**2) ** 2 * (g**2 - 2 * g * first + second))
+    assert Gamma[0, 0] == pytest.approx(expected, abs=4 * tolerance)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import math
 import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +148,91 @@ def test_what_is_not_of_the_language_is_left_to_numba(line):
     module = TranslatedModule(text)
     assert module.function("f", lambda: math.sqrt)(4.0) == 2.0
     assert "f" in module.untranslated
+
+
+ROOMS = """
+import numpy as np
+from numba import njit
+
+_compiled = njit(cache=True, error_model="numpy", fastmath=False)
+
+
+@_compiled
+def inner(n, value):
+    first, second = np.empty(n), np.empty((2, n))
+    for k in range(n):
+        first[k], second[0, k], second[1, k] = value + k, 2.0 * k, value
+    total = 0.0
+    for k in range(n):
+        total += first[k] - second[0, k] + second[1, k]
+    return total / n
+
+
+@_compiled
+def middle(n, value):
+    own = np.empty(n // 3 + 1)
+    own[:] = value
+    total = inner(n, value) + inner(n // 2 + 1, value)
+    return total + own[0] + own[n // 3]
+
+
+@_compiled
+def without(n, value):
+    return inner(n, value)
+
+
+@_compiled
+def outer(sizes, value):
+    kept, total = np.empty(sizes.size), 0.0
+    for k in range(sizes.size):
+        kept[k] = value + k
+    for k in range(sizes.size):
+        total += middle(sizes[k], value)
+    for k in range(sizes.size):
+        total += kept[k]
+    return total
+"""
+
+
+def total_of_rooms(sizes: np.ndarray, value: float) -> float:
+    """What ``outer`` gives: the sums have no rounding."""
+    means = sum(2 * value - (m - 1) / 2 for n in sizes.tolist() for m in (n, n // 2 + 1))
+    count = sizes.size
+    return means + 2 * value * count + value * count + count * (count - 1) / 2
+
+
+def test_memory_is_of_one_call_and_grows_with_what_is_asked() -> None:
+    """Arrays are smaller and larger than what is taken at a time, also in calls side by side."""
+    outer = TranslatedModule(ROOMS).function("outer", lambda: pytest.fail("not translated"))
+    sizes = np.array([3, 200_000, 1, 700_000, 5, 60_000, 70_000, 1_000_000])
+    assert outer(sizes[::2].copy(), 0.5) == total_of_rooms(sizes[::2], 0.5)
+
+    def wrong(value: float) -> list[int]:
+        given = [sizes[k % 3 :].copy() for k in range(9)]
+        found = [outer(each, value) for each in given]
+        return [k for k in range(9) if found[k] != total_of_rooms(given[k], value)]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(wrong, (0.5, 1.0, 2.0, 3.0))) == [[]] * 4
+
+
+def test_memory_is_given_back() -> None:
+    """Also by a function that takes none but calls one that does."""
+    module = TranslatedModule(ROOMS)
+    outer = module.function("outer", lambda: pytest.fail("not translated"))
+    without = module.function("without", lambda: pytest.fail("not translated"))
+
+    def grown(call: Callable[[], float], calls: int) -> int:
+        call()
+        before = int(Path("/proc/self/statm").read_text().split()[0])
+        for _ in range(calls):
+            call()
+        return int(Path("/proc/self/statm").read_text().split()[0]) - before
+
+    # in pages; a call that kept its memory would add a thousand of them
+    assert grown(lambda: outer(np.array([100, 2000]), 1.0), 50) < 5000
+    assert grown(lambda: outer(np.array([1_000_000, 3]), 1.0), 10) < 5000
+    assert grown(lambda: without(2000, 1.0), 50) < 5000
 
 
 def test_sums_are_longer_than_python_may_nest_calls():

@@ -188,6 +188,7 @@ def distance(kind: int, x: float) -> float:
 @pytest.fixture
 def kinks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinked, "quadrature_factor", distance, raising=False)
+    monkeypatch.setattr(kinked, "quadrature_factors", at_many(distance), raising=False)
     kinks_of = {k: np.array([PLACES[k]]) for k in range(5)}
     monkeypatch.setattr(kinked, "quadrature_kinks", kinks_of.__getitem__, raising=False)
 
