@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import erf as error_function
+from pairs.activations import ACTIVATIONS
 
 from silent_errors.evidence import asin, exp, one, pi, sqrt, two
 from silent_errors.gate import Case, Evidence, Pair, Raises, RefusesOr, Refutes, Returns
@@ -42,40 +41,7 @@ def _words(which: str, activation: str, covariance: Any) -> tuple[str, ...]:
     return ("integral", which, option, activation.replace(";", ","), "--covariance", text)
 
 
-def _erf(x: Array) -> Array:
-    return error_function(x / np.sqrt(2))
-
-
-def _erf_slope(x: Array) -> Array:
-    return np.sqrt(2 / np.pi) * np.exp(-x * x / 2)
-
-
-def _relu(x: Array) -> Array:
-    return np.maximum(x, 0)
-
-
-def _step(x: Array) -> Array:
-    return (x > 0) * 1.0
-
-
-def _tanh_slope(x: Array) -> Array:
-    return np.cosh(x) ** -2.0
-
-
-FUNCTIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "erf": (_erf, _erf_slope),
-    "relu": (_relu, _step),
-    "linear": (lambda x: x, np.ones_like),
-    "quadratic": (np.square, lambda x: 2 * x),
-    "sin": (np.sin, np.cos),
-    "tanh": (np.tanh, _tanh_slope),
-    "x*exp(-x**2)": (lambda x: x * np.exp(-x * x), lambda x: (1 - 2 * x * x) * np.exp(-x * x)),
-    "abs": (np.abs, np.sign),
-    "gelu": (
-        lambda x: x * (1 + error_function(x / np.sqrt(2))) / 2,
-        lambda x: (1 + error_function(x / np.sqrt(2))) / 2 + x * np.exp(-x * x / 2) / np.sqrt(2 * np.pi),
-    ),
-}  # fmt: skip
+FUNCTIONS = ("erf", "relu", "linear", "quadratic", "sin", "tanh", "bump", "abs", "gelu")
 
 C2 = [[1, "1/3"], ["1/3", 2]]
 N2 = [[1.0, 1 / 3], [1 / 3, 2.0]]
@@ -95,7 +61,8 @@ def defined() -> list[Case]:
         ["1/3", "1/3", 2, 2],
     ]
     i4_three = [[1, 1, 1, "1/3"], [1, 1, 1, "1/3"], [1, 1, 1, "1/3"], ["1/3", "1/3", "1/3", 2]]
-    for name, (g, slope) in FUNCTIONS.items():
+    for activation in map(ACTIVATIONS.__getitem__, FUNCTIONS):
+        name, g, slope = activation.text, activation.value, activation.slope
 
         def i2(g: Any = g) -> float:
             return two(lambda x, y: g(x) * g(y), N2)
@@ -148,10 +115,10 @@ def conventions() -> list[Case]:
         integral("i4", "relu", [[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]], 0.5, "all equal: E[x^2; x > 0]"),
         integral("i4", "relu", [[1, 1, -1, -1], [1, 1, -1, -1], [-1, -1, 1, 1], [-1, -1, 1, 1]], 0.0, "w = -u"),
         integral("i4", "abs", [[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]], 1.0, "sign^2 x^2"),
-        integral("i4", "gelu", identity4, lambda: one(lambda x: (1 + _erf(x)) / 2 * 1 + x * np.exp(-x * x / 2) / sqrt(2 * pi)) ** 2 * one(lambda x: x * (1 + _erf(x)) / 2) ** 2, "product of one-dimensional means"),
+        integral("i4", "gelu", identity4, lambda: one(ACTIVATIONS["gelu"].slope) ** 2 * one(ACTIVATIONS["gelu"].value) ** 2, "product of one-dimensional means"),
         integral("i2", "tanh", [[1, 1], [1, 1]], lambda: one(lambda x: np.tanh(x) ** 2), RULE),
-        integral("i2", "tanh;relu", C2, lambda: two(lambda x, y: np.tanh(x) * _relu(y), N2), RULE),
-        integral("i2", "sin;erf", C2, lambda: two(lambda x, y: np.sin(x) * _erf(y), N2), RULE),
+        integral("i2", "tanh;relu", C2, lambda: two(lambda x, y: np.tanh(x) * ACTIVATIONS["relu"].value(y), N2), RULE),
+        integral("i2", "sin;erf", C2, lambda: two(lambda x, y: np.sin(x) * ACTIVATIONS["erf"].value(y), N2), RULE),
         integral("i2", "softplus;x/(1+Abs(x))", C2, lambda: two(lambda x, y: np.logaddexp(0, x) * y / (1 + np.abs(y)), N2), RULE),
         integral("i2", "exp(x/4)", C2, lambda: exp((1 + 2 / 3 + 2) / 32), "exp of half the variance of (x + y)/4"),
     ]  # fmt: skip
