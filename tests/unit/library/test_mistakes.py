@@ -25,6 +25,10 @@ def solved(**asked: Any) -> Any:
     return P.solve(1, initial={"w.w": 1, "w.B": 0, "B.B": 1}, **asked)
 
 
+def at_rest(kind: str, **asked: Any) -> Any:
+    return problem().equilibrium(alpha=[1.0], kind=kind, **asked)
+
+
 def started(**start: Any) -> Any:
     return problem(inputs=sd.Isotropic(20)).solve(end=1, initial=start, progress=False)
 
@@ -146,6 +150,15 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("an eigenvalue that is no number", lambda: S.Spectrum([1.0, np.nan]), "eigenvalues[1]"),
     ("a tolerance of nothing", lambda: solved(relative_tolerance=0), "relative_"),
     ("a tolerance that is no number", lambda: solved(relative_tolerance=np.nan), "got nan"),
+    ("a prior of a fit", lambda: at_rest("erm", prior="rademacher"), "belongs to bayes-optimal"),
+    ("a ridge of no fit", lambda: at_rest("annealed", ridge=0.2), "belongs to erm, not to ann"),
+    ("teachers of a fit", lambda: at_rest("erm", T=np.eye(2)), "belongs to annealed, not to erm"),
+    (
+        "an output of no labels",
+        lambda: at_rest("annealed", output="z"),
+        "output: belongs to bayes-optimal and erm, not to annealed",
+    ),
+    ("no kind of equilibrium", lambda: at_rest("best"), "one of annealed, bayes-optimal, erm"),
     ("a paper that is not there", lambda: S.verify("saad-sola"), "saad-solla-1995"),
 ]
 
