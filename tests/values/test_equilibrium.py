@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -144,10 +145,10 @@ def test_squares_of_functions_with_kinks_are_those_of_the_calculus() -> None:
     assert bend == pytest.approx((ahead[1] - back[1]) / 2e-5, abs=1e-9)
 
 
-def equilibrium(activation: str, units: int, most: float, **others: Any) -> Any:
-    return sd.Problem(activation, students=units, teachers=units).equilibrium(
-        alpha=np.linspace(most / 5, most, 5), **others
-    )
+@cache
+def equilibrium(activation: str, units: int, most: float) -> Any:
+    problem = sd.Problem(activation, students=units, teachers=units)
+    return problem.equilibrium(alpha=np.linspace(most / 5, most, 5))
 
 
 # α/K of "Hidden unit specialization in layered neural networks: ReLU vs. sigmoidal activation"
@@ -156,7 +157,7 @@ def equilibrium(activation: str, units: int, most: float, **others: Any) -> Any:
 def test_two_units_specialise_continuously_where_others_found_it(
     activation: str, published: float
 ) -> None:
-    found = equilibrium(activation, 2, 5.0 * published)
+    found = equilibrium(activation, 2, 5 * published)
     (one,) = found.transitions
     assert one["kind"] == "continuous"
     assert one["alpha"] / 2 == pytest.approx(published, abs=0.051)
@@ -259,7 +260,7 @@ def test_minima_of_free_lengths_are_looked_for_beside_what_vectors_can_have() ->
 
 
 def test_equilibria_are_shown_drawn_and_kept() -> None:
-    found = equilibrium("relu", 2, 20.0)
+    found = equilibrium("relu", 2, 30.5)
     text = found.to_text()
     assert "continuous" in text
     assert "12.18814779" in text
