@@ -160,7 +160,7 @@ def of_layers() -> Drawn:
     h = sd.activation("erf")
     target = h(B @ x).sum() / sp.sqrt(3) + 0.3 * z
     P.descend((target - (v * h(w @ x)).sum()) ** 2 / 2, {w: 1.5, v: 0.4})
-    P.update({w: -0.1 * w.array})
+    P.update({w: -1.5 * w.array})
 
     def after(rows: np.ndarray, N: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         random, weights = np.random.default_rng(3), np.array([0.6, -0.8])
@@ -169,7 +169,7 @@ def of_layers() -> Drawn:
         target = g(y).sum(axis=1) / 3**0.5 + 0.3 * random.normal(size=count)
         gap = (target - g(x) @ weights)[:, None]
         force = 1.5 * weights * slope(x) * gap
-        moved = rows[:2] * (1 - 0.1 / N) + force[:, :, None] * xi[:, None] / N**0.5
+        moved = rows[:2] * (1 - 1.5 / N) + force[:, :, None] * xi[:, None] / N**0.5
         return moved, 0.4 * gap * g(x)
 
     return Drawn(P, after, (2, 3), SHARE, v=(0.6, -0.8))
