@@ -73,7 +73,7 @@ ROOMS: Final = {
         _room(
             "analysis",
             "tests/values/test_late_dynamics.py",
-            "tests/values/test_plateau_against_jacobian.py",
+            "tests/values/test_plateau_in_the_flow.py",
             together=True,
             unasked=("tests/unit/analysis/test_symmetric_reduction.py",),
         ),

@@ -32,10 +32,10 @@ RULE = Addition(
             '    @model_validator(mode="after")\n    def _one_rule(self)',
         ),
         Edit(
-            "tests/unit/system/test_stated_rules.py",
-            '        {**AVERAGED, "batch": 2, "momentum": 0.5,',
-            '        {"sum_decay": 0.3, "label_noise": 0.2, "teachers": 2},\n'
-            '        {**AVERAGED, "batch": 2, "momentum": 0.5,',
+            "tests/unit/system/test_rules_as_statements.py",
+            '            ("averages of relu", AVERAGED,',
+            '            ("a sum", {"sum_decay": 0.3}, {"label_noise": 0.2, "teachers": 2}),\n'
+            '            ("averages of relu", AVERAGED,',
         ),
         Edit(
             "docs/bibliography.bib",
@@ -66,6 +66,7 @@ added.simulate(runs=1, end=0.1)
     asking=(
         "tests/unit/library/test_keys.py",
         "tests/unit/library/test_citations.py",
-        "tests/unit/system/test_stated_rules.py",
+        "tests/unit/system/test_rules_as_statements.py::"
+        "test_a_run_of_a_rule_is_that_of_its_statement",
     ),
 )

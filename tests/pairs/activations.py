@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf as error_function
-from scipy.special import expit, ndtr
+from scipy.special import erf, expit, ndtr
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]
@@ -36,111 +35,54 @@ class Activation:
     text: str
     value: Function
     slope: Function
-    kinked: bool = False
-    growing: bool = False
-
-
-def _gauss(x: Array) -> Array:
-    return np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+    kinked: bool
+    growing: bool
 
 
 def _no_slope(x: Array) -> Array:
     raise AssertionError("the slope of a function with a jump was asked for")
 
 
-def _step(x: Array) -> Array:
-    return np.where(x > 0, 1.0, 0.0)
+_NUMPY = ("exp", "expm1", "sqrt", "sin", "cos", "tanh", "sign", "arctan", "where")
+_NAMES = {name: getattr(np, name) for name in _NUMPY}
+_NAMES |= {"erf": erf, "expit": expit, "Phi": ndtr, "softplus": lambda x: np.logaddexp(0, x)}
+_NAMES |= {"max": np.maximum, "min": np.minimum, "no_slope": _no_slope}
+_NAMES |= {"gauss": lambda x: np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)}
+
+#: Name, kind, text, g, g', and whether it is smooth, kinked or growing.
+_TABLE = """\
+erf | closed | erf | erf(x/sqrt(2)) | 2*gauss(x) | smooth
+linear | closed | linear | x | 1 + 0*x | smooth
+relu | closed | relu | max(x, 0) | 1.0*(x > 0) | kinked
+quadratic | closed | quadratic | x*x | 2*x | growing
+sin | oscillating | sin | sin(x) | cos(x) | smooth
+cos2 | oscillating | cos(2*x) | cos(2*x) | -2*sin(2*x) | smooth
+bump | closed | x*exp(-x**2) | x*exp(-x*x) | (1 - 2*x*x)*exp(-x*x) | smooth
+gauss | exponential | exp(-x**2) | exp(-x*x) | -2*x*exp(-x*x) | smooth
+exp4 | exponential | exp(x/4) | exp(x/4) | exp(x/4)/4 | growing
+cubic | polynomial | x**3/6+x/2 | x**3/6 + x/2 | (x*x + 1)/2 | growing
+leaky | closed | Max(x,x/10) | where(x > 0, x, 0.1*x) | where(x > 0, 1.0, 0.1) | kinked
+abs | closed | abs | abs(x) | sign(x) | kinked
+tanh | mixture | tanh | tanh(x) | 1 - tanh(x)**2 | smooth
+logistic | mixture | logistic | expit(x) | expit(x)*expit(-x) | smooth
+gelu | four signs | gelu | x*Phi(x) | Phi(x) + x*gauss(x) | smooth
+softplus | quadrature | softplus | softplus(x) | expit(x) | smooth
+silu | quadrature | silu | x*expit(x) | expit(x)*(1 + x*expit(-x)) | smooth
+softsign | quadrature | x/(1+Abs(x)) | x/(1 + abs(x)) | 1/(1 + abs(x))**2 | kinked
+arctan | quadrature | atan(x) | arctan(x) | 1/(1 + x*x) | smooth
+elu | quadrature | Max(x,0)+exp(Min(x,0))-1 | max(x, expm1(min(x, 0))) | exp(min(x, 0)) | kinked
+sign | sign | sign | sign(x) | no_slope(x) | kinked
+step | sign | Heaviside(x) | 1.0*(x > 0) | no_slope(x) | kinked
+"""
 
 
-_ALL = (
-    Activation(
-        "erf",
-        "closed",
-        "erf",
-        lambda x: error_function(x / np.sqrt(2)),
-        lambda x: 2 * _gauss(x),
-    ),
-    Activation("linear", "closed", "linear", lambda x: x, np.ones_like),
-    Activation("relu", "closed", "relu", lambda x: np.maximum(x, 0), _step, kinked=True),
-    Activation("quadratic", "closed", "quadratic", np.square, lambda x: 2 * x, growing=True),
-    Activation("sin", "oscillating", "sin", np.sin, np.cos),
-    Activation(
-        "cos2", "oscillating", "cos(2*x)", lambda x: np.cos(2 * x), lambda x: -2 * np.sin(2 * x)
-    ),
-    Activation(
-        "bump",
-        "closed",
-        "x*exp(-x**2)",
-        lambda x: x * np.exp(-x * x),
-        lambda x: (1 - 2 * x * x) * np.exp(-x * x),
-    ),
-    Activation(
-        "gauss",
-        "exponential",
-        "exp(-x**2)",
-        lambda x: np.exp(-x * x),
-        lambda x: -2 * x * np.exp(-x * x),
-    ),
-    Activation(
-        "exp4",
-        "exponential",
-        "exp(x/4)",
-        lambda x: np.exp(x / 4),
-        lambda x: np.exp(x / 4) / 4,
-        growing=True,
-    ),
-    Activation(
-        "cubic",
-        "polynomial",
-        "x**3/6+x/2",
-        lambda x: x**3 / 6 + x / 2,
-        lambda x: (x * x + 1) / 2,
-        growing=True,
-    ),
-    Activation(
-        "leaky",
-        "closed",
-        "Max(x,x/10)",
-        lambda x: np.where(x > 0, x, 0.1 * x),
-        lambda x: np.where(x > 0, 1.0, 0.1),
-        kinked=True,
-    ),
-    Activation("abs", "closed", "abs", np.abs, np.sign, kinked=True),
-    Activation("tanh", "mixture", "tanh", np.tanh, lambda x: 1 - np.tanh(x) ** 2),
-    Activation("logistic", "mixture", "logistic", expit, lambda x: expit(x) * expit(-x)),
-    Activation(
-        "gelu", "four signs", "gelu", lambda x: x * ndtr(x), lambda x: ndtr(x) + x * _gauss(x)
-    ),
-    Activation("softplus", "quadrature", "softplus", lambda x: np.logaddexp(0, x), expit),
-    Activation(
-        "silu",
-        "quadrature",
-        "silu",
-        lambda x: x * expit(x),
-        lambda x: expit(x) * (1 + x * expit(-x)),
-    ),
-    Activation(
-        "softsign",
-        "quadrature",
-        "x/(1+Abs(x))",
-        lambda x: x / (1 + np.abs(x)),
-        lambda x: 1 / (1 + np.abs(x)) ** 2,
-        kinked=True,
-    ),
-    Activation("arctan", "quadrature", "atan(x)", np.arctan, lambda x: 1 / (1 + x * x)),
-    Activation(
-        "elu",
-        "quadrature",
-        "Max(x,0)+exp(Min(x,0))-1",
-        lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
-        lambda x: np.exp(np.minimum(x, 0)),
-        kinked=True,
-    ),
-    Activation("sign", "sign", "sign", np.sign, _no_slope, kinked=True),
-    Activation("step", "sign", "Heaviside(x)", _step, _no_slope, kinked=True),
-)
+def _read(row: str) -> Activation:
+    name, kind, text, *functions, shape = row.split(" | ")
+    value, slope = (eval(f"lambda x: {each}", dict(_NAMES)) for each in functions)
+    return Activation(name, kind, text, value, slope, shape == "kinked", shape == "growing")
 
-ACTIVATIONS = {each.name: each for each in _ALL}
+
+ACTIVATIONS = {each.name: each for each in map(_read, _TABLE.splitlines())}
 
 STUDENTS = (
     *("erf", "linear", "relu", "quadratic", "sin", "bump", "cubic", "leaky", "abs", "exp4"),

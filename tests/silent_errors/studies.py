@@ -1,4 +1,4 @@
-"""Studies: solve and simulate against equations integrated here, and keys that are refused."""
+"""Studies: solve and simulate against equations integrated here, and what has none."""
 
 # A table: one case per line is easier to read than six.
 # ruff: noqa: E501
@@ -36,7 +36,6 @@ def study(**changes: Any) -> str:
     return toml(**{name: table for name, table in tables.items() if table})
 
 
-NAN, INF = float("nan"), float("inf")
 SOLVE = ("solve", "s.toml", "--output", "run.nc")
 
 
@@ -212,158 +211,27 @@ def _moved(answer: Any, folder: Path) -> Any:
 
 
 def keys() -> list[Case | Pair]:
-    """Keys with impossible values, each with the nearest possible one."""
+    """Students without equations, and rates at which errors grow.
+
+    Keys with impossible values are refused in ``unit/dynamics/test_study_files.py``.
+    """
     fine = solved(lambda: _linear(), "dR, dQ of a linear unit by hand, SciPy DOP853")
-
-    def bad(
-        said: str, evidence: str, nearest: Case | None = None, files: Any = None, **changes: Any
-    ) -> Pair:
-        refused = Case(
-            SOLVE, Raises(2, (said,)), evidence, {"s.toml": study(**changes), **(files or {})}
-        )
-        return Pair(refused, nearest or fine)
-
-    number = "not a number"
-    zero = solved([0.625] * 3, "η = 0: nothing moves", training__learning_rate=0.0)
-    two = solved(
-        lambda: _linear(),
-        "equal eigenvalues are one",
-        data__model="spectrum",
-        data__eigenvalues=[1.0, 1.0],
-        data__weights=[0.5, 0.5],
-    )
-    law = {"data__model": "power-law", "data__distinct_eigenvalues": 4, "data__exponent": 1.0}
-    four = solved(
-        [0.625] * 3, "η = 0: nothing moves, mean eigenvalue 1", training__learning_rate=0.0, **law
-    )
-    rows: list[Case | Pair] = [
-        bad("learning_rate", "uphill", zero, training__learning_rate=-0.5),
-        bad("learning_rate", number, zero, training__learning_rate=NAN),
-        bad("learning_rate", number, zero, training__learning_rate=INF),
-        bad("learning_rate", "text", zero, training__learning_rate="fast"),
-        bad("learning_rate", "true is no number", zero, training__learning_rate=True),
-        bad("label_noise", "a standard deviation", training__label_noise=-1.0),
-        bad("label_noise", number, training__label_noise=NAN),
-        bad("weight_decay", "growth", training__weight_decay=-0.1),
-        bad("order", "no such order", training__order="second"),
-        bad("learning_rat", "misspelt", training__learning_rat=0.5),
-        bad("students", "no units", network__students=0),
-        bad("students", "no units", network__students=-1),
-        bad("students", "half a unit", network__students=1.5),
-        bad("teachers", "no units", network__teachers=0),
-        bad("student_weights", "two weights for one unit", network__student_weights=[1.0, 2.0]),
-        bad("student_weights", number, network__student_weights=[NAN]),
-        bad("student_weights", "1/0", network__student_weights="1/(K-1)"),
-        bad("activation", "no such name", network__activation="unknown"),
-        bad("activation", "an expression in x", network__activation="y"),
-        bad("Γ_ii", "E[δ(u)²] diverges", network__activation="sign"),
-        bad("Γ_ii", "E[δ(u)²] diverges", network__activation="sign", training__order="small-learning-rate"),
-        bad("dimension", "no inputs", data__dimension=0),
-        bad("dimension", "no inputs", data__dimension=-10),
-        bad("model", "no such model", data__model="gaussian"),
-        bad("distinct_eigenvalues", "3 does not divide 100", four, data__model="power-law", data__distinct_eigenvalues=3, data__exponent=1.0),
-        bad("distinct_eigenvalues", "more than inputs", four, data__model="power-law", data__distinct_eigenvalues=200, data__exponent=1.0),
-        bad("exponent", number, four, data__model="power-law", data__distinct_eigenvalues=4, data__exponent=NAN),
-        bad("eigenvalues", "a variance", two, data__model="spectrum", data__eigenvalues=[1.0, -1.0]),
-        bad("eigenvalues", number, two, data__model="spectrum", data__eigenvalues=[1.0, NAN]),
-        bad("eigenvalues", "no eigenvalues", two, data__model="spectrum", data__eigenvalues=[]),
-        bad("weights", "sum 0.9", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[0.5, 0.4]),
-        bad("weights", "negative", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[1.5, -0.5]),
-        bad("weights", "one for two", two, data__model="spectrum", data__eigenvalues=[1.0, 1.0], data__weights=[1.0]),
-        bad("student_std", "a standard deviation", initial__student_std=-0.1),
-        bad("student_std", number, initial__student_std=NAN),
-        bad("seed", "no seed", initial__seed=-1),
-        bad("teacher", "no such choice", initial__teacher="unit"),
-        bad("draw", "no such choice", initial__draw="median"),
-        bad("state", "no such file", initial__draw=None, initial__student_std=None, initial__state="none.npz"),
-        bad("values", "not ascending", time__values=[3, 1]),
-        bad("values", "twice", time__values=[0, 1, 1]),
-        bad("values", "none", time__values=[]),
-        bad("values", "a time", time__values=[-1, 1]),
-        bad("values", number, time__values=[0, NAN]),
-        bad("values", "given together", time__end=3.0),
-        bad("relative_tolerance", "no error at all", time__relative_tolerance=0.0),
-        bad("relative_tolerance", "below rounding", time__relative_tolerance=1e-30),
-        bad("relative_tolerance", number, time__relative_tolerance=NAN),
-        bad("method", "no such method", time__method="euler"),
-        bad("runs", "no runs", simulation__runs=0),
-        bad("unknown", "no such table", unknown__key=1),
-    ]  # fmt: skip
-    covariance = {
-        "data__model": "covariance",
-        "data__dimension": None,
-        "data__file": "c.npz",
-        "training__learning_rate": 0.0,
-    }
-    eye = solved(
-        [0.625] * 3,
-        "η = 0, identity: nothing moves",
-        files={"c.npz": {"covariance": np.eye(4)}},
-        **covariance,
-    )
-    for matrix, evidence in (
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), "eigenvalue -1"),
-        (np.array([[1.0, np.nan], [np.nan, 1.0]]), number),
-        (np.array([[1.0, np.inf], [np.inf, 1.0]]), number),
-        (np.array([[1.0, 0.5], [0.4, 1.0]]), "not symmetric"),
-        (np.zeros((2, 2)), "inputs without variance"),
-        (np.ones((2, 3)), "not square"),
-        (np.ones(3), "no matrix"),
-    ):
-        rows.append(bad("file", evidence, eye, {"c.npz": {"covariance": matrix}}, **covariance))
-    given = {
-        "initial__draw": None,
-        "initial__student_std": None,
-        "initial__state": "s.npz",
-        "data__model": None,
-        "data__dimension": None,
-        "training__learning_rate": 0.0,
-    }
-    good = solved(
-        [0.5 * (2.0 + 1.0 - 2 * 0.25)] * 3,
-        "η = 0: ½(Q + T - 2R)",
-        files={"s.npz": _state()},
-        **given,
-    )
-    for changed, evidence in (
-        ({"student_overlap": np.array([[[np.nan]]])}, number),
-        ({"cross_overlap": np.array([[[2.0]]])}, "R² > Q T"),
-        ({"student_overlap": np.array([[[-1.0]]])}, "a square is not negative"),
-        ({"eigenvalue": np.array([-1.0])}, "a variance"),
-        ({"weight": np.array([0.5])}, "multiplicities over N sum to 1"),
-        ({"teacher_covariance": np.array([[-1.0]])}, "a variance"),
-        ({"teacher_covariance": np.array([[0.5]])}, "less than what the inputs explain, t/ρ = 1"),
-        ({"student_overlap": np.ones((1, 2, 2))}, "two students in a study of one"),
-    ):
-        rows.append(bad("state", evidence, good, {"s.npz": {**_state(), **changed}}, **given))
-    rows.append(
+    signs = [
         Case(
-            SOLVE,
-            RefusesOr(
-                Returns(
-                    lambda: _linear(eta=3.0, times=(0.0, 1.0, 3.0)),
-                    _read("generalization_error"),
-                    1e-6,
-                )
-            ),
-            "dR, dQ by hand: above η = 2 the error grows like exp((η² - 2η)α)",
-            {"s.toml": study(training__learning_rate=3.0)},
+            SOLVE, Raises(2, ("Γ_ii",)), "E[δ(u)²] diverges",
+            {"s.toml": study(network__activation="sign", training__order=order)},
         )
+        for order in ("full", "small-learning-rate")
+    ]  # fmt: skip
+    growing = Returns(
+        lambda: _linear(eta=3.0, times=(0.0, 1.0, 3.0)), _read("generalization_error"), 1e-6
     )
-    return rows
-
-
-def _state() -> dict[str, Any]:
-    return {
-        "eigenvalue": np.array([1.0]),
-        "weight": np.array([1.0]),
-        "student_overlap": np.array([[[2.0]]]),
-        "cross_overlap": np.array([[[0.25]]]),
-        "teacher_overlap": np.array([[[1.0]]]),
-        "teacher_covariance": np.array([[1.0]]),
-        "student_weights": np.array([1.0]),
-        "teacher_weights": np.array([1.0]),
-    }
+    why = "dR, dQ by hand: above η = 2 the error grows like exp((η² - 2η)α)"
+    text = study(training__learning_rate=3.0)
+    return [
+        *(Pair(each, fine) for each in signs),
+        Case(SOLVE, RefusesOr(growing), why, {"s.toml": text}),
+    ]
 
 
 CASES: list[Case | Pair] = [*solutions(), *simulations(), *keys()]

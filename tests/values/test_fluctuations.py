@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,87 +24,6 @@ def varied(problem: sd.Problem, vectors: dict[str, np.ndarray], **numbers: Any) 
     """Return a step of a problem at given vectors, all coordinates their own."""
     state = SlowState(vectors, numbers.pop("weight"), {"x": numbers.pop("rho")}, numbers)
     return StepVariation(Reading(problem.system.statement), state)
-
-
-_RHO = np.array([0.5, 1.4])
-_STD_G = np.sqrt(2.0 / np.pi)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Vectors of two students and three teachers, 40 % of the coordinates in the first class."""
-
-    N: int
-
-    @cached_property
-    def rows(self) -> np.ndarray:
-        random = np.random.default_rng(1)
-        return np.array([0.7, 0.7, 1, 1, 1])[:, None] * random.normal(size=(5, self.N))
-
-    @property
-    def blocks(self) -> tuple[slice, slice]:
-        first = 2 * self.N // 5
-        return slice(0, first), slice(first, self.N)
-
-    def expected(self) -> StepMoments:
-        """Return the derived moments."""
-        inputs = sd.Spectrum(_RHO.tolist(), weights=[0.4, 0.6], dimension=self.N)
-        problem = sd.Problem(
-            "erf",
-            students=2,
-            teachers=3,
-            learning_rate=1.5,
-            label_noise=0.3,
-            weight_decay=0.1,
-            train_second_layer=True,
-            second_layer_learning_rate=0.4,
-            inputs=inputs,
-        )
-        parts = [self.rows[:, block] for block in self.blocks]
-        lower = [np.linalg.cholesky(part @ part.T / part.shape[1]) for part in parts]
-        names = ("J1", "J2", "B1", "B2", "B3")
-        vectors = {name: np.array([each[n] for each in lower]) for n, name in enumerate(names)}
-        step = varied(problem, vectors, weight=np.array([0.4, 0.6]), rho=_RHO, v1=0.6, v2=-0.8)
-        return PointRule(step.reading).moments([(1.0, step)])
-
-    def changes(self, count: int) -> np.ndarray:
-        """Return N times what steps on drawn examples add, by the arithmetic of the weights."""
-        random, N, v = np.random.default_rng(3), self.N, np.array([0.6, -0.8])
-        J, B = self.rows[:2], self.rows[2:]
-        variance = np.repeat(_RHO, [block.stop - block.start for block in self.blocks])
-        xi = random.normal(size=(count, N)) * np.sqrt(variance)
-        x, y = xi @ J.T / N**0.5, xi @ B.T / N**0.5
-        target = erf(y / 2**0.5).sum(axis=1) / 3**0.5 + 0.3 * random.normal(size=count)
-        g = erf(x / 2**0.5)
-        gap = target - g @ v
-        force = 1.5 * v * _STD_G * np.exp(-(x**2) / 2) * gap[:, None]
-        # the weights after the step: J + F ξ/√N - κ J/N
-        after = J + force[:, :, None] * xi[:, None] / N**0.5 - 0.1 * J / N
-        rows = [after[:, 0], after[:, 1], *(np.broadcast_to(b, xi.shape) for b in B)]
-        found = []
-        for i in range(2):
-            for j in range(i, 5):
-                moved = N * (rows[i] * rows[j] - self.rows[i] * self.rows[j])
-                found += [moved[:, block].mean(axis=1) for block in self.blocks]
-        return np.array([*found, *(0.4 * gap[:, None] * g).T])
-
-
-def test_changes_of_drawn_examples_have_the_derived_means_with_their_next_order() -> None:
-    drawn, found = Drawn(20), Drawn(20).expected()
-    values = drawn.changes(150_000)
-    error = values.std(axis=1) / values.shape[1] ** 0.5
-    expected = found.mean + found.further / drawn.N
-    assert np.all(np.abs(values.mean(axis=1) - expected) < 4.5 * error)
-    assert np.max(np.abs(values.mean(axis=1) - found.mean) / error) > 10.0
-
-
-def test_changes_of_drawn_examples_have_the_derived_covariance() -> None:
-    drawn, found = Drawn(300), Drawn(300).expected()
-    values = drawn.changes(20_000)
-    size = np.sqrt(np.diag(found.covariance))
-    apart = (np.cov(values) - found.covariance) / np.outer(size, size)
-    # the next order is not derived: 5/N, beside the error of the examples
-    assert np.abs(apart).max() < 5 / drawn.N + 6 / values.shape[1] ** 0.5
 
 
 def linear_step(Q: float, R: float) -> StepMoments:

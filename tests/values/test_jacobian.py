@@ -11,6 +11,8 @@ import pytest
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
+from symderiv.integrate.rules.solving import rule_of_study
+from symderiv.lowering.programs.exported import tangent_program
 
 # each compiles equations of its own
 pytestmark = pytest.mark.turns(3)
@@ -212,10 +214,19 @@ def test_jacobians_of_means_that_are_integrals_are_those_of_differences(
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-8 * scale)
 
 
-@pytest.mark.turns(3)
-def test_what_has_no_jacobian_is_refused() -> None:
-    with pytest.raises(NotYetError, match="has no Jacobian"):
-        sd.Problem("selu", students=1, teachers=1).jacobian()
+@pytest.mark.parametrize(
+    ("student", "loss", "words"),
+    [("abs(tanh(x))", "squared", "take an activation with"), ("erf", "huber", "^loss: .*leave it")],
+)
+def test_what_has_no_jacobian_is_refused(student: str, loss: str, words: str) -> None:
+    # the rates themselves are not compiled, which takes long and refuses nothing
+    rule = rule_of_study(sd.Problem("erf", students=1, teachers=1, loss=loss)._study)
+    with pytest.raises(NotYetError, match=words) as refused:
+        tangent_program(student, "erf", rule, 1e-4, ("learning_rate",))
+    assert "has no Jacobian yet: " in str(refused.value)
+
+
+def test_digits_of_a_jacobian_are_at_least_one() -> None:
     with pytest.raises(sd.InputError, match="digits"):
         general().jacobian(digits=0)
 

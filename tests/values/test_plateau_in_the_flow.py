@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import sympy as sp
 from flint import arb
 from scipy.integrate import solve_ivp
-from support.plain_module import module_rates
+from support.plain_module import checked_in, module_rates
 from support.plateau_teachers import rational, two_modes
 
 import symderiv
@@ -33,7 +32,7 @@ class Full:
     """The generated module at one teacher, arrays with the eigenvalues last."""
 
     def __init__(self, name: str, teacher: HomogeneousTeacher, eta: float, order: float) -> None:
-        self.module = import_module(f"symderiv_kernels.{name}")
+        self.module = checked_in(name)
         assert teacher.modes is not None
         modes = teacher.modes(BITS)
         self.M, self.eta, self.order = teacher.units, eta, order
@@ -198,23 +197,24 @@ def eigenvalues_of_the_flow(full: Full, Q: float, R: float) -> np.ndarray:
     return np.sort(np.linalg.eigvals(np.array(columns).T).real)
 
 
-def test_all_eigenvalues_where_equal_students_drift_apart() -> None:
-    """The quadratic activation has κ > 0 or < 0 and every response; the flow is a polynomial."""
+@pytest.mark.parametrize("name", ["erf", "quadratic"])
+def test_all_eigenvalues_of_the_flow(name: str) -> None:
+    """Equal quadratic students drift apart (κ < 0), with every response; those of erf do not."""
     from symderiv.analysis.plateau.plateau_forms import plateau_forms
     from symderiv.analysis.plateau.stability import plateau_numbers
 
-    forms = plateau_forms(derive_equations(learning_problem("quadratic")))
+    forms = plateau_forms(derive_equations(learning_problem(name)))
     for M in (2, 3):
         teacher = two_modes(M)
         numbers = plateau_numbers(forms, teacher, sp.Integer(1), BITS)
-        full = Full("quadratic", teacher, 1.0, 0.0)
+        full = Full(name, teacher, 1.0, 0.0)
         expected = [
             float(value)
             for group in numbers.groups
             for value in group.values or ()
             for _ in range(group.multiplicity)
         ]
-        assert numbers.rates["difference_stiffness"] < 0
+        assert (numbers.rates["difference_stiffness"] < 0) == (name == "quadratic")
         # Antisymmetric parts of Q are not a state: modules take the lower triangle.
         found = eigenvalues_of_the_flow(full, float(numbers.Q), float(numbers.R))
         found = np.delete(found, np.argsort(np.abs(found))[: M * (M - 1)])

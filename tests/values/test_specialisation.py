@@ -70,17 +70,6 @@ def test_equations_in_symbols_hold_where_a_curvature_of_all_order_parameters_van
     assert np.abs(curvatures).min() < 1e-11 * np.abs(curvatures).max()
 
 
-def test_the_fold_is_where_specialised_branches_of_all_order_parameters_end() -> None:
-    # the values that `equilibrium` finds with all order parameters
-    found = sd.Problem("erf", students=2, teachers=2).specialisation(units=[3])
-    branches = sd.Problem("erf", students=3, teachers=3).equilibrium(alpha=[120.0]).transitions
-    kinds = {each["kind"]: each["alpha"] for each in branches}
-    assert found.alpha_per_unit[0] * 3 == pytest.approx(kinds["first-order"], rel=1e-9)
-    spinodals = sorted(each["alpha"] for each in branches if each["kind"] == "spinodal")
-    both = [found.specialised_from[0] * 3, found.equal_until[0] * 3]
-    assert both == pytest.approx(spinodals, rel=1e-9)
-
-
 def test_many_units_are_those_of_others_and_the_limit_of_some() -> None:
     # Oostwal, Straat and Biehl, Physica A 564 (2021) 125517: four digits
     erf = sd.Problem("erf", students=2, teachers=2).specialisation(units=[2, 50, math.inf])

@@ -59,6 +59,8 @@ def test_a_rate_above_the_bound_is_said_to_be_so_without_the_quadratic_terms():
         (["--D1", "1"], "--D1: 1 is outside (-1, 1)"),
         (["--T1", "-2"], "--T1"),
         (["--alpha", "1,x"], "--alpha"),
+        (["--alpha", "1,nan"], "--alpha"),
+        (["--learning-rate", "inf"], "--learning-rate"),
         (["--student-std", "nan"], "--student-std"),
         (["--learning-rate", "0"], "--learning-rate"),
         (["--activation", "relu"], "--activation"),

@@ -95,6 +95,7 @@ def test_the_text_and_the_figure(tmp_path: Path) -> None:
         ({"--student-std": -1}, "--student-std"),
         ({"--alpha": "1,x"}, "--alpha: '1,x'"),
         ({"--alpha": "-1"}, "--alpha: -1.0"),
+        ({"--alpha": "inf"}, "--alpha: inf"),
         ({"--trainable": 6}, "--trainable: 6 is not between 1 and the 5"),
         ({"--dimension": 12}, "--dimension: 12 is not a multiple"),
         ({"--basis": "input"}, "--basis: input needs a covariance"),

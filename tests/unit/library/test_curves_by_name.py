@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray
 from matplotlib.figure import Figure
 
 import symderiv as sd
@@ -74,37 +73,6 @@ def test_a_table_has_the_numbers_of_the_arrays(run: Any, sgd: Any, tmp_path: Pat
     assert '"Q_standard_error[1,2]"' in heads
     with pytest.raises(sd.InputError, match="exists"):
         run.to_csv(tmp_path / "run.csv")
-
-
-def test_a_file_is_what_its_ending_says(run: Any, sgd: Any, tmp_path: Path) -> None:
-    for result in (run, sgd):
-        name = type(result).__name__
-        saved = result.save(tmp_path / f"{name}.zarr")
-        data = xarray.open_zarr(saved.output, consolidated=False)
-        xarray.testing.assert_identical(data.load(), result.to_xarray())
-        assert result.save(tmp_path / f"{name}.csv").output.endswith(".csv")
-        with pytest.raises(sd.InputError, match="exists"):
-            result.save(tmp_path / f"{name}.zarr")
-        result.save(tmp_path / f"{name}.zarr", force=True)
-        with pytest.raises(sd.InputError, match=r"must end in \.nc, \.csv or \.zarr"):
-            result.save(tmp_path / "run.docx")
-    left = {path.name.partition(".")[0] for path in tmp_path.iterdir()}
-    assert left == {"Trajectory", "Simulation"}
-
-
-def test_a_file_of_another_run_is_kept(run: Any, sgd: Any, tmp_path: Path) -> None:
-    path = tmp_path / "run.nc"
-    run.save(path)
-    before = path.read_bytes()
-    other = PROBLEM.replace(learning_rate=0.4).solve(end=1)
-    for result in (other, sgd):
-        with pytest.raises(sd.InputError, match="holds another run"):
-            result.save(path)
-    assert path.read_bytes() == before
-    # the same problem to another end is the same run
-    PROBLEM.solve(end=2).save(path)
-    other.save(path, force=True)
-    assert sd.open(path).generalization_error.tolist() == other.generalization_error.tolist()
 
 
 def test_features_are_those_of_a_known_curve() -> None:

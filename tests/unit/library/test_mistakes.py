@@ -25,6 +25,10 @@ def solved(**asked: Any) -> Any:
     return P.solve(1, initial={"w.w": 1, "w.B": 0, "B.B": 1}, **asked)
 
 
+def at_rest(kind: str, **asked: Any) -> Any:
+    return problem().equilibrium(alpha=[1.0], kind=kind, **asked)
+
+
 def started(**start: Any) -> Any:
     return problem(inputs=sd.Isotropic(20)).solve(end=1, initial=start, progress=False)
 
@@ -76,9 +80,9 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     (
         "L does not divide N",
         lambda: problem(inputs=sd.PowerLaw(8, exponent=1.0, dimension=100)),
-        "8",
+        "inputs.distinct_eigenvalues: 8 does not divide",
     ),
-    ("negative variance", lambda: problem(inputs=sd.Spectrum([1.0, -0.5])), "negative"),
+    ("negative variance", lambda: problem(inputs=sd.Spectrum([1.0, -0.5])), "inputs.eigenvalues: "),
     (
         "weights do not sum to 1",
         lambda: problem(inputs=sd.Spectrum([1.0, 0.5], weights=[0.5, 0.4])),
@@ -144,8 +148,27 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("an end that is no number", lambda: problem().solve(end=np.nan), "end: should be a finite"),
     ("a grid to infinity", lambda: problem().grid(learning_rate=[0.1, np.inf]), "got inf"),
     ("an eigenvalue that is no number", lambda: S.Spectrum([1.0, np.nan]), "eigenvalues[1]"),
+    ("an exponent of text", lambda: S.PowerLaw(4, exponent="x"), "exponent: "),
+    ("no eigenvalues", lambda: S.PowerLaw(0, exponent=1), "distinct_eigenvalues: "),
+    ("a variance without end", lambda: S.Spectrum([1.0, np.inf]), "eigenvalues[1]: "),
+    (
+        "two numbers of latents",
+        lambda: S.HiddenManifold("relu", latent_ratio=0.5, dimension=4),
+        "latent_ratio: ",
+    ),
+    ("no probabilities", lambda: S.GaussianMixture(eigenvalues=[[1.0]]), "probabilities: "),
+    ("rows of two lengths", lambda: S.Covariance([[1.0, 2.0], [3.0]]), "rows of different"),
     ("a tolerance of nothing", lambda: solved(relative_tolerance=0), "relative_"),
     ("a tolerance that is no number", lambda: solved(relative_tolerance=np.nan), "got nan"),
+    ("a prior of a fit", lambda: at_rest("erm", prior="rademacher"), "belongs to bayes-optimal"),
+    ("a ridge of no fit", lambda: at_rest("annealed", ridge=0.2), "belongs to erm, not to ann"),
+    ("teachers of a fit", lambda: at_rest("erm", T=np.eye(2)), "belongs to annealed, not to erm"),
+    (
+        "an output of no labels",
+        lambda: at_rest("annealed", output="z"),
+        "output: belongs to bayes-optimal and erm, not to annealed",
+    ),
+    ("no kind of equilibrium", lambda: at_rest("best"), "one of annealed, bayes-optimal, erm"),
     ("a paper that is not there", lambda: S.verify("saad-sola"), "saad-solla-1995"),
 ]
 
@@ -163,3 +186,4 @@ def test_a_mistake_is_answered_by_one_line_that_names_the_mend(
     assert mend in message
     assert "\n" not in message
     assert len(message) < 300
+    assert message.startswith(f"{caught.value.argument}: ") or not caught.value.argument

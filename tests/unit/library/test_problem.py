@@ -53,31 +53,6 @@ def test_python_and_a_file_state_the_same_problem(tmp_path: Path) -> None:
     assert stated != stated.replace(seed=1)
 
 
-@pytest.mark.parametrize(
-    ("make", "argument"),
-    [
-        (lambda: sd.PowerLaw(4, exponent="x"), "exponent"),  # type: ignore[arg-type]
-        (lambda: sd.PowerLaw(0, exponent=1), "distinct_eigenvalues"),
-        (lambda: sd.Spectrum([1.0, float("inf")]), "eigenvalues[1]"),
-        (lambda: sd.HiddenManifold("relu", latent_ratio=0.5, dimension=4), "latent_ratio"),
-        (lambda: sd.GaussianMixture(eigenvalues=[[1.0]]), "probabilities"),
-        (lambda: sd.Covariance([[1.0, 2.0], [3.0]]), "file"),  # type: ignore[list-item]
-        (lambda: problem(inputs=sd.Spectrum([1.0, -1.0])), "inputs.eigenvalues"),
-        (
-            lambda: problem(inputs=sd.PowerLaw(3, exponent=1, dimension=64)),
-            "inputs.distinct_eigenvalues",
-        ),
-    ],
-)
-def test_wrong_inputs_are_refused_by_their_argument(make: Any, argument: str) -> None:
-    with pytest.raises(sd.InputError) as caught:
-        make()
-    found = caught.value.argument or ""
-    assert (found, str(caught.value).partition(":")[0]) == (argument, argument) or (
-        argument == "file" and found in ("", "file")
-    )
-
-
 def test_no_copy_of_a_checked_study_skips_its_checks() -> None:
     study = load_study(EXAMPLES[-1])
     bad = {"learning_rate": -0.5}

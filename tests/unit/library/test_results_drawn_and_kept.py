@@ -38,6 +38,8 @@ def results(runs: xarray.Dataset, tmp_path_factory: pytest.TempPathFactory) -> d
     tasks = PROBLEM.replace(teachers=2, tasks=TASKS)
     over = {"learning_rate": (0.1, 1.8, "log"), "student_std": (0.01, 1.0)}
     return {
+        "run": PROBLEM.solve(alpha=[0, 1, 5, 20]),
+        "simulation": PROBLEM.simulate(alpha=[0, 1, 5, 20], runs=3),
         "ensemble": runs.symderiv,
         "sweep": timed.sweep({"learning_rate": [0.5, 0.1]}, output=folder / "s.zarr"),
         "map": timed.map("final_error", over=over, resolution=4, coarse=2),
@@ -45,7 +47,8 @@ def results(runs: xarray.Dataset, tmp_path_factory: pytest.TempPathFactory) -> d
     }
 
 
-KINDS = ("ensemble", "sweep", "map", "forgetting")
+DRAWN = ("ensemble", "sweep", "map", "forgetting")
+KINDS = ("run", "simulation", *DRAWN)
 
 
 def axes(count: int = 1, layout: Any = None) -> Any:
@@ -66,9 +69,8 @@ def test_a_file_of_another_result_is_replaced_only_by_force(
     with pytest.raises(sd.InputError, match="holds another run"):
         other.save(path)
     other.save(path, force=True)
-    kept = sd.open(path)
-    assert kept.equals(other.to_xarray().load())
-    with pytest.raises(sd.InputError, match="must end in"):
+    assert data(sd.open(path)).equals(other.to_xarray().load())
+    with pytest.raises(sd.InputError, match=r"must end in \.nc"):
         own.save(tmp_path / "r.txt")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.nc"]
 
@@ -78,16 +80,33 @@ def test_a_zarr_group_is_opened_as_it_was(
     kind: str, results: dict[str, Any], tmp_path: Path
 ) -> None:
     results[kind].save(tmp_path / "r.zarr")
-    kept = sd.open(tmp_path / "r.zarr")
-    assert kept.equals(results[kind].to_xarray().load())
+    assert data(sd.open(tmp_path / "r.zarr")).equals(results[kind].to_xarray().load())
     with pytest.raises(sd.InputError, match="exists"):
         results[kind].save(tmp_path / "r.zarr")
+    results[kind].save(tmp_path / "r.zarr", force=True)
+    results[kind].save(tmp_path / "r.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.csv", "r.zarr"]
 
 
-def test_an_ensemble_of_other_values_is_another_run(runs: xarray.Dataset, tmp_path: Path) -> None:
-    runs.symderiv.save(tmp_path / "r.nc")
-    with pytest.raises(sd.InputError, match="holds another run"):
-        runs.isel(seed=[1]).symderiv.save(tmp_path / "r.nc")
+def data(kept: Any) -> Any:
+    """A dataset as ensembles, sweeps and maps are opened, or that of a run."""
+    return kept if hasattr(kept, "equals") else kept.to_xarray().load()
+
+
+def test_other_values_are_another_run_and_another_end_is_not(
+    runs: xarray.Dataset, results: dict[str, Any], tmp_path: Path
+) -> None:
+    others = {
+        "e.nc": (runs.symderiv, runs.isel(seed=[1]).symderiv),
+        "r.nc": (results["run"], PROBLEM.replace(learning_rate=0.4).solve(end=1)),
+    }
+    for name, (own, other) in others.items():
+        own.save(tmp_path / name)
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(sd.InputError, match="holds another run"):
+            other.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+    PROBLEM.solve(end=2).save(tmp_path / "r.nc")
 
 
 def test_rows_of_a_table_are_runs_and_times(runs: xarray.Dataset, tmp_path: Path) -> None:
@@ -151,7 +170,7 @@ def test_a_legend_is_inside_the_figure_and_over_no_axes(
     apart(given[0].figure)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DRAWN)
 def test_legends_of_figures_are_over_no_axes(kind: str, results: dict[str, Any]) -> None:
     drawn = results[kind].plot()
     figure = drawn if isinstance(drawn, Figure) else drawn.figure

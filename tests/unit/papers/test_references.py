@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from pairs.activations import ACTIVATIONS
 from support.plain_module import checked_in, module_rates
 from symderiv_papers.references.homogeneous import Teachers
 from symderiv_papers.references.integrals import Integrals, covariances, is_singular
@@ -46,7 +46,7 @@ def test_covariances_have_all_kinds() -> None:
 @pytest.mark.parametrize("activation", ["erf", "relu"])
 def test_integrals_against_quadrature(activation: str) -> None:
     """I3 at a regular and at a singular covariance, over independent normal variables."""
-    g, slope = _activation(activation)
+    g, slope = ACTIVATIONS[activation].value, ACTIVATIONS[activation].slope
     rows = [
         [Fraction(2), Fraction(1), Fraction(1, 2)],
         [Fraction(1), Fraction(3), Fraction(1)],
@@ -74,13 +74,6 @@ def test_integrals_against_quadrature(activation: str) -> None:
             v = regress[0] * u + regress[1] * w
             expected = np.einsum("a,b,ab->", weights, weights, slope(u) * v * g(w))
             assert float(integrals.at(covariance)) == pytest.approx(expected, rel=tolerance)
-
-
-def _activation(name: str) -> Any:
-    if name == "relu":
-        return (lambda x: np.maximum(x, 0)), (lambda x: (x > 0) * 1.0)
-    error = np.vectorize(lambda x: math.erf(x / math.sqrt(2)))
-    return error, (lambda x: np.sqrt(2 / np.pi) * np.exp(-(x**2) / 2))
 
 
 @pytest.mark.parametrize("state", networks(), ids=lambda state: state.label)

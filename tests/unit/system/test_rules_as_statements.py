@@ -110,6 +110,8 @@ TASKS = [
     {"until": 1.9, "teachers": [1, 2]},
     {"mixture": {"0": 0.25, "1": 0.35, "2": 0.4}},
 ]
+SOBOLEV = {"sobolev_weight": 0.5}
+AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}
 RUNS: dict[str, dict[str, Any]] = {
     "batches of cN": {
         "batch_ratio": 0.5,
@@ -136,6 +138,29 @@ RUNS: dict[str, dict[str, Any]] = {
         "second_layer_weight_decay": 0.3,
         "schedule": "1/(1 + alpha)",
     },
+    "averages of tasks": {**AVERAGED, "batch": 2, "momentum": 0.5, "tasks": TASKS[:2]},
+    # rules that are nothing but a statement, with others; few teachers are derived sooner
+    **{
+        f"{name}, stated": {"teachers": 1, **rule, **others}
+        for name, rule, others in (
+            ("averages", AVERAGED, {}),
+            ("gradients", SOBOLEV, {"keep": 0.7, "student_biases": 0.2, "train_biases": True}),
+            (
+                "averages of everything",
+                AVERAGED,
+                {"momentum_rate": 2.0, "label_noise": 0.3, "train_second_layer": True},
+            ),
+            ("both on a sphere", SOBOLEV | AVERAGED, {"normalise": "sphere", "update_noise": 0.2}),
+            ("averages of batches", AVERAGED, {"batch_ratio": 0.5, "students": 3, "teachers": 2}),
+            (
+                "gradients and noise",
+                SOBOLEV,
+                {"schedule": "1/(1 + alpha)", "input_noise": 0.3, "label_flip": 0.1},
+            ),
+            ("averages of relu", AVERAGED, {"teacher_activation": "relu", "weight_decay": 0.1}),
+            ("both, moving", SOBOLEV | AVERAGED, {"batch": 3, "momentum_rate": 2.0}),
+        )
+    },
 }
 MIXTURE = sd.GaussianMixture(
     probabilities=[0.3, 0.7],
@@ -158,10 +183,8 @@ def _started(problem: sd.Problem, P: sd.System) -> tuple[sd.State, dict[str, Any
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
     given = RUNS[name]
-    inputs = sd.Isotropic(dimension=50)
-    problem = sd.Problem(
-        "erf", students=2, teachers=3, learning_rate=0.6, student_std=0.7, inputs=inputs, **given
-    )
+    fixed = {"students": 2, "teachers": 3, "learning_rate": 0.6, "student_std": 0.7}
+    problem = sd.Problem("erf", **{**fixed, "inputs": sd.Isotropic(dimension=50), **given})
     P = problem.system
     state, start = _started(problem, P)
     times = np.array([0.5, 1.0, 1.5, 2.0])
@@ -172,7 +195,9 @@ def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
     pairs = [("J.J", wanted.Q), ("J.B", wanted.R), ("error", wanted.generalization_error)]
     if "train_second_layer" in given:
         pairs.append(("v", wanted.v))
-    if "tasks" in given:
+    if "averaging_rate" in given:
+        pairs.append(("B.A", np.swapaxes(wanted.further["A.B"], 1, 2)))
+    if "tasks" in given and "train_second_layer" in given:
         heads = wanted.further["heads"]
         pairs += [("v", heads[:, 0]), ("head2_", heads[:, 1])]
         assert np.ptp(heads[:, 1], axis=0).min() > 1e-3

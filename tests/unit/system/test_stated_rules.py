@@ -25,52 +25,9 @@ SOBOLEV = {"sobolev_weight": 0.5}
 AVERAGED = {"consistency_weight": 0.7, "averaging_rate": 0.3}
 
 
-TASKS = [{"until": 0.8, "teachers": [0, 1]}, {"until": 1.5, "teachers": [2]}, {"teachers": [0]}]
-
-
 def _problem(**given: Any) -> sd.Problem:
     fixed = {"students": 2, "teachers": 1, "learning_rate": 0.5, "seed": 1, "student_std": 0.8}
     return sd.Problem("erf", **{**fixed, "inputs": INPUTS, "time": {"end": 10.0}, **given})
-
-
-@pytest.mark.days(3)
-@pytest.mark.parametrize("given", [SOBOLEV, AVERAGED], ids=str)
-def test_a_run_of_a_stated_rule_is_that_of_its_system(given: dict[str, Any]) -> None:
-    problem = _problem(inputs=sd.Isotropic(600), **given)
-    run = problem.solve(alpha=[0.0, 1.0, 4.0])
-    Q, R, T = run.Q[0], run.R[0], run.T
-    start = {"J.J": Q, "J.B": R, "B.B": T}
-    if given is AVERAGED:
-        start |= {"J.A": Q, "A.A": Q, "B.A": R.T}
-    other = problem.system.solve(alpha=[0.0, 1.0, 4.0], initial=start)
-    np.testing.assert_allclose(run.Q, other["J.J"], rtol=1e-8)
-    np.testing.assert_allclose(run.R, other["J.B"], rtol=1e-8)
-    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-8)
-    if given is AVERAGED:
-        np.testing.assert_allclose(run.further["A.B"], np.swapaxes(other["B.A"], 1, 2), rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {**SOBOLEV, "keep": 0.7, "student_biases": 0.2, "train_biases": True},
-        {**AVERAGED, "momentum_rate": 2.0, "label_noise": 0.3, "train_second_layer": True},
-        {**SOBOLEV, **AVERAGED, "normalise": "sphere", "update_noise": 0.2},
-        {**AVERAGED, "batch_ratio": 1.0, "students": 3, "teachers": 2},
-        {**SOBOLEV, "schedule": "1/(1 + alpha)", "input_noise": 0.3, "label_flip": 0.1},
-        {**AVERAGED, "teacher_activation": "relu", "weight_decay": 0.1},
-        {**AVERAGED, **SOBOLEV, "batch": 3, "momentum_rate": 2.0},
-        {**AVERAGED, "batch": 2, "momentum": 0.5, "teachers": 3, "tasks": TASKS},
-    ],
-    ids=str,
-)
-def test_stated_rules_go_with_others(given: dict[str, Any]) -> None:
-    """The modules of all numbers of units against the equations of the system, two routes."""
-    problem = _problem(inputs=sd.Isotropic(600), **given)
-    run, other = problem.solve(alpha=[0.0, 1.0, 2.0]), _run_of_system(problem)
-    np.testing.assert_allclose(run.Q, other["J.J"], rtol=1e-7)
-    np.testing.assert_allclose(run.R, other["J.B"], rtol=1e-7)
-    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
 
 
 @pytest.mark.parametrize(
