@@ -66,19 +66,19 @@ _HALF_LINES = np.array(
     ]
 )
 
-# Gauss' rules for the weight r exp(-r²/2) of positive r: of 12 and of 36 points, and of 22 without
-# its last two, which count for nothing.
+# Gauss' rules for the weight r exp(-r²/2) of positive r: of 12 points, and of 22 and 32 without the
+# last two and four, which count for nothing.
 _RADIUS = 7.0 * (1.0 + _GAUSS_160[0])
 _OF_RADIUS = 7.0 * _GAUSS_160[1] * _RADIUS * np.exp(-0.5 * _RADIUS * _RADIUS)
 _RADIAL = np.linalg.qr(
-    np.sqrt(_OF_RADIUS)[:, None] * np.polynomial.chebyshev.chebvander(_GAUSS_160[0], 35)
+    np.sqrt(_OF_RADIUS)[:, None] * np.polynomial.chebyshev.chebvander(_GAUSS_160[0], 31)
 )[0]
 _RADIAL_EIGEN = [
-    np.linalg.eigh(_RADIAL[:, :n].T @ (_RADIUS[:, None] * _RADIAL[:, :n])) for n in (12, 22, 36)
+    np.linalg.eigh(_RADIAL[:, :n].T @ (_RADIUS[:, None] * _RADIAL[:, :n])) for n in (12, 22, 32)
 ]
 _RAYLEIGHS = np.array(
     [
-        np.pad(np.array([places, vectors[0] ** 2]), ((0, 0), (0, 36 - places.size)))
+        np.pad(np.array([places, vectors[0] ** 2]), ((0, 0), (0, 32 - places.size)))
         for places, vectors in _RADIAL_EIGEN
     ]
 )

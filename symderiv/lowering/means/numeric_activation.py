@@ -95,7 +95,7 @@ class NumericActivation:
                 f"the derivative of order {order} of {self.text} is not a function; use "
                 "an activation without jumps beside one whose means have no closed form"
             )
-        return self._without_holes(slope, order)
+        return self._without_holes(_in_modulus(slope), order)
 
     @cached_property
     def jumps(self) -> bool:
@@ -198,6 +198,31 @@ class NumericActivation:
             near = sp.Abs(X - place) < _RADIUS
             expression = sp.Piecewise((sp.horner(polynomial), near), (expression, True))
         return expression
+
+
+def _in_modulus(expression: sp.Expr) -> sp.Expr:
+    """Return a rational function of x, |x| and the sign of x as factors in |x|, if that is shorter.
+
+    Its derivatives have terms that nearly cancel, and a quotient each.
+    """
+    modulus, sign = sp.Dummy("modulus", positive=True), sp.sign(X)
+    if not expression.has(sp.Abs, sp.sign):
+        return expression
+    sides = []
+    for side in (1, -1):
+        one = expression.xreplace({sp.Abs(X): modulus, sign: sp.Integer(side)})
+        one = one.xreplace({X: side * modulus})
+        if not one.is_rational_function(modulus):
+            return expression
+        sides.append(sp.factor(one))
+    if sp.expand(sides[0] - sides[1]) == 0:
+        shorter = sides[0]
+    elif sp.expand(sides[0] + sides[1]) == 0:
+        shorter = sides[0] * sign
+    else:
+        return expression
+    shorter = shorter.xreplace({modulus: sp.Abs(X)})
+    return min(expression, shorter, key=sp.count_ops)
 
 
 def _without_overflow(g: sp.Expr) -> sp.Expr:

@@ -138,7 +138,7 @@ class Search:
         self.panels = "_kinked_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
         # panels of four factors cost much, and planes have most kinds of layers
-        self._samples = {2: 2, 4: 8} if planes else dict.fromkeys((2, 4), 1 if self.panels else 4)
+        self._samples = {2: 2, 4: 8} if planes else {2: 1, 4: 1} if self.panels else {2: 4, 4: 20}
         self._climbs = {2: 1, 4: 4 if planes else 1}
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
@@ -308,7 +308,7 @@ class Choice:
     def rules(self) -> list[MeanRule]:
         """Return the rules from coarse to fine."""
         tolerance = max(self.tolerance, 1e-12)
-        tail = self.search().tail(tolerance / 100)
+        tail = self.search().tail(tolerance / (20 if self.family == "smooth" else 100))
         if self.family == "plane":
             numbers = tolerance, tail, self.slope_jumps, self.even
             return [plane_rule(points, *numbers) for points in PLANE_POINTS]

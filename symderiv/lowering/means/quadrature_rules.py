@@ -21,7 +21,7 @@ SMOOTH_STEPS = (
 )
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
-SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 36.0))
+SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 28.0))
 """Points of a right angle and of r in polar coordinates, for means of two factors: the first do for
 exponentials, the last for what has poles nearby."""
 ALONG_LINES = 0.3
@@ -98,7 +98,7 @@ class MeanRule:
 def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     """Equal steps; what concerns the Gaussian weight alone follows mostly from the tolerance.
 
-    Means of two factors cost little, and so take finer steps.
+    Means of two factors cost little, and so take finer steps and go farther.
 
     Args:
         step: The step in units of the fields.
@@ -107,10 +107,10 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
     """
     digits = math.log(100 / tolerance)
     width = round(math.sqrt(2 * math.pi**2 / digits), 3)
-    reach = round(max(math.sqrt(2 * digits) + 0.3, tail), 1)
+    reach = round(max(math.sqrt(2 * digits), tail), 1)
     poles = round(step * digits / (4 * math.pi), 3)
     four = step, width, reach, poles, float(f"{0.02 * tolerance:.1e}")
-    fine = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.5, round(0.8 * poles, 3)
+    fine = round(0.8 * step, 4), round(0.95 * width, 3), reach + 0.8, round(0.8 * poles, 3)
     two = *fine, float(f"{0.0005 * tolerance:.1e}")
     return MeanRule(step, four, two)
 

@@ -11,7 +11,7 @@ from symderiv.compiled_code.translation.shipped_parts import ship_parts
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means.quadrature_means import Quadrature
 
-_RULE, _MATRIX = ("array", "f", 1, True), ("array", "f", 2, True)
+_RULE, _MATRIX, _CUBE = (("array", "f", size, True) for size in (1, 2, 3))
 
 
 def _of(count: int) -> tuple[object, ...]:
@@ -23,7 +23,7 @@ def _of(count: int) -> tuple[object, ...]:
 KINDS = {
     "_mean_of_2": _of(2),
     "_mean_of_4": _of(4),
-    "_means_of_pair": (_RULE, _MATRIX, _RULE, ("tuple", ("i",) * 3), _MATRIX),
+    "_means_of_pair": (_RULE, _MATRIX, _RULE, ("tuple", ("i",) * 3), _CUBE, _RULE),
 }
 """The functions and what they are called with."""
 

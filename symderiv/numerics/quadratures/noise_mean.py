@@ -1,9 +1,10 @@
 r"""All means of four factors in the noise of a rule, in one pass for each pair of students.
 
 They are E[g'(x_i) g'(x_j) f(z) f(w)], with z and w any two of all fields and f the activation of
-their network. For every pair i <= j one grid goes over the plane of x_i and x_j (over a line if i =
-j); each other field has its rows there (see ``smooth_mean``) and the mean of its square, and all
-means of the pair are sums over the same points. Text for modules.
+their network. For every pair i < j one grid goes over the plane of x_i and x_j (over a line if
+there is one student); each other field has its rows there (see ``smooth_mean``) and the mean of its
+square. All means of the pair, and those with the square of either slope, are sums over the same
+points. Text for modules.
 """
 
 from __future__ import annotations
@@ -13,19 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.smooth_mean import (
+    _at_points,
     _coupled,
     _grid_of,
     _inner,
     _orders,
     _rows_of,
-    _weighted,
+    _weights_of,
 )
 from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.quadratures.smooth_mean import _Grid
-    from symderiv.numerics.quadratures.tensor_mean import _Four, quadrature_factors
-
     _Array = np.ndarray
     _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
     _FourArrays = tuple[_Array, _Array, _Array, _Array]
@@ -71,14 +70,6 @@ def _parts_in_plane(covariance: np.ndarray, i: int, j: int) -> np.ndarray:
     return parts
 
 
-def _most_moved(parts: np.ndarray, column: int) -> float:
-    """Return how far any field moves at most with one t; it may be in a mean more than once."""
-    most = 0.0
-    for a in range(parts.shape[0]):
-        most = max(most, abs(parts[a, column]))
-    return most
-
-
 def _correlation_left(covariance: np.ndarray, parts: np.ndarray, a: int, b: int) -> float:
     """Return the correlation of what is left of two fields."""
     both = parts[a, 2] * parts[b, 2]
@@ -88,75 +79,74 @@ def _correlation_left(covariance: np.ndarray, parts: np.ndarray, a: int, b: int)
     return float(min(max(left / both, -1.0), 1.0))
 
 
+def _orders_of(
+    rule: np.ndarray, covariance: np.ndarray, parts: np.ndarray, orders: np.ndarray
+) -> int:
+    """Write how many orders of what is left of two fields their means have; return the most.
+
+    On the diagonal stands the most that any mean of a field has.
+    """
+    count, highest = parts.shape[0], 1
+    for a in range(count):
+        orders[a, a] = 1
+    for a in range(count):
+        for b in range(a):
+            correlation = _correlation_left(covariance, parts, a, b)
+            orders[a, b] = own = _orders(parts[a, 2], parts[b, 2], correlation, rule)
+            orders[a, a], orders[b, b] = max(orders[a, a], own), max(orders[b, b], own)
+            highest = max(highest, own)
+    return highest
+
+
 def _means_of_pair(
     rule: np.ndarray,
     covariance: np.ndarray,
     biases: np.ndarray,
     pair: tuple[int, int, int],
     means: np.ndarray,
-) -> float:
-    """Write E[g'(x_i) g'(x_j) f(z_a) f(z_b)] for all a and b and return E[g'(x_i) g'(x_j)];
-    ``pair`` are i, j and K.
+    slopes: np.ndarray,
+) -> None:
+    """Write means over all points of the plane of two fields.
+
+    Args:
+        rule: The numbers.
+        covariance, biases: The covariance and the means of all fields.
+        pair: The two fields, or one of them twice, and how many fields are of students.
+        means: Shape (3, fields, fields): E[S f(z_a) f(z_b)] where S is the square of the first
+            slope, both, and the square of the second one.
+        slopes: E[S].
     """
     (i, j, students), count = pair, covariance.shape[0]
     parts = _parts_in_plane(covariance, i, j)
-    most = _most_moved(parts, 0)
-    other = _most_moved(parts, 1) if i != j else 0.0
-    moved = 0.0, parts[j, 1] if i != j else 0.0, other, other
-    grid = _grid_of((parts[i, 0], parts[j, 0], most, most), moved, rule)
-    size = grid[4][2 * grid[3] + 1]
-    fields = parts[i, 0], parts[j, 0], parts[j, 1], biases[i], biases[j]
-    weights = np.empty(size)
-    _weighted(rule, (1, 1), fields, grid, weights)
-    orders, most_orders = np.ones((count, count), np.int64), np.ones(count, np.int64)
-    highest = 1
+    grid = _grid_of(rule, parts, (i, j))
+    size = grid[2][grid[2].size - 1]
+    orders = np.empty((count, count), np.int64)
+    highest = _orders_of(rule, covariance, parts, orders)
+    rows, weights = np.empty((count, highest + 1, size + 8)), np.empty((3, size))
+    for a in range(count):
+        field = parts[a, 0], parts[a, 1], parts[a, 2], biases[a]
+        kind, own = 0 if a < students else 3, orders[a, a] + 1
+        _rows_of(rule, kind, field, grid, rows[a, :own], 1)
+    first, second, inner = np.empty(size), np.empty(size), np.empty(size)
+    _weights_of(grid, weights[1])
+    _at_points(1, (parts[i, 0], parts[i, 1], 0.0, biases[i]), grid, first)
+    _at_points(1, (parts[j, 0], parts[j, 1], 0.0, biases[j]), grid, second)
+    for p in range(size):
+        weight1, weight2 = weights[1, p] * first[p], weights[1, p] * second[p]
+        weights[0, p] = weight1 * first[p]
+        weights[1, p] = weight1 * second[p]
+        weights[2, p] = weight2 * second[p]
+        inner[p] = 1.0
+    for n in range(3):
+        slopes[n] = _inner(weights[n], inner)
     for a in range(count):
         for b in range(a):
-            if a != i and a != j and b != i and b != j:
-                correlation = _correlation_left(covariance, parts, a, b)
-                orders[a, b] = _orders(parts[a, 2], parts[b, 2], correlation, rule)
-                most_orders[a] = max(most_orders[a], orders[a, b])
-                most_orders[b] = max(most_orders[b], orders[a, b])
-                highest = max(highest, orders[a, b])
-    rows = np.empty((count, highest + 1, size + 8))
-    for a in range(count):
-        kind = 0 if a < students else 3
-        in_plane = not (a != i and a != j)
-        field = parts[a, 0], parts[a, 1], parts[a, 2], biases[a]
-        if in_plane:
-            _on_grid(rule, kind, field, grid, rows[a, :1])
-        else:
-            _rows_of(rule, kind, field, grid, rows[a, : most_orders[a] + 1], 1)
-    for a in range(count):
-        for b in range(a + 1):
-            if a != b:
-                correlation = _correlation_left(covariance, parts, a, b)
-                value = _coupled(weights, rows[a], rows[b], correlation, orders[a, b])
-            elif not (a != i and a != j):
-                value = _coupled(weights, rows[a], rows[a], 0.0, 1)
-            else:
-                value = _inner(weights, rows[a, most_orders[a], :size])
-            means[a, b] = means[b, a] = value
-    return _inner(weights, np.ones(size))
-
-
-def _on_grid(rule: np.ndarray, kind: int, field: _Four, grid: _Grid, rows: np.ndarray) -> None:
-    """Write a factor at the points of a grid; ``field`` are what the two t add to it, nothing else,
-    and its bias.
-    """
-    part1, part2, bias, step1 = field[0], field[1], field[3], grid[0]
-    half1, half2, starts = grid[1], grid[3], grid[4]
-    if part2 != 0.0:
-        _rows_of(rule, kind, field, grid, rows, 0)
-        return
-    fields, values = np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
-    for i in range(2 * half1 + 1):
-        fields[i] = bias + part1 * (i - half1) * step1
-    quadrature_factors(kind, fields, values)
-    for j in range(2 * half2 + 1):
-        first = half1 - (starts[j + 1] - starts[j]) // 2
-        for q in range(starts[j + 1] - starts[j]):
-            rows[0, starts[j] + q] = values[first + q]
+            correlation = _correlation_left(covariance, parts, a, b)
+            _coupled(rows[a], rows[b], correlation, orders[a, b], inner)
+            for n in range(3):
+                means[n, a, b] = means[n, b, a] = _inner(weights[n], inner)
+        for n in range(3):
+            means[n, a, a] = _inner(weights[n], rows[a, orders[a, a], :size])
 
 
 def _spread(
@@ -186,16 +176,22 @@ def _noise_means(rule: np.ndarray, fields: _Fields, means: _FourArrays) -> None:
     ``fields`` are their covariances and biases.
     """
     Q, R, T, student_biases, teacher_biases = fields
-    of_students, of_both, of_teachers, slopes = means
+    of_students, of_both, of_teachers, of_slopes = means
     K, M = R.shape[0], R.shape[1]
-    covariance = _all_fields(Q, R, T)
-    biases, of_pair = np.empty(K + M), np.empty((K + M, K + M))
+    covariance, biases = _all_fields(Q, R, T), np.empty(K + M)
+    of_pair, slopes = np.empty((3, K + M, K + M)), np.empty(3)
     for i in range(K):
         biases[i] = student_biases[i]
     for n in range(M):
         biases[K + n] = teacher_biases[n]
     for i in range(K):
-        for j in range(i + 1):
-            slope = _means_of_pair(rule, covariance, biases, (i, j, K), of_pair)
-            slopes[i, j] = slopes[j, i] = slope
-            _spread(of_pair, (i, j), of_students, of_both, of_teachers)
+        for j in range(i + 1 if K > 1 else i, max(K, 1)):
+            _means_of_pair(rule, covariance, biases, (i, j, K), of_pair, slopes)
+            of_slopes[i, j] = of_slopes[j, i] = slopes[1]
+            _spread(of_pair[1], (i, j), of_students, of_both, of_teachers)
+            if j == i + 1 or K == 1:
+                of_slopes[i, i] = slopes[0]
+                _spread(of_pair[0], (i, i), of_students, of_both, of_teachers)
+            if j == K - 1 and i == j - 1:
+                of_slopes[j, j] = slopes[2]
+                _spread(of_pair[2], (j, j), of_students, of_both, of_teachers)

@@ -1,7 +1,7 @@
 r"""All means of two factors of a rule, in one pass over its fields.
 
 They are sums over Hermite polynomials (see ``smooth_mean``), of which each depends on one field and
-one factor: the series of every field are computed once, all of its factors at the same points. Text
+one factor: the series of all fields and factors are computed together, columns of one table. Text
 for modules.
 """
 
@@ -19,18 +19,14 @@ if TYPE_CHECKING:  # what stands in the module
     _Fields = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     _Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
     _Pair = tuple[np.ndarray, np.ndarray]
+    from symderiv.numerics.quadratures.tensor_mean import _Four
 
 
 def _terms_of_pairs(
     rule: np.ndarray, covariance: np.ndarray, correlations: np.ndarray, counts: np.ndarray
 ) -> int:
-    """Write the correlations of fields, and how many terms their means have; return the most.
-
-    On the diagonal of counts stands how many terms any mean of a field with another one has.
-    """
+    """Write the correlations of fields, and how many terms their means have; return the most."""
     most = 1
-    for a in range(covariance.shape[0]):
-        counts[a, a] = 1
     for a in range(covariance.shape[0]):
         width = math.sqrt(max(covariance[a, a], 0.0))
         for b in range(a):
@@ -38,19 +34,45 @@ def _terms_of_pairs(
             correlation = _correlation_of(width, other, covariance[a, b])
             correlations[a, b] = correlation
             counts[a, b] = count = _orders(width, other, correlation, rule)
-            counts[a, a], counts[b, b] = max(counts[a, a], count), max(counts[b, b], count)
             most = max(most, count)
     return most
 
 
-def _series_product(
-    powers: np.ndarray, series: np.ndarray, others: np.ndarray, count: int
-) -> float:
-    """Return the sum of products of two series and powers of the correlation."""
-    total = 0.0
+def _columns_of(
+    covariance: np.ndarray, biases: tuple[np.ndarray, np.ndarray], fields: np.ndarray
+) -> np.ndarray:
+    """Return factors of all columns of series, and whose products are wanted; write their fields.
+
+    Students have three columns each: values, slopes, and halves of second derivatives, whose
+    products are those with values. Teachers behind them have two.
+    """
+    K, M = biases[0].size, biases[1].size
+    numbers = np.empty((2, 3 * K + 2 * M), np.int64)
+    for a in range(K + M):
+        first = 3 * a if a < K else K + 2 * a
+        for f in range(3 if a < K else 2):
+            c = first + f
+            numbers[0, c], numbers[1, c] = f if a < K else 3 + f, first + f % 2
+            fields[0, c] = math.sqrt(max(covariance[a, a], 0.0))
+            fields[1, c] = biases[0][a] if a < K else biases[1][a - K]
+    return numbers
+
+
+def _products(series: np.ndarray, first: int, second: int, correlation: float, count: int) -> _Four:
+    """Return means of values, of slopes, of the first curvature and the second value, and the other
+    way round; of two fields, whose columns begin at such places.
+    """
+    values = slopes = curvatures = others = 0.0
+    power = 1.0
     for k in range(count):
-        total += powers[k] * series[k] * others[k]
-    return total
+        row = series[k]
+        own, other = power * row[first], power * row[second]
+        values += own * row[second]
+        slopes += power * row[first + 1] * row[second + 1]
+        curvatures += other * row[first + 2]
+        others += own * row[second + 2]
+        power *= correlation
+    return values, slopes, curvatures, others
 
 
 def _pair_means(
@@ -63,40 +85,31 @@ def _pair_means(
     """
     Q, R, T, student_biases, teacher_biases = fields
     K, M = R.shape[0], R.shape[1]
-    covariance = _all_fields(Q, R, T)
+    covariance, columns = _all_fields(Q, R, T), 3 * K + 2 * M
     correlations, counts = np.empty((K + M, K + M)), np.empty((K + M, K + M), np.int64)
     most = _terms_of_pairs(rule, covariance, correlations, counts)
-    series, alone = np.empty((K + M, 3, most)), np.empty((K + M, 3))
-    for a in range(K + M):
-        first, kinds = (0, 3) if a < K else (3, 2)
-        bias = student_biases[a] if a < K else teacher_biases[a - K]
-        width = math.sqrt(max(covariance[a, a], 0.0))
-        _series(rule, (first, kinds, counts[a, a]), width, bias, series[a], alone[a, :kinds])
+    of_columns, own = np.empty((2, columns)), np.empty(columns)
+    numbers = _columns_of(covariance, (student_biases, teacher_biases), of_columns)
+    # one more entry may be read behind the last column
+    series = np.empty((most, 8 * (columns // 8 + 1)))
+    _series(rule, numbers, of_columns, series, own)
     for a in range(K):
-        values[0][a, a], slopes[0][a, a], curvatures[0][a, a] = (
-            alone[a, 0],
-            alone[a, 1],
-            alone[a, 2],
-        )
+        values[0][a, a], slopes[0][a, a] = own[3 * a], own[3 * a + 1]
+        curvatures[0][a, a] = own[3 * a + 2]
     for n in range(M):
-        values[2][n, n] = alone[K + n, 0]
-    powers = np.ones(most)
+        values[2][n, n] = own[3 * K + 2 * n]
     for a in range(K + M):
         for b in range(a):
-            count, own, other = counts[a, b], series[a], series[b]
-            for k in range(1, count):
-                powers[k] = powers[k - 1] * correlations[a, b]
-            value = _series_product(powers, own[0], other[0], count)
+            first, second = 3 * a if a < K else K + 2 * a, 3 * b if b < K else K + 2 * b
+            value, slope, curvature, other = _products(
+                series, first, second, correlations[a, b], counts[a, b]
+            )
             if b >= K:
                 values[2][a - K, b - K] = values[2][b - K, a - K] = value
-                continue
-            slope = _series_product(powers, own[1], other[1], count)
-            curvature = _series_product(powers, other[2], own[0], count)
-            if a >= K:
+            elif a >= K:
                 values[1][b, a - K], slopes[1][b, a - K] = value, slope
-                curvatures[1][b, a - K] = curvature
-                continue
-            values[0][a, b] = values[0][b, a] = value
-            slopes[0][a, b] = slopes[0][b, a] = slope
-            curvatures[0][b, a] = curvature
-            curvatures[0][a, b] = _series_product(powers, own[2], other[0], count)
+                curvatures[1][b, a - K] = other
+            else:
+                values[0][a, b] = values[0][b, a] = value
+                slopes[0][a, b] = slopes[0][b, a] = slope
+                curvatures[0][a, b], curvatures[0][b, a] = curvature, other

@@ -7,9 +7,10 @@ field is y + s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``), tw
 
 where ρ is the correlation of ξ and ζ, F and G average over what is left of the fields when they
 share η, of variances s² (1 - |ρ|) and r² (1 - |ρ|), and a² = s² |ρ|, b² = r² |ρ|. F and G vary on
-scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. Others are integrated along lines
-(``across_mean``), and nearly aligned rests of fields that are nearly in the plane over that of the
-second field, in pieces.
+scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. For small ρ it is the sum over
+ρ^n f^n g^n of means with orthonormal polynomials, of which derivatives of averages over all of the
+rest give a few. Others are integrated along lines (``across_mean``), and nearly aligned rests of
+fields that are nearly in the plane over that of the second field, in pieces.
 
 The lines of t1 and t2 are cut where factors of the plane have their kinks and where other factors
 are nearly in the plane: a kink of y is seen over a width s (``plane_lines``).
@@ -39,10 +40,12 @@ from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, 
 from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
+    _orders_at,
     _placed,
     _powers,
     _smoothed_at,
     _smoothed_table,
+    _speeds_of,
 )
 
 if TYPE_CHECKING:  # what stands in the module
@@ -61,6 +64,7 @@ if TYPE_CHECKING:  # what stands in the module
 _MOST_ETA = 8.5
 _MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
 _ETAS = 1000
+_MOST_ORDERS = 11
 _LEFT_OUT = 2.0  # correlation of rests that are integrated along lines
 
 
@@ -118,6 +122,19 @@ def _cuts_of_second(
                 field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
                 count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
     return count
+
+
+def _few_orders(correlation: float, negligible: float) -> int:
+    """Return how many orders of two rests count; zero for too many.
+
+    Those of a function that jumps fall like n^(-3/4).
+    """
+    both, enough, power = abs(correlation), math.exp(-0.95 * negligible), 1.0
+    for n in range(1, _MOST_ORDERS + 1):
+        power *= both
+        if power * n**-1.5 < enough:
+            return n
+    return 0
 
 
 def _shared_points(correlation: float, negligible: float, line: np.ndarray) -> int:
@@ -228,11 +245,14 @@ def _tables_of_plane(
     rule: np.ndarray,
     kinds: np.ndarray,
     parts: np.ndarray,
-    rests: np.ndarray,
+    of_two: tuple[np.ndarray, np.ndarray],
     tables: np.ndarray,
     of_rests: np.ndarray,
 ) -> None:
-    """Write tables of all fields that are not in a plane, and of each two of them."""
+    """Write tables of all fields that are not in a plane, and of each two of them whose rests share
+    η or are nearly aligned; ``of_two`` are correlations of rests and orders.
+    """
+    rests, orders = of_two
     fields = parts.shape[0]
     far = np.empty(fields)
     for a in range(fields):
@@ -242,7 +262,7 @@ def _tables_of_plane(
             _smoothed_table(kinds[a], kink, parts[a, 2], far[a], rule[3], tables[a])
     for a in range(fields):
         for b in range(a):
-            if rests[a, b] != 0.0 and rests[a, b] <= 1.0:
+            if orders[a, b] == 0 and rests[a, b] <= 1.0:
                 both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
                 _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
 
@@ -294,18 +314,26 @@ def _values_on_line(
     rule: np.ndarray,
     kinds: np.ndarray,
     rests: np.ndarray,
-    tables: np.ndarray,
+    tables: tuple[np.ndarray, np.ndarray, np.ndarray],
     places: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write F of every field, and the average of its square, at distances from their kinks."""
+    """Write the average of every field's square, and f^n, at distances from their kinks.
+
+    ``tables`` are those of all fields, their speeds, and how many n are needed.
+    """
     count = places.shape[1]
     at, x = np.empty(count, np.int64), np.empty(count)
     for a in range(places.shape[0]):
         if rests[a] > rule[4]:
-            _placed(tables[a], places[a], 0.0, at, x)
-            _powers(tables[a], 0, at, x, values[0, a])
-            _powers(tables[a], 12, at, x, values[1, a])
+            orders = tables[2][a, a]
+            _placed(tables[0][a], places[a], 0.0, at, x)
+            _powers(tables[0][a], 12, at, x, values[0, a])
+            if orders > 1:
+                rows = values[1 : orders + 1, a]
+                _orders_at(tables[0][a], tables[1][a], at, x, rows)
+            else:
+                _powers(tables[0][a], 0, at, x, values[1, a])
         else:
             kink = _kink_of(kinds[a])
             # one field of a plane stands still along the line
@@ -315,11 +343,11 @@ def _values_on_line(
             if still:
                 value = quadrature_factor(kinds[a], x[0])
                 for p in range(count):
-                    values[0, a, p] = value
+                    values[1, a, p] = value
             else:
-                quadrature_factors(kinds[a], x, values[0, a])
+                quadrature_factors(kinds[a], x, values[1, a])
             for p in range(count):
-                values[1, a, p] = values[0, a, p] * values[0, a, p]
+                values[0, a, p] = values[1, a, p] * values[1, a, p]
 
 
 def _weights_along(
@@ -342,7 +370,7 @@ def _weights_along(
 def _add_line(
     rule: np.ndarray,
     fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
-    of_rests: tuple[np.ndarray, np.ndarray, np.ndarray],
+    of_rests: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     on_line: tuple[np.ndarray, np.ndarray, np.ndarray],
     weights: np.ndarray,
     means: np.ndarray,
@@ -353,13 +381,13 @@ def _add_line(
         rule: The numbers.
         fields_of: Factors of all fields, their parts in the plane, correlations of rests; two
             fields with a correlation above one are left out.
-        of_rests: Points of η, their numbers, and tables, for each two fields.
-        on_line: Distances from kinks, values of F and of the average of the square, and squares
-            of distances from the origin.
+        of_rests: Points of η, their numbers, tables, and orders, for each two fields.
+        on_line: Distances from kinks, averages of squares and f^n, and squares of distances from
+            the origin.
         weights: Weights of points times slopes.
         means: What is added to.
     """
-    (kinds, parts, rests), (etas, sizes, tables) = fields_of, of_rests
+    (kinds, parts, rests), (etas, sizes, tables, orders) = fields_of, of_rests
     places, values, squares = on_line
     count = places.shape[1]
     together = np.empty(count)
@@ -370,10 +398,9 @@ def _add_line(
                 continue
             if a == b:
                 for p in range(count):
-                    together[p] = values[1, a, p]
-            elif rests[a, b] == 0.0:
-                for p in range(count):
-                    together[p] = values[0, a, p] * values[0, b, p]
+                    together[p] = values[0, a, p]
+            elif orders[a, b] > 0:
+                _sum_of_orders(values[1:, a], values[1:, b], rests[a, b], orders[a, b], together)
             elif sizes[a, b] > 0:
                 _shared_rests((etas[a, b], sizes[a, b]), tables[a, b], both, at, together)
             else:
@@ -381,6 +408,48 @@ def _add_line(
                 _aligned_rests(rule, own, tables[a, b, 0], both, at, squares, together)
             for n in range(3):
                 means[n, a, b] += _inner(weights[n], together)
+
+
+def _sum_of_orders(
+    rows: np.ndarray, others: np.ndarray, correlation: float, orders: int, together: np.ndarray
+) -> None:
+    """Write Σ_n ρ^n f^n g^n at the points of a line."""
+    power = 1.0
+    for p in range(together.size):
+        together[p] = rows[0, p] * others[0, p]
+    for n in range(1, orders):
+        power *= correlation
+        row, other = rows[n], others[n]
+        for p in range(together.size):
+            together[p] += power * row[p] * other[p]
+
+
+def _how_rests_go(
+    rule: np.ndarray,
+    covariance: np.ndarray,
+    parts: np.ndarray,
+    pair: tuple[int, int],
+    of_two: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> int:
+    """Write how means of each two rests are computed; return the most orders of any.
+
+    They are correlations of rests, orders (one for independent rests, zero for too many, on the
+    diagonal the most of a field), how many points of η there are, and these points.
+    """
+    (rests, orders, sizes, etas), most = of_two, 1
+    orders[:], rests[:], sizes[:] = 1, 0.0, 0
+    for a in range(parts.shape[0]):
+        for b in range(a):
+            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
+                rests[a, b] = correlation = _correlation_left(covariance, parts, a, b)
+                orders[a, b] = own = _few_orders(correlation, rule[1])
+                if own == 0 and _along_lines(rule, parts, (pair[0], pair[1], a, b), correlation):
+                    rests[a, b] = _LEFT_OUT
+                elif own == 0 and abs(correlation) <= _ALIGNED:
+                    sizes[a, b] = _shared_points(correlation, rule[1], etas[a, b])
+                orders[a, a], orders[b, b] = max(orders[a, a], own), max(orders[b, b], own)
+                most = max(most, own)
+    return most
 
 
 def _means_of_plane(
@@ -404,19 +473,16 @@ def _means_of_plane(
     """
     (i, j), fields = pair, kinds.size
     parts, kinks = _parts_in_plane(covariance, i, j), np.empty(fields)
-    rests, sizes = np.zeros((fields, fields)), np.zeros((fields, fields), np.int64)
-    etas = np.empty((fields, fields, 2, _ETAS))
+    rests, etas = np.empty((fields, fields)), np.empty((fields, fields, 2, _ETAS))
+    orders, sizes = np.empty((fields, fields), np.int64), np.empty((fields, fields), np.int64)
+    most = _how_rests_go(rule, covariance, parts, pair, (rests, orders, sizes, etas))
+    tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
+    _tables_of_plane(rule, kinds, parts, (rests, orders), tables, of_rests)
+    speeds = np.zeros((fields, 28))
     for a in range(fields):
         kinks[a] = _kink_of(kinds[a])
-        for b in range(a):
-            if parts[a, 2] > rule[4] and parts[b, 2] > rule[4]:
-                rests[a, b] = _correlation_left(covariance, parts, a, b)
-                if _along_lines(rule, parts, (i, j, a, b), rests[a, b]):
-                    rests[a, b] = _LEFT_OUT
-                elif 0.0 < abs(rests[a, b]) <= _ALIGNED:
-                    sizes[a, b] = _shared_points(rests[a, b], rule[1], etas[a, b])
-    tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
-    _tables_of_plane(rule, kinds, parts, rests, tables, of_rests)
+        if orders[a, a] > 1:
+            _speeds_of(tables[a], parts[a, 2], speeds[a])
     line1, line2, cuts = np.empty((2, _LINE)), np.empty((2, _LINE)), np.empty((fields**2 + 2, 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
     means[:] = 0.0
@@ -436,10 +502,10 @@ def _means_of_plane(
         for a in range(fields):
             for p in range(count):
                 places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
-        values = np.empty((2, fields, count))
-        _values_on_line(rule, kinds, parts[:, 2].copy(), tables, places, values)
-        on_line = places, values, squares
-        _add_line(rule, (kinds, parts, rests), (etas, sizes, of_rests), on_line, weights, means)
+        values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
+        _values_on_line(rule, kinds, left, (tables, speeds, orders), places, values)
+        on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)
+        _add_line(rule, (kinds, parts, rests), how, on_line, weights, means)
     fields_of = kinds, parts, rests
     _add_left_out(rule, fields_of, slopes, pair, covariance, means)
 

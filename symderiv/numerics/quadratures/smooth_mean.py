@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.nodes import _HERMITE_10
+from symderiv.numerics.nodes import _HERMITES
 from symderiv.numerics.quadratures.tensor_mean import _triangle4
 
 if TYPE_CHECKING:  # what stands in the module
@@ -43,10 +43,8 @@ if TYPE_CHECKING:  # what stands in the module
     )
 
     _Steps = tuple[int, int, int, int]
-
-    _Grid = tuple[float, int, float, int, np.ndarray, np.ndarray]
-    _Five = tuple[float, float, float, float, float]
-    _Lines = tuple[tuple[int, int], bool, _Two]
+    _Grid = tuple[float, np.ndarray, np.ndarray, int]
+    _Lattice = tuple[int, int, float]
 
 _MOST_TERMS = 400
 _WHOLE_NUMBERS = np.arange(64.0)
@@ -55,7 +53,23 @@ _SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.009148694809
 _SPLINE_PARTS = (6.01628400170178528, -1.05582029421124335, 0.00426917881113936108)
 """A spline of degree seven through values at whole numbers has as its coefficients the sums of
 values times ``parts`` times powers of ``poles``, with the distance."""
+_SPLINES = np.array(
+    [
+        [
+            sum(
+                (-1) ** k * math.comb(8, k) * math.comb(7, d) * (7 - p - k) ** (7 - d)
+                for k in range(8 - p)
+            )
+            / 5040.0
+            for d in range(8)
+        ]
+        for p in range(8)
+    ]
+)  # the eight polynomials of a spline between two whole numbers, a row for each, by powers
 _COLUMNS = 48
+_FARTHER = 0.2
+_WAVES = 0.08  # of √n, which is how fast polynomials of order n vary: half of 1/2π
+_TURNS = np.sin(np.radians(np.arange(25.0, 70.0, 10.0)))
 _FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
 _BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
 _NEAR = 4.0  # cells on either side of the middle that polynomials through twelve points are for
@@ -93,43 +107,210 @@ def _step_of(moved: float, rule: np.ndarray) -> float:
     return float(rule[1] * (2.0 * ratio / (1.0 + ratio * ratio) if ratio < 1.0 else 1.0))
 
 
-def _half_of(moved: _Four, rule: np.ndarray) -> tuple[float, int]:
-    """Return the step of a t and how many on either side of zero; ``moved`` says by how much
-    fields move.
-
-    Poles of several fields count for more than those of one.
+def _half_of(longest: float, rule: np.ndarray) -> tuple[float, int]:
+    """Return the step of a t along which fields move so much, and how many are on either side of
+    zero.
     """
-    m1, m2, m3, m4 = moved[0] ** 2, moved[1] ** 2, moved[2] ** 2, moved[3] ** 2
-    longest = math.sqrt(math.sqrt(m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4))
     if longest == 0.0:
         return 1.0, 0
     step = _step_of(longest, rule)
     return step, math.ceil(rule[2] / step)
 
 
-def _grid_of(moved1: _Four, moved2: _Four, rule: np.ndarray) -> _Grid:
-    """Return points of a circle in the plane of two t, by how much fields move with each of them.
+def _longest(parts: np.ndarray, pair: tuple[int, int], along: _Two) -> float:
+    """Return by how much fields move along a direction of the plane of two of them.
 
-    They are the steps of both t, each with the number on either side of zero, where lines along the
-    first t begin, and how many points lines along the second have.
+    Poles of several fields count for more than those of one; means have one of the two fields
+    twice, or both, and any others.
     """
-    step1, half1 = _half_of(moved1, rule)
-    step2, half2 = _half_of(moved2, rule)
-    starts, widths = np.zeros(2 * half2 + 2, np.int64), np.zeros(2 * half1 + 1, np.int64)
-    for j in range(2 * half2 + 1):
-        left = rule[2] * rule[2] - ((j - half2) * step2) ** 2
-        most = 0
-        if half1 > 0:
-            most = min(math.floor(math.sqrt(left) / step1), half1) if left >= 0.0 else -1
-        starts[j + 1] = starts[j] + max(2 * most + 1, 0)
-        for i in range(half1 - most, half1 + most + 1):
-            widths[i] += 1
-    return step1, half1, step2, half2, starts, widths
+    (i, j), (first, second) = pair, along
+    own = max(
+        abs(parts[i, 0] * first + parts[i, 1] * second),
+        abs(parts[j, 0] * first + parts[j, 1] * second),
+    )
+    most = own
+    for a in range(parts.shape[0]):
+        most = max(most, abs(parts[a, 0] * first + parts[a, 1] * second))
+    own, most = own * own, most * most
+    return math.sqrt(math.sqrt(2.0 * (own * own + most * most)))
+
+
+def _step_of_shifted(
+    rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int], longest: _Two
+) -> float:
+    """Return the step along rows of points of which every second one is shifted by half of it.
+
+    Steps across rows are what they are without shifts; ``longest`` is by how much fields move along
+    rows and across them. A wave k of those that are one at all points leaves an error of exp(y²/2 -
+    k y) for any y along which no field comes closer than to its poles. The wave (2π/h1, π/h2) and
+    its mirror image ask for something of the step h1 along rows, for which some directions of y are
+    tried; all others do for up to twice the step of rows without shifts.
+    """
+    digits, poles = 2.0 * math.pi**2 / rule[1] ** 2, math.pi * rule[0] / rule[1] ** 2
+    usual, across = _step_of(longest[0], rule), _step_of(longest[1], rule)
+    farthest = math.sqrt(2.0 * digits)
+    side1, side2 = min(poles / longest[0], farthest), min(poles / longest[1], farthest)
+    shifted, turns = 2.0 * usual, _TURNS.size
+    for mirrored in range(2):
+        most = usual
+        for n in range(turns):
+            first, second = side1 * _TURNS[n], side2 * _TURNS[turns - 1 - n]
+            size = math.hypot(first, second)
+            first, second = first / size, second / size
+            sign = 1.0 - 2.0 * mirrored
+            y = min(poles / _longest(parts, pair, (first, sign * second)), farthest)
+            left = digits / y + 0.5 * y - math.pi * second / across
+            enough = left * shifted <= 2.0 * math.pi * first
+            most = max(most, shifted if enough else 2.0 * math.pi * first / left)
+        shifted = min(shifted, most)
+    return shifted
+
+
+def _few_rows(longest: float, rule: np.ndarray) -> int:
+    """Return how many Gauss-Hermite points do across rows of points; zero where fields move too
+    much.
+    """
+    size, left, moved = 0, 1.0, 0.5 * longest / rule[3]
+    while left > rule[4] and size < _HERMITES.shape[0]:
+        size += 1
+        left *= size * moved * moved
+    return size if left <= rule[4] else 0
+
+
+def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
+    """Return whether fields that move at all move enough along rows for lattices of their own."""
+    for a in range(parts.shape[0]):
+        most = rule[2] * math.hypot(parts[a, 0], parts[a, 1])
+        still = most > _NEAR * _widest(rule, parts[a, 2])
+        if still and abs(parts[a, 0]) * step < 0.5 * _spline_cell(rule):
+            return False
+    return True
+
+
+def _grid_of(rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int]) -> _Grid:
+    """Return points of a circle in the plane of two t, of which fields have ``parts``.
+
+    They lie in rows along the first t. Returned are the step along rows, their second t and its
+    weights, where rows begin and how many rows are from one point to the next behind it across
+    them; zero where they are no equal steps apart.
+    """
+    longest = _longest(parts, pair, (1.0, 0.0)), _longest(parts, pair, (0.0, 1.0))
+    step1, half1 = _half_of(longest[0], rule)
+    step2, half2 = _half_of(longest[1], rule)
+    stride, rows, reach = 1, 2 * half2 + 1, rule[2]
+    if half1 > 0 and half2 > 0:
+        shifted, few = _step_of_shifted(rule, parts, pair, longest), _few_rows(longest[1], rule)
+        fewer = few * shifted * step2 < 0.5 * math.pi * reach * step1
+        if few > 0 and fewer and _all_move_along(rule, parts, step1):
+            stride, rows = 0, few
+        else:
+            stride, step1 = 2, shifted
+    seconds, starts = np.empty((2, rows)), np.zeros(rows + 1, np.int64)
+    for j in range(rows):
+        if stride == 0:
+            seconds[0, j], seconds[1, j] = _HERMITES[rows - 1, 0, j], _HERMITES[rows - 1, 1, j]
+        else:
+            t = (j - half2) * step2
+            seconds[0, j], seconds[1, j] = t, _normal(t, step2, half2)
+        left, count = reach * reach - seconds[0, j] ** 2, 0
+        if left >= 0.0:
+            count = 1
+            if half1 > 0 and stride == 2 and (j - half2) % 2 != 0:
+                count = 2 * math.floor(math.sqrt(left) / step1 + 0.5)
+            elif half1 > 0:
+                count = 2 * math.floor(math.sqrt(left) / step1) + 1
+        starts[j + 1] = starts[j] + count
+    return step1, seconds, starts, stride
 
 
 def _normal(t: float, step: float, half: int) -> float:
     """Return the weight of a point of equal steps; of the only one, one."""
     return step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi) if half > 0 else 1.0
+
+
+def _normals(step: float, weights: np.ndarray) -> None:
+    """Write the weights of points of equal steps, from zero on.
+
+    Each is the one before times a ratio that falls by the same factor: exponentials take longer.
+    """
+    weight, ratio = step / math.sqrt(2.0 * math.pi), math.exp(-0.5 * step * step)
+    falls = math.exp(-step * step)
+    for n in range(weights.size):
+        weights[n] = weight
+        weight *= ratio
+        ratio *= falls
+
+
+def _longest_rows(starts: np.ndarray) -> tuple[int, int]:
+    """Return how many points the longest row has of those with one at zero, and of the others."""
+    odd = even = 0
+    for j in range(starts.size - 1):
+        count = starts[j + 1] - starts[j]
+        if count % 2 == 1:
+            odd = max(odd, count)
+        else:
+            even = max(even, count)
+    return odd, even
+
+
+def _to_rows(grid: _Grid, of_longest: np.ndarray, values: np.ndarray) -> None:
+    """Write to all points of a grid what depends on the first t, given at the longest two rows."""
+    starts = grid[2]
+    odd, even = _longest_rows(starts)
+    for j in range(starts.size - 1):
+        count = starts[j + 1] - starts[j]
+        first = (odd - count) // 2 if count % 2 == 1 else odd + (even - count) // 2
+        row, own = values[starts[j] :], of_longest[first:]
+        for q in range(count & _BITS):
+            row[q] = own[q]
+
+
+def _weights_of(grid: _Grid, weights: np.ndarray) -> None:
+    """Write the weights of all points of a grid."""
+    step, seconds, starts = grid[0], grid[1], grid[2]
+    odd, even = _longest_rows(starts)
+    normals, of_longest = np.empty(max(odd, even)), np.empty(odd + even)
+    _normals(0.5 * step, normals)
+    for q in range(odd):
+        of_longest[q] = 2.0 * normals[abs(2 * q + 1 - odd)]
+    for q in range(even):
+        of_longest[odd + q] = 2.0 * normals[abs(2 * q + 1 - even)]
+    if odd == 1:
+        of_longest[0] = 1.0
+    _to_rows(grid, of_longest, weights)
+    for j in range(starts.size - 1):
+        row, own = weights[starts[j] : starts[j + 1]], seconds[1, j]
+        for q in range(row.size):
+            row[q] *= own
+
+
+def _at_points(kind: int, field: _Four, grid: _Grid, values: np.ndarray) -> None:
+    """Write a factor at all points of a grid; ``field`` are what the two t add to it, nothing else,
+    and its bias.
+    """
+    part1, part2, _, bias = field
+    step, starts = grid[0], grid[2]
+    if part2 == 0.0:
+        odd, even = _longest_rows(starts)
+        fields, of_longest = np.empty(odd + even), np.empty(odd + even)
+        _equally_apart(bias - 0.5 * (odd - 1.0) * part1 * step, part1 * step, fields[:odd])
+        _equally_apart(bias - 0.5 * (even - 1.0) * part1 * step, part1 * step, fields[odd:])
+        quadrature_factors(kind, fields, of_longest)
+        _to_rows(grid, of_longest, values)
+        return
+    places = np.empty(values.size)
+    _places_of(field, grid, 1.0, places)
+    quadrature_factors(kind, places, values)
+
+
+def _places_of(field: _Four, grid: _Grid, unit: float, places: np.ndarray) -> None:
+    """Write where a field is at all points of a grid, in some unit."""
+    part1, part2, _, bias = field
+    step, seconds, starts = grid[0], grid[1], grid[2]
+    along = part1 * step
+    for j in range(starts.size - 1):
+        first = bias + part2 * seconds[0, j] - 0.5 * along * (starts[j + 1] - starts[j] - 1.0)
+        _equally_apart(first / unit, along / unit, places[starts[j] : starts[j + 1]])
 
 
 def _falls(width: float, rule: np.ndarray) -> float:
@@ -153,55 +334,49 @@ def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) 
 
 
 def _series(
-    rule: np.ndarray,
-    factors: tuple[int, int, int],
-    width: float,
-    bias: float,
-    series: np.ndarray,
-    own: np.ndarray,
+    rule: np.ndarray, numbers: np.ndarray, fields: np.ndarray, series: np.ndarray, own: np.ndarray
 ) -> None:
-    """Write E[f he_k] of factors of a field, k from 0 on, he_k of the field over its width.
+    """Write E[f he_k] of factors of fields, a row for each k, he_k of the field over its width.
 
     Args:
         rule: The numbers.
-        factors: The number of the first, how many follow each other, and how many k.
-        width, bias: The standard deviation and the mean of the field.
-        series: What is written.
-        own: If it has entries, the mean of each factor's square is written there, and that of a
-            third one times the first.
+        numbers: The factor of each column, and with which column's its mean product is wanted.
+        fields: The standard deviation and the mean of the field of each column.
+        series: What is written; columns up to a multiple of eight are zeros.
+        own: The mean products, of columns of the same field, if it has entries.
     """
-    first, kinds, terms = factors
-    step = 0.7 * _step_of(width, rule)
-    half = math.ceil((rule[2] + 0.5) / step) if width > 0.0 else 0
-    size = 16 * ((half + 16) // 16)
-    t, last, now = np.zeros(size), np.zeros(size), np.zeros(size)
-    places, values, sums = np.empty(2 * size), np.empty(2 * size), np.empty((2, kinds, size))
-    _equally_apart(0.0, step, t[: half + 1])
-    for n in range(size):
-        places[n], places[size + n] = bias + width * t[n], bias - width * t[n]
-    for n in range(half + 1):
-        now[n] = _normal(t[n], step, half)
-    now[0] *= 0.5
-    for f in range(kinds):
-        quadrature_factors(first + f, places, values)
+    widest, columns = 0.0, numbers.shape[1]
+    for c in range(columns):
+        widest = max(widest, fields[0, c])
+    step = 0.7 * _step_of(widest, rule)
+    half = math.ceil((rule[2] + 0.5) / step) if widest > 0.0 else 0
+    kernel = _kernel(1.0, step, half, series.shape[0])
+    size = kernel.shape[1]
+    # polynomials of even k take sums of values at opposite places, the others differences
+    sides, parts = np.zeros((2, size, series.shape[1])), np.empty((columns, 2, size))
+    places, values = np.empty(2 * size), np.empty(2 * size)
+    for c in range(columns):
+        _equally_apart(fields[1, c], fields[0, c] * step, places[:size])
+        _equally_apart(fields[1, c], -fields[0, c] * step, places[size:])
+        quadrature_factors(numbers[0, c], places, values)
+        values[0], values[size] = 0.5 * values[0], 0.5 * values[size]
         for n in range(size):
-            # polynomials of even k take the first, the others the second
-            sums[0, f, n] = values[n] + values[size + n]
-            sums[1, f, n] = values[n] - values[size + n]
-    for f in range(own.size):
-        other = f if f < 2 else 0
+            parts[c, 0, n] = values[n] + values[size + n]
+            parts[c, 1, n] = values[n] - values[size + n]
+    for side in range(2):
         for n in range(size):
-            both = sums[0, f, n] * sums[0, other, n] + sums[1, f, n] * sums[1, other, n]
+            for c in range(columns):
+                sides[side, n, c] = parts[c, side, n]
+    for k in range(0, size, 8):
+        _add_eight(kernel, k, sides, series, 0, series.shape[1])
+    for c in range(own.size):
+        other = numbers[1, c]
+        for n in range(size):
+            both = parts[c, 0, n] * parts[other, 0, n] + parts[c, 1, n] * parts[other, 1, n]
             values[n] = 0.5 * both
-        own[f] = _inner(now, values[:size])
-    for k in range(terms):
-        for f in range(kinds):
-            series[f, k] = _inner(now, sums[k % 2, f])
-        over, back = 1.0 / math.sqrt(k + 1.0), math.sqrt(float(k))
-        for n in range(size):
-            following = over * (t[n] * now[n] - back * last[n])
-            last[n] = now[n]
-            now[n] = following
+        # half of each value at zero is there twice
+        values[0] *= 2.0
+        own[c] = _inner(kernel[0], values[:size])
 
 
 def _correlation_of(width1: float, width2: float, covariance: float) -> float:
@@ -212,16 +387,17 @@ def _correlation_of(width1: float, width2: float, covariance: float) -> float:
 
 def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
     """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
-    (c11, c12, c22), (b1, b2) = c, b
-    width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
-    correlation = _correlation_of(width1, width2, c12)
+    width1, width2 = math.sqrt(max(c[0], 0.0)), math.sqrt(max(c[2], 0.0))
+    correlation = _correlation_of(width1, width2, c[1])
     count = _orders(width1, width2, correlation, rule)
-    series1, series2, none = np.empty((1, count)), np.empty((1, count)), np.empty(0)
-    _series(rule, (kinds[0], 1, count), width1, b1, series1, none)
-    _series(rule, (kinds[1], 1, count), width2, b2, series2, none)
+    numbers, fields, none = np.zeros((2, 2), np.int64), np.empty((2, 2)), np.empty(0)
+    numbers[0, 0], numbers[0, 1] = kinds[0], kinds[1]
+    fields[0, 0], fields[0, 1], fields[1, 0], fields[1, 1] = width1, width2, b[0], b[1]
+    series = np.empty((count, 8))
+    _series(rule, numbers, fields, series, none)
     total, power = 0.0, 1.0
     for k in range(count):
-        total += power * series1[0, k] * series2[0, k]
+        total += power * series[k, 0] * series[k, 1]
         power *= correlation
     return total
 
@@ -247,33 +423,33 @@ def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
     steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
     ``width`` cells.
     """
-    kernel, places = np.zeros((orders, 8 * ((half + 8) // 8))), np.zeros(half + 1)
+    kernel, count = np.zeros((orders, 8 * ((half + 8) // 8))), half + 1
     if half == 0:
         kernel[0, 0] = 1.0
         return kernel
-    last, now = np.zeros(half + 1), np.empty(half + 1)
-    count = half + 1 if step != 0.0 else 5
-    for m in range(count):
-        if step != 0.0:
-            places[m], now[m] = m * step, _normal(m * step, abs(step), 1)
-        else:
-            places[m], now[m] = _HERMITE_10[0, 5 + m], _HERMITE_10[1, 5 + m]
-    weights = np.empty((5, 12))
-    if step == 0.0:
-        for m in range(5):
-            _between_12(width * places[m] - math.floor(width * places[m]), weights[m])
-    for n in range(orders if step != 0.0 else min(orders, 10)):
-        if step != 0.0:
-            for m in range(count):
-                kernel[n, m] = now[m]
-        else:
-            _add_averages(width, places, now, weights, 1.0 - 2.0 * (n % 2), kernel[n])
-        over, back = 1.0 / math.sqrt(n + 1.0), math.sqrt(n / (n + 1.0))
-        for m in range(count):
-            following = over * places[m] * now[m] - back * last[m]
-            last[m] = now[m]
-            now[m] = following
+    if step != 0.0:
+        places = np.empty(count)
+        _equally_apart(0.0, step, places)
+        _normals(abs(step), kernel[0, :count])
+        _by_recursion(places, kernel)
+        return kernel
+    places, few, weights = np.empty(5), np.empty((min(orders, 10), 5)), np.empty((5, 12))
+    for m in range(5):
+        places[m], few[0, m] = _HERMITES[9, 0, 5 + m], _HERMITES[9, 1, 5 + m]
+        _between_12(width * places[m] - math.floor(width * places[m]), weights[m])
+    _by_recursion(places, few)
+    for n in range(few.shape[0]):
+        _add_averages(width, places, few[n], weights, 1.0 - 2.0 * (n % 2), kernel[n])
     return kernel
+
+
+def _by_recursion(places: np.ndarray, rows: np.ndarray) -> None:
+    """Write the first row times he_n of places to the rows behind it."""
+    for n in range(1, rows.shape[0]):
+        over, back = 1.0 / math.sqrt(1.0 * n), math.sqrt((n - 1.0) / n)
+        row, before, last = rows[n], rows[n - 1], rows[max(n - 2, 0)]
+        for m in range(places.size):
+            row[m] = over * places[m] * before[m] - back * last[m]
 
 
 def _add_averages(
@@ -329,6 +505,10 @@ def _tabulated(
                         other, second = other + phases, second - 1
             for k in range(0, kernel.shape[1], 8):
                 _add_eight(kernel, k, sides, table, phase * columns + begin, width)
+        # what is read behind the last point must not be tiny numbers, which take long
+        for n in range(table.shape[0]):
+            for q in range(8 * ((count + 7) // 8), columns):
+                table[n, phase * columns + q] = 0.0
 
 
 def _add_eight(
@@ -361,36 +541,53 @@ def _along_line(
 
 
 def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
-    """Write what splines of degree seven through values on a lattice are sums with."""
-    (z1, z2, z3), (a1, a2, a3) = _SPLINE_POLES, _SPLINE_PARTS
-    size = values.size
-    f1, f2, f3 = values[0] / (1.0 - z1), values[0] / (1.0 - z2), values[0] / (1.0 - z3)
-    coefficients[0] = a1 * f1 + (a2 * f2 + a3 * f3)
-    for n in range(1, size):
-        f1, f2, f3 = values[n] + z1 * f1, values[n] + z2 * f2, values[n] + z3 * f3
-        coefficients[n] = a1 * f1 + (a2 * f2 + a3 * f3)
-    last = values[size - 1]
-    f1, f2, f3 = z1 * last / (1.0 - z1), z2 * last / (1.0 - z2), z3 * last / (1.0 - z3)
-    coefficients[size - 1] += a1 * f1 + (a2 * f2 + a3 * f3)
-    for n in range(size - 2, -1, -1):
-        f1, f2, f3 = z1 * (values[n + 1] + f1), z2 * (values[n + 1] + f2), z3 * (values[n + 1] + f3)
-        coefficients[n] += a1 * f1 + (a2 * f2 + a3 * f3)
+    """Write what splines of degree seven through values on a lattice are sums with, of two rows of
+    values; two, because sums wait for the ones before. Beyond the ends, values go on as parabolas.
+    """
+    (z1, z2, z3), (a1, a2, a3), size = _SPLINE_POLES, _SPLINE_PARTS, values.shape[1]
+    own, other, of_own, of_other = values[0], values[1], coefficients[0], coefficients[1]
+    b1, b2, b3 = a1 * z1, a2 * z2, a3 * z3
+    f1, f2, f3 = _beyond(own[0], own[1], own[2])
+    g1, g2, g3 = _beyond(other[0], other[1], other[2])
+    for n in range(size):
+        f, g = own[n], other[n]
+        f1, f2, f3 = f + z1 * f1, f + z2 * f2, f + z3 * f3
+        g1, g2, g3 = g + z1 * g1, g + z2 * g2, g + z3 * g3
+        of_own[n] = a1 * f1 + (a2 * f2 + a3 * f3)
+        of_other[n] = a1 * g1 + (a2 * g2 + a3 * g3)
+    last = size - 1
+    f1, f2, f3 = _beyond(own[last], own[last - 1], own[last - 2])
+    g1, g2, g3 = _beyond(other[last], other[last - 1], other[last - 2])
+    for n in range(last, -1, -1):
+        of_own[n] += b1 * f1 + (b2 * f2 + b3 * f3)
+        of_other[n] += b1 * g1 + (b2 * g2 + b3 * g3)
+        f, g = own[n], other[n]
+        f1, f2, f3 = f + z1 * f1, f + z2 * f2, f + z3 * f3
+        g1, g2, g3 = g + z1 * g1, g + z2 * g2, g + z3 * g3
+
+
+def _beyond(first: float, second: float, third: float) -> _Three:
+    """Return sums of all values beyond the first, nearest first, times powers of the poles."""
+    slope, bend = first - second, first - 2.0 * second + third
+    # those k places beyond are first + k slope + k (k + 1) / 2 bend
+    z1, z2, z3 = _SPLINE_POLES
+    o1, o2, o3 = 1.0 / (1.0 - z1), 1.0 / (1.0 - z2), 1.0 / (1.0 - z3)
+    return (
+        o1 * (first + o1 * (slope + o1 * bend)),
+        o2 * (first + o2 * (slope + o2 * bend)),
+        o3 * (first + o3 * (slope + o3 * bend)),
+    )
 
 
 def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
-    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1,
-    from the second row on; all rows are zeros before.
-    """
-    for o in range(places.size):
-        weights[1, o] = 1.0
-    for degree in range(1, 8):
-        per = 1.0 / degree
-        for p in range(degree, -1, -1):
-            before, own = (degree - p) * per, (p + 1.0) * per
-            left, right = weights[p], weights[p + 1]
-            for o in range(places.size):
-                part = per * places[o]
-                right[o] = (before + part) * left[o] + (own - part) * right[o]
+    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    for p in range(8):
+        c, own = _SPLINES[p], weights[p]
+        c0, c1, c2, c3, c4, c5, c6, c7 = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
+        for o in range(places.size):
+            x = places[o]
+            high = ((c7 * x + c6) * x + c5) * x + c4
+            own[o] = (((high * x + c3) * x + c2) * x + c1) * x + c0
 
 
 def _spline_cell(rule: np.ndarray) -> float:
@@ -401,59 +598,46 @@ def _spline_cell(rule: np.ndarray) -> float:
     return float(3.9 * rule[3] * math.sqrt(math.sqrt(math.sqrt(rule[4]))))
 
 
-def _lines_of(rule: np.ndarray, field: _Four, grid: _Grid) -> _Lines:
-    """Lay lines through a grid along the first t, or along the second if the field moves more with
-    that, and less than half a cell with the first.
-
-    Returned are how many points are on either side of zero, along lines and across them, whether
-    lines go along the first t, and by how much steps along lines and across them move the field.
-    """
-    half1, half2, move1, move2 = grid[1], grid[3], field[0] * grid[0], field[1] * grid[2]
-    if half2 > 0 and abs(move1) < min(abs(move2), 0.5 * _spline_cell(rule)):
-        return (half2, half1), False, (move2, move1)
-    return (half1, half2), True, (move1, move2)
-
-
 def _widest(rule: np.ndarray, rest: float) -> float:
     """Return the widest cell of a lattice that polynomials through twelve points may have."""
     return float(max(_FINE * rule[0], 0.15 * rest))
 
 
 def _lattice_of(
-    rule: np.ndarray, rest: float, along: float, direct: bool, near: bool
+    rule: np.ndarray, rest: float, along: float, orders: int, how: tuple[bool, bool]
 ) -> tuple[float, int, tuple[int, int, float]]:
     """Return the cell of a field's lattice, its cells in a step along lines, and of a kernel how
     many cells lie between its points, how many points on either side, and their step in ξ.
 
-    The last is zero where the rest is small against the lattice. ``direct`` is where all points of
-    lines are points of the lattice, ``near`` where all are around the middle.
+    The last is zero where the rest is small against the lattice. The first of ``how`` says that all
+    points of lines are points of the lattice, the second that all are around the middle.
     """
-    fine, coarse = _FINE * rule[0], 0.85 * _step_of(rest, rule) * rest
-    thin = 0.0 < coarse < fine
+    (direct, near), step = how, _step_of(rest, rule)
+    fine, coarse = _FINE * rule[0], step / (1.0 + _WAVES * step * math.sqrt(1.0 * orders)) * rest
+    thin = coarse < fine
     cell, phases = _widest(rule, rest), 1
     if not near:
         if thin:
             phases = math.ceil(abs(along) / fine)
-        elif not direct:
-            cell = _spline_cell(rule)
-            phases = math.ceil(abs(along) / (min(cell, coarse) if rest > 0.0 else cell))
-        elif rest > 0.0:
-            phases = math.ceil(abs(along) / coarse)
+        else:
+            phases = math.ceil(abs(along) / (coarse if direct else min(_spline_cell(rule), coarse)))
         cell = along / phases
-    if rest == 0.0:
-        return cell, phases, (1, 0, 0.0)
     if thin:
         return cell, phases, (1, math.ceil(4.9 * rest / abs(cell)) + 7, 0.0)
     stride = max(1, math.floor(coarse / abs(cell)))
-    step = stride * cell / rest
-    return cell, phases, (stride, math.ceil((rule[2] - 0.6) / abs(step)), step)
+    step, reach = stride * cell / rest, rule[2] - 0.3 + _FARTHER * math.sqrt(orders - 1.0)
+    return cell, phases, (stride, math.ceil(reach / abs(step)), step)
 
 
 def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
-    """Return values of a factor at a lattice; ``middle`` is where the field is zero."""
-    places, values = np.empty(2 * middle + 1), np.empty(2 * middle + 1)
+    """Return values of a factor at a lattice, and their squares; ``middle`` is where the field is
+    zero.
+    """
+    places, values = np.empty(2 * middle + 1), np.empty((2, 2 * middle + 1))
     _equally_apart(bias - cell * middle, cell, places)
-    quadrature_factors(kind, places, values)
+    quadrature_factors(kind, places, values[0])
+    for n in range(places.size):
+        values[1, n] = values[0, n] * values[0, n]
     return values
 
 
@@ -480,86 +664,129 @@ def _rows_of(
         rows: What is written; eight entries behind the points are anything.
         squares: One if the last row is f^0 of the square of the factor, else zero.
     """
-    (part1, part2, rest, bias), reach, lines = field, rule[2], _lines_of(rule, field, grid)
-    inner, outer, along = lines[0][0], lines[0][1], lines[2][0]
+    (part1, part2, rest, bias), (step1, seconds, starts, stride) = field, grid
+    lines, points, orders = starts.size - 1, rows.shape[1] - 8, rows.shape[0] - squares
+    if rest == 0.0:
+        _at_points(kind, field, grid, rows[0, :points])
+        for q in range(points * squares):
+            rows[orders, q] = rows[0, q] * rows[0, q]
+        return
     # the points of one line are some of those of a lattice
-    most = reach * math.sqrt(part1 * part1 + part2 * part2)
+    most, along, columns = rule[2] * math.hypot(part1, part2), part1 * step1, False
+    if lines > 1 and stride > 0:
+        across = stride * part2 * (seconds[0, 1] - seconds[0, 0])
+        columns = abs(along) < min(abs(across), 0.5 * _spline_cell(rule))
+        along = across if columns else along
     near = most <= _NEAR * _widest(rule, rest)
-    direct = outer == 0 and not near
-    cell, phases, (stride, half, step) = _lattice_of(rule, rest, along, direct, near)
-    size = inner
+    direct = lines == 1 and not near
+    cell, phases, (apart, half, step) = _lattice_of(rule, rest, along, orders, (direct, near))
+    size, kept = math.ceil(most / abs(cell)) + 8, phases
     if near:
         size = 6
-    elif not direct:
-        size = math.ceil(most / abs(cell)) + 8
-    kept, orders, points = 1 if direct else phases, rows.shape[0] - squares, rows.shape[1] - 8
+    elif direct:
+        size, kept = (points - 1) // 2, 1
     kernel = _kernel(rest / cell, step, half, orders)
-    values = _values_on(kind, bias, cell, phases // kept * size + half * stride)
-    columns = 2 * size // kept + 10  # eight points at a time may be behind the last
-    coefficients, table = np.empty(values.size), np.empty((rows.shape[0], kept * columns))
+    values = _values_on(kind, bias, cell, phases // kept * size + half * apart)
+    width = 2 * size // kept + 10  # eight points at a time may be behind the last
+    coefficients, table = np.empty(values.shape), np.empty((rows.shape[0], kept * width))
+    if not near and not direct:
+        _coefficients(values, coefficients)
     for power in range(1 + squares):
-        if not near and not direct:
-            _coefficients(values, coefficients)
-        parted = _by_phases(values if near or direct else coefficients, phases)
+        parted = _by_phases(values[power] if near or direct else coefficients[power], phases)
         part = table[:orders] if power == 0 else table[orders:]
         rows_of = kernel if power == 0 else kernel[:1]
-        _tabulated(rows_of, (stride, phases, kept, half), parted, size, part)
-        for n in range(values.size):
-            values[n] *= values[n]
+        _tabulated(rows_of, (apart, phases, kept, half), parted, size, part)
     if near:
-        _through_the_middle(rule, table, field, grid, cell, rows)
+        _through_the_middle(rule, table, (part1, part2, rest, 0.0), grid, cell, rows)
     elif direct:
         for n in range(rows.shape[0]):
             for q in range(points):
-                rows[n, q] = table[n, inner - points // 2 + q]
+                rows[n, q] = table[n, q]
+    elif columns:
+        _on_columns(table, (size, phases, cell), grid, (part1, part2), rows)
     else:
-        _on_lines(table, (size, phases, cell), grid, lines, rows)
+        _on_rows(table, (size, phases, cell), grid, (part1, part2), rows)
 
 
-def _on_lines(
-    table: np.ndarray,
-    lattice: tuple[int, int, float],
-    grid: _Grid,
-    lines_of: _Lines,
-    rows: np.ndarray,
+def _on_rows(
+    table: np.ndarray, lattice: _Lattice, grid: _Grid, parts: _Two, rows: np.ndarray
 ) -> None:
     """Write rows at all points of a grid, by splines with eight coefficients at each.
 
     ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
     """
-    size, phases, cell = lattice
-    (inner, outer), first_t, (along, aside) = lines_of
-    _, half1, _, half2, starts, widths = grid
-    columns = table.shape[1] // phases
-    lines = 2 * outer + 1
-    weights, firsts, places = np.zeros((9, lines)), np.empty((lines, 8), np.int64), np.empty(lines)
-    middles, line = np.empty(2 * half2 + 1, np.int64), np.empty((rows.shape[0], 2 * inner + 8))
-    for j in range(2 * half2 + 1):
-        middles[j] = (starts[j] + starts[j + 1]) // 2 - half1
-    for o in range(lines):
-        most = (starts[o + 1] - starts[o]) // 2 if first_t else widths[o] // 2
-        place = (aside * (o - outer) - along * most) / cell
-        base = math.floor(place)
-        places[o] = place - base
+    step, seconds, starts = grid[0], grid[1], grid[2]
+    lines = starts.size - 1
+    places, weights = np.empty(lines), np.empty((8, lines))
+    firsts = np.empty((lines, 8), np.int64)
+    for j in range(lines):
+        before = 0.5 * (starts[j + 1] - starts[j] - 1.0)
+        places[j] = (parts[1] * seconds[0, j] - parts[0] * step * before) / lattice[2]
+    _splines_at(places, lattice, table.shape[1], firsts, weights)
+    for j in range(lines):
+        first, count = starts[j], starts[j + 1] - starts[j]
+        _along_line(table, firsts[j], weights[:, j], rows, first, count)
+
+
+def _on_columns(
+    table: np.ndarray, lattice: _Lattice, grid: _Grid, parts: _Two, rows: np.ndarray
+) -> None:
+    """Write the same for a field that moves more across rows than along them."""
+    step, seconds, starts, stride = grid
+    middle = (starts.size - 1) // 2
+    across, most = parts[1] * stride * (seconds[0, 1] - seconds[0, 0]), 0
+    ends = np.zeros(starts.size - 1, np.int64)
+    for j in range(ends.size):
+        ends[j] = (starts[j + 1] - starts[j] - 1) * stride // 2
+        most = max(most, ends[j])
+    lines = 2 * most + 1
+    counts, places = np.zeros(lines, np.int64), np.empty(lines)
+    for j in range(ends.size):
+        for q in range(starts[j + 1] - starts[j]):
+            counts[most - ends[j] + stride * q] += 1
+    weights, firsts = np.empty((8, lines)), np.empty((lines, 8), np.int64)
+    for c in range(lines):
+        along = parts[0] * step * (c - most) / stride
+        places[c] = (along - 0.5 * across * (counts[c] - 1.0)) / lattice[2]
+    _splines_at(places, lattice, table.shape[1], firsts, weights)
+    line, at = np.empty((rows.shape[0], ends.size + 8)), np.empty(ends.size, np.int64)
+    for c in range(lines):
+        _along_line(table, firsts[c], weights[:, c], line, 0, counts[c])
+        j = middle - (counts[c] - 1) * stride // 2
+        for q in range(counts[c]):
+            at[q] = starts[j] + (ends[j] + c - most) // stride
+            j += stride
+        for n in range(rows.shape[0]):
+            row, own = rows[n], line[n]
+            for q in range(counts[c] & _BITS):
+                row[at[q] & _BITS] = own[q]
+
+
+def _splines_at(
+    places: np.ndarray,
+    lattice: _Lattice,
+    columns: int,
+    firsts: np.ndarray,
+    weights: np.ndarray,
+) -> None:
+    """Write where the eight coefficients of splines are that lines begin with, and their weights.
+
+    ``places`` are where lines begin, in cells, ``columns`` how many entries a table has.
+    """
+    (size, phases, _), remainders = lattice, np.empty(places.size)
+    per_phase = columns // phases
+    for o in range(places.size):
+        base = math.floor(places[o])
+        remainders[o] = places[o] - base
         # floating points divide faster
         column = math.floor((size + base - 3.0) / phases)
         phase = size + base - 3 - phases * column
         for p in range(8):
-            firsts[o, p] = phase * columns + column
+            firsts[o, p] = phase * per_phase + column
             phase += 1
             if phase == phases:
                 phase, column = 0, column + 1
-    _spline_weights(places, weights)
-    for o in range(lines):
-        at = weights[1:, o]
-        if first_t:
-            _along_line(table, firsts[o], at, rows, starts[o], starts[o + 1] - starts[o])
-            continue
-        _along_line(table, firsts[o], at, line, 0, widths[o])
-        first = inner - widths[o] // 2
-        for n in range(rows.shape[0]):
-            for q in range(widths[o]):
-                rows[n, middles[first + q] + o] = line[n, q]
+    _spline_weights(remainders, weights)
 
 
 def _through_the_middle(
@@ -573,14 +800,9 @@ def _through_the_middle(
     """Write rows at all points of a grid by the polynomials through twelve entries around zero,
     the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
     """
-    part1, part2, half2, starts = field[0], field[1], grid[3], grid[4]
-    step1, step2 = grid[0], grid[2]
     x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1] - 8), np.empty(12)
-    for j in range(2 * half2 + 1):
-        most = part1 * step1 * ((starts[j + 1] - starts[j]) // 2)
-        first = (part2 * (j - half2) * step2 - most) / cell
-        _equally_apart(first, part1 * step1 / cell, place[starts[j] : starts[j + 1]])
-    most = rule[2] * math.sqrt(part1 * part1 + part2 * part2) / cell
+    _places_of(field, grid, cell, place)
+    most = rule[2] * math.hypot(field[0], field[1]) / abs(cell)
     for p in range(12):
         x[p] = (p + 1) // 2 if p % 2 == 1 else -(p // 2)
     for n in range(rows.shape[0]):
@@ -611,42 +833,15 @@ def _through_the_middle(
                 row[q] = (high * (u - x1) + c1) * (u - x0) + c0
 
 
-def _weighted(
-    rule: np.ndarray, kinds: tuple[int, int], fields: _Five, grid: _Grid, weights: np.ndarray
-) -> None:
-    """Write the weights of the points of a grid, times two factors; ``fields`` are what the two t
-    add to theirs, and their biases.
-    """
-    (part, first, second, bias1, bias2), (step1, half1, step2, half2, starts, _) = fields, grid
-    fields1, values = np.empty(2 * half1 + 1), np.empty(2 * half1 + 1)
-    for i in range(2 * half1 + 1):
-        fields1[i] = bias1 + part * (i - half1) * step1
-    quadrature_factors(kinds[0], fields1, values)
-    for i in range(2 * half1 + 1):
-        values[i] *= _normal((i - half1) * step1, step1, half1)
-    row = np.empty((1, weights.size + 8))
-    _rows_of(rule, kinds[1], (first, second, 0.0, bias2), grid, row, 0)
-    for j in range(2 * half2 + 1):
-        normal, count = _normal((j - half2) * step2, step2, half2), starts[j + 1] - starts[j]
-        for q in range(count):
-            p = starts[j] + q
-            weights[p] = normal * values[half1 - count // 2 + q] * row[0, p]
-
-
 def _coupled(
-    weights: np.ndarray, rows1: np.ndarray, rows2: np.ndarray, correlation: float, orders: int
-) -> float:
-    """Return the weighted sum over all points of Σ_n ρ^n f^n g^n; four n at a time."""
-    size, power = weights.size, 1.0
-    inner = np.empty(size)
-    if orders == 1:
-        for p in range(size):
-            inner[p] = rows1[0, p] * rows2[0, p]
-        return _inner(weights, inner)
+    rows1: np.ndarray, rows2: np.ndarray, correlation: float, orders: int, inner: np.ndarray
+) -> None:
+    """Write Σ_n ρ^n f^n g^n at all points; four n at a time."""
+    size, power = inner.size, correlation
     for p in range(size):
-        inner[p] = 0.0
-    for four in range(orders // 4):
-        n = 4 * four
+        inner[p] = rows1[0, p] * rows2[0, p]
+    for four in range((orders - 1) // 4):
+        n = 4 * four + 1
         power1 = power * correlation
         power2 = power1 * correlation
         power3 = power2 * correlation
@@ -655,24 +850,32 @@ def _coupled(
             high = power2 * rows1[n + 2, p] * rows2[n + 2, p]
             inner[p] += low + (high + power3 * rows1[n + 3, p] * rows2[n + 3, p])
         power = power3 * correlation
-    for n in range(orders // 4 * 4, orders):
+    for n in range((orders - 1) // 4 * 4 + 1, orders):
         for p in range(size):
             inner[p] += power * rows1[n, p] * rows2[n, p]
         power *= correlation
-    return _inner(weights, inner)
 
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the same of four factors and fields; c row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
-    grid = _grid_of((l11, l21, l31, l41), (l22, l32, l42, 0.0), rule)
-    size = grid[4][2 * grid[3] + 1]
-    rest = math.sqrt(l43 * l43 + l44 * l44)
+    rest, parts = math.sqrt(l43 * l43 + l44 * l44), np.zeros((4, 3))
+    parts[0, 0], parts[1, 0], parts[1, 1] = l11, l21, l22
+    parts[2, 0], parts[2, 1], parts[2, 2] = l31, l32, l33
+    parts[3, 0], parts[3, 1], parts[3, 2] = l41, l42, rest
+    grid = _grid_of(rule, parts, (0, 1))
+    size = grid[2][grid[2].size - 1]
     correlation = l43 / rest if rest > 0.0 else 0.0
     orders = _orders(l33, rest, correlation, rule)
-    rows3, rows4 = np.empty((orders, size + 8)), np.empty((orders, size + 8))
-    weights = np.empty(size)
-    _rows_of(rule, kinds[2], (l31, l32, l33, b[2]), grid, rows3, 0)
-    _rows_of(rule, kinds[3], (l41, l42, rest, b[3]), grid, rows4, 0)
-    _weighted(rule, (kinds[0], kinds[1]), (l11, l21, l22, b[0], b[1]), grid, weights)
-    return _coupled(weights, rows3, rows4, correlation, orders)
+    rows, values, weights = np.empty((2, orders, size + 8)), np.empty(size), np.empty(size)
+    _weights_of(grid, weights)
+    for n in range(4):
+        field = parts[n, 0], parts[n, 1], parts[n, 2], b[n]
+        if n > 1:
+            _rows_of(rule, kinds[n], field, grid, rows[n - 2], 0)
+            continue
+        _at_points(kinds[n], field, grid, values)
+        for p in range(size):
+            weights[p] *= values[p]
+    _coupled(rows[0], rows[1], correlation, orders, values)
+    return _inner(weights, values)

@@ -187,6 +187,41 @@ def _placed(
         at[p], x[p] = _place_in(table, places[p] + shift)
 
 
+def _speeds_of(table: np.ndarray, width: float, speeds: np.ndarray) -> None:
+    """Write by how much places in each panel move with the distance over a width."""
+    for panel in range(12):
+        speeds[panel] = 2.0 * width * table[_NUMBERS + 2]
+    for k in range(_FAR_PANELS):
+        speeds[12 + k] = width * table[_NUMBERS + 3 + 2 * k]
+        speeds[20 + k] = -speeds[12 + k]
+
+
+def _orders_at(
+    table: np.ndarray, speeds: np.ndarray, at: np.ndarray, x: np.ndarray, rows: np.ndarray
+) -> None:
+    """Write E[f(y + s ξ) he_n(ξ)] at many places in panels, a row for each n.
+
+    They are s^n/√n! times derivatives of F, for which all of a panel's polynomial is expanded
+    around each place.
+    """
+    count = x.size
+    c, scale, power = np.empty((12, count)), np.empty(count), np.ones(count)
+    for p in range(count):
+        a = at[p] & _BITS
+        scale[p] = speeds[a // _POWERS]
+        for k in range(12):
+            c[k, p] = table[a + k]
+    for n in range(rows.shape[0]):
+        for k in range(10, n - 1, -1):
+            lower, upper = c[k], c[k + 1]
+            for p in range(count):
+                lower[p] += x[p] * upper[p]
+        own, row, root = c[n], rows[n], math.sqrt(n + 1.0)
+        for p in range(count):
+            row[p] = own[p] * power[p]
+            power[p] *= scale[p] * root
+
+
 def _powers(
     table: np.ndarray, first: int, at: np.ndarray, x: np.ndarray, values: np.ndarray
 ) -> None:

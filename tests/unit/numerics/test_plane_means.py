@@ -151,6 +151,40 @@ def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
     assert found[0] == pytest.approx(found[1], abs=3e-11)
 
 
+@pytest.mark.parametrize("correlation", [0.03, -0.12])
+def test_few_orders_give_what_points_of_eta_give(
+    correlation: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(FACTORS, SLOPE_OF_1, lambda x: 1 / (1 + abs(x)) ** 2)
+    loads = np.array([[0.9, 0, 0, 0], [0.3, 0.8, 0, 0], [0.5, 0.2, 0.7, 0], [-0.4, 0.6, 0, 0.5]])
+    loads[3, 2:] = 0.5 * correlation, 0.5 * math.sqrt(1 - correlation**2)
+    c = loads @ loads.T
+    moments, found = tuple(map(float, c[np.triu_indices(4)])), []
+    for most in (11, 0):
+        monkeypatch.setattr(plane, "_MOST_ORDERS", most)
+        kinds = (SLOPE_OF_1, SLOPE_OF_1, 1, 1)
+        found.append(plane._plane_mean_of_4(FINE, kinds, moments, (0.0,) * 4))
+    assert found[0] != found[1]
+    assert found[0] == pytest.approx(found[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("even", [0.0, 1.0])
+def test_fields_that_are_one_have_the_mean_of_a_line(even: float) -> None:
+    density = 1 / math.sqrt(2 * math.pi)
+    rule = np.r_[[0.0] * 7, 18.0, even, 20.0]
+    for first, second in ((1.1, 1.1), (1.1, -0.6), (0.0, 0.9)):
+
+        def weighted(t: float, a: float = first, b: float = second) -> float:
+            value = FACTORS[1](a * t) * FACTORS[1 if even else 3](b * t)
+            return float(value * math.exp(-t * t / 2) * density)
+
+        expected = sum(quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9, 0), (0, 9)))
+        moments = first**2, first * second, second**2
+        kinds = (1, 1 if even else 3)
+        found = polar._polar_mean_of_2(rule, kinds, moments, (0.0, 0.0))
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_half_of_the_plane_is_enough_for_odd_factors() -> None:
     c = np.array(
         [[1.0, 0.3, 0.5, 0.2], [0.3, 1.2, 0.1, 0.4], [0.5, 0.1, 0.9, 0.2], [0.2, 0.4, 0.2, 1.1]]
@@ -204,7 +238,7 @@ def test_points_are_where_tables_of_factors_reach() -> None:
 SECTORS = np.array([0.0] * 7 + [18.0, 0.0, 20.0])
 
 
-@pytest.mark.parametrize("radii", [12.0, 20.0, 36.0])
+@pytest.mark.parametrize("radii", [12.0, 20.0, 28.0])
 @pytest.mark.parametrize(("c11", "c12", "c22"), [(1.2, 0.5, 0.8), (1.0, -1.0 + 1e-9, 1.0)])
 def test_sectors_give_the_means_of_signs_and_of_moduli(
     c11: float, c12: float, c22: float, radii: float, monkeypatch: pytest.MonkeyPatch
@@ -243,7 +277,7 @@ def test_sectors_give_what_nested_integrals_give(correlation: float) -> None:
     ends = (-9.0, -0.5, -0.1, 0.0, 0.1, 0.5, 9.0)
     expected = sum(quad(inner, a, b, epsabs=1e-11)[0] for a, b in pairwise(ends))
     moments = (width**2, width * correlation, 1.0)
-    for radii in (20.0, 36.0):
+    for radii in (20.0, 28.0):
         rule = np.r_[SECTORS[:-1], radii]
         found = polar._polar_mean_of_2(rule, (1, 3), moments, (0.0, 0.0))
         assert found == pytest.approx(expected, abs=1e-9)

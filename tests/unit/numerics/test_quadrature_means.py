@@ -95,21 +95,32 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
 
 def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
     rule = np.array([0.5, 0.9, 6.0, 1.0, 1e-10])
-    assert smooth._half_of((0.0, 0.0, 0.0, 0.0), rule) == (1.0, 0)
+    assert smooth._half_of(0.0, rule) == (1.0, 0)
     assert smooth._normal(0.0, 1.0, 0) == 1.0
-    for fields in ((2.0, -0.1, 0.3, 0.0), (0.1, 0.0, 0.0, -0.2), (1.0, 1.0, -1.0, 1.0)):
-        step, half = smooth._half_of(fields, rule)
+    for moved in (2.0, 0.2, 1.0):
+        step, half = smooth._half_of(moved, rule)
         assert step <= 0.9
         assert 6.0 <= half * step < 6.0 + step
         total = sum(smooth._normal(n * step, step, half) for n in range(-half, half + 1))
         assert total == pytest.approx(1.0, abs=1e-8)
         # the error of a pole at the distance d is that of the weight alone, or smaller
         digits = 2 * math.pi**2 / 0.9**2
-        y = 0.5 * digits / (2 * math.pi) / max(map(abs, fields))
+        y = 0.5 * digits / (2 * math.pi) / moved
         if y < 2 * math.pi / step:
             assert 2 * math.pi * y / step - y * y / 2 >= digits - 1e-9
     # aligned fields take finer steps than one of them alone
-    assert smooth._half_of((1.0, 1.0, 0.0, 0.0), rule)[0] < smooth._half_of((1.0, 0, 0, 0), rule)[0]
+    parts = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.0, 0.0]])
+    alone, aligned = (smooth._longest(parts, pair, (1.0, 0.0)) for pair in ((2, 2), (0, 1)))
+    assert 1.0 < alone < aligned < 1.5
+
+
+@pytest.mark.parametrize("step", [0.05, 0.4])
+def test_weights_of_equal_steps_are_normal_densities(step: float) -> None:
+    weights = np.empty(math.ceil(7 / step))
+    smooth._normals(step, weights)
+    exact = [smooth._normal(n * step, step, 1) for n in range(weights.size)]
+    np.testing.assert_allclose(weights, exact, rtol=2e-12)
+    np.testing.assert_allclose(weights[: math.ceil(3 / step)], exact[: math.ceil(3 / step)], 1e-13)
 
 
 def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None:
@@ -125,56 +136,127 @@ def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None
 
 def test_splines_go_through_values_and_are_exact_for_polynomials() -> None:
     points, places = np.arange(-60.0, 61.0), np.array([0.0, 0.37, 0.999])
-    coefficients, weights = np.empty(points.size), np.zeros((9, places.size))
+    coefficients, weights = np.empty((2, points.size)), np.empty((8, places.size))
     smooth._spline_weights(places, weights)
     for degree in range(8):
-        smooth._coefficients((points / 60) ** degree, coefficients)
-        for place, own in zip(places, weights[1:].T, strict=True):
-            found = own @ coefficients[57:65]
-            assert found == pytest.approx((place / 60) ** degree, abs=1e-13)
+        values = np.array([(points / 60) ** degree, np.cos(points / 20)])
+        smooth._coefficients(values, coefficients)
+        for place, own in zip(places, weights.T, strict=True):
+            found = coefficients[:, 57:65] @ own
+            assert found[0] == pytest.approx((place / 60) ** degree, abs=1e-13)
+            assert found[1] == pytest.approx(math.cos(place / 20), abs=1e-12)
 
 
-def circle(step1: float, half1: int, step2: float, half2: int) -> tuple[object, ...]:
+def test_splines_know_no_end_of_a_parabola() -> None:
+    """Values beyond the ends of a lattice matter within a few cells of them."""
+    points, weights = np.arange(-6.0, 7.0), np.empty((8, 1))
+    values, coefficients = np.array([2 - points + 0.3 * points**2] * 2), np.empty((2, points.size))
+    smooth._spline_weights(np.zeros(1), weights)
+    smooth._coefficients(values, coefficients)
+    for place in range(3, points.size - 4):
+        found = coefficients[:, place - 3 : place + 5] @ weights[:, 0]
+        np.testing.assert_allclose(found, values[:, place], atol=1e-12)
+
+
+Grid = tuple[float, np.ndarray, np.ndarray, int]
+
+
+def grid_of(step: float, half: int, seconds: np.ndarray, shifted: bool, equal: bool) -> Grid:
     """Points of a plane within the reach of a rule, or of a line, as rows of them are laid."""
-    first, second = np.arange(-half1, half1 + 1) * step1, np.arange(-half2, half2 + 1) * step2
-    inside = np.add.outer(second**2, first**2) <= SMOOTH_RULE[2] ** 2
-    if not half1:
-        inside[:] = True
-    starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    return step1, half1, step2, half2, starts, inside.sum(axis=0)
+    starts = [0]
+    for number, second in enumerate(seconds):
+        middle = (number - len(seconds) // 2) % 2 * shifted / 2
+        first = np.arange(-half - 1, half + 2) + middle
+        inside = (step * first) ** 2 + second**2 <= SMOOTH_RULE[2] ** 2
+        starts.append(starts[-1] + int((inside & (abs(first) <= half)).sum()))
+    stride = (2 if shifted else 1) if equal else 0
+    return step, np.array([seconds, np.ones(len(seconds))]), np.array(starts), stride
 
 
-def test_points_of_a_grid_are_those_of_a_circle() -> None:
-    for moved in ((1.0, 0.4, 0.3, 0.9), (0.6, 0.0, 0.0, 0.0)):
-        for other in ((0.0, 0.8, 0.2, 0.0), (0.0, 0.0, 0.0, 0.0)):
-            found = smooth._grid_of(moved, other, SMOOTH_RULE)
-            expected = circle(*found[:4])
-            np.testing.assert_array_equal(found[4], expected[4])
-            np.testing.assert_array_equal(found[5], expected[5])
+def points_of(grid: Grid) -> np.ndarray:
+    """Both t of all points."""
+    step, seconds, starts, _ = grid
+    counts = np.diff(starts)
+    first = np.concatenate([step * (np.arange(n) - (n - 1) / 2) for n in counts])
+    return np.array([first, np.repeat(seconds[0], counts)])
+
+
+PARTS = {
+    "apart": np.array([[1.0, 0.0, 0.0], [0.3, 0.9, 0.0], [0.4, -0.2, 0.5]]),
+    "nearly one": np.array([[1.0, 0.0, 0.0], [0.9, 0.05, 0.0], [0.8, -0.04, 0.5]]),
+    "one line": np.array([[0.6, 0.0, 0.0], [0.6, 0.0, 0.0], [0.5, 0.0, 0.3]]),
+    "the second alone": np.array([[0.0, 0.0, 0.0], [0.0, 0.8, 0.0], [0.0, 0.3, 0.1]]),
+    "none": np.zeros((3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_points_of_a_grid_fill_a_circle_and_weigh_as_the_normal_density(name: str) -> None:
+    grid = smooth._grid_of(SMOOTH_RULE, PARTS[name], (0, 1))
+    step, seconds, starts, stride = grid
+    assert stride == {"apart": 2, "nearly one": 0}.get(name, 1)
+    t, weights = points_of(grid), np.empty(starts[-1])
+    smooth._weights_of(grid, weights)
+    half = 0 if name in ("the second alone", "none") else 100
+    expected = grid_of(step, half, seconds[0], stride == 2, stride > 0)
+    np.testing.assert_array_equal(starts, expected[2])
+    if name in ("one line", "none"):
+        assert starts.size == 2
+    if stride == 2:
+        np.testing.assert_allclose(np.diff(seconds[0]), seconds[0, 1] - seconds[0, 0])
+    assert np.hypot(*t).max() <= SMOOTH_RULE[2]
+    # means of waves, which no point set gets right by chance
+    for k in ([0.0, 0.0], [0.9, 0.0], [0.5, 1.1], [-0.8, 0.7]):
+        wave = np.array(k) * [name != "the second alone", name not in ("one line", "none")]
+        wave *= name != "none"
+        if name == "nearly one":
+            wave[1] *= 0.05
+        found = weights @ np.cos(wave @ t)
+        assert found == pytest.approx(math.exp(-wave @ wave / 2), abs=3e-11)
+
+
+def test_shifted_rows_take_fewer_points_where_fields_know_nothing_of_each_other() -> None:
+    parts = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    longest = (smooth._longest(parts, (0, 1), (1.0, 0.0)),) * 2
+    usual = smooth._step_of(longest[0], SMOOTH_RULE)
+    assert smooth._step_of_shifted(SMOOTH_RULE, parts, (0, 1), longest) > 1.6 * usual
+    # a field that moves along a diagonal asks for as many as without shifts
+    for sign in (1.0, -1.0):
+        diagonal = np.pad(np.array([[0.7, 0.0], [0.0, 0.7], [1.2, 1.2 * sign]]), ((0, 0), (0, 1)))
+        longest = (smooth._longest(diagonal, (0, 1), (1.0, 0.0)),) * 2
+        usual = smooth._step_of(longest[0], SMOOTH_RULE)
+        shifted = smooth._step_of_shifted(SMOOTH_RULE, diagonal, (0, 1), longest)
+        assert usual <= shifted < 1.6 * usual
 
 
 @pytest.mark.usefixtures("waves")
-@pytest.mark.parametrize("parts", [(0.8, 0.3, 0.6), (0.8, -0.7, 1e-3), (0.01, 0.002, 0.9)])
-@pytest.mark.parametrize("half2", [0, 9])
+@pytest.mark.parametrize(
+    "parts",
+    [(0.8, 0.3, 0.6), (0.8, -0.7, 1e-3), (0.01, 0.002, 0.9), (0.05, 0.8, 0.4), (0.6, 0.2, 0.0)],
+)
+@pytest.mark.parametrize("rows", ["one", "equal", "shifted", "few"])
 def test_rows_are_means_given_the_points_of_a_grid(
-    parts: tuple[float, float, float], half2: int
+    parts: tuple[float, float, float], rows: str
 ) -> None:
     """cos(k (y + s ξ) + a) times he_n has the mean of i^n (k s)^n exp(-(k s)²/2) / √n!."""
     (first, second, rest), kind = parts, 1
-    grid = circle(0.7, 9, 0.6, half2)
-    rows, points = np.full((7, grid[4][-1] + 8), np.nan), grid[4][-1]
-    field = first, second * (half2 > 0), rest, 0.2
-    smooth._rows_of(SMOOTH_RULE, kind, field, grid, rows, 1)
-    i, j = np.meshgrid(np.arange(-9, 10) * 0.7, np.arange(-half2, half2 + 1) * 0.6)
-    wanted = i**2 + j**2 <= SMOOTH_RULE[2] ** 2
-    y = (0.2 + first * i + second * j)[wanted]
+    seconds = {"one": np.zeros(1), "few": np.array([-2.0, 0.1, 0.7])}
+    equal = np.arange(-10, 11) * 0.6
+    grid = grid_of(0.7, 9, seconds.get(rows, equal), rows == "shifted", rows != "few")
+    if rows == "few":  # such rows are only taken where fields move along them
+        first = max(first, 0.2)
+    points, orders = grid[2][-1], 1 if rest == 0.0 else 6
+    found = np.full((orders + 1, points + 8), np.nan)
+    field = first, second * (rows != "one"), rest, 0.2
+    smooth._rows_of(SMOOTH_RULE, kind, field, grid, found, 1)
+    y = 0.2 + np.array(field[:2]) @ points_of(grid)
     k = FREQUENCIES[kind]
-    for n in range(6):
+    for n in range(orders):
         size = (k * rest) ** n * math.exp(-((k * rest) ** 2) / 2) / math.sqrt(math.factorial(n))
         expected = size * np.cos(k * y + 0.3 * kind + n * math.pi / 2)
-        np.testing.assert_allclose(rows[n, :points], expected, atol=1e-9)
+        np.testing.assert_allclose(found[n, :points], expected, atol=1e-9)
     twice = math.exp(-2 * (k * rest) ** 2) * np.cos(2 * (k * y + 0.3 * kind))
-    np.testing.assert_allclose(rows[6, :points], (1 + twice) / 2, atol=1e-9)
+    np.testing.assert_allclose(found[orders, :points], (1 + twice) / 2, atol=1e-9)
 
 
 # --- kinks ------------------------------------------------------------------------------------
