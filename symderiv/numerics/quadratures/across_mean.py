@@ -39,6 +39,7 @@ _DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated w
 _LINES = 4 * _LINE  # room for lines that are as much denser as correlations allow
 _MOST_WORK = 4.0  # that polynomials may be, over that of points of η
 _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
+_MOST_KAPPA = 0.8  # more than a hundred polynomials lose digits: 3e-4 were found at 0.91
 
 
 def _turned(
@@ -77,7 +78,7 @@ def _along_lines(
     if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
         return False
     kappa = _turned(parts, places, correlation, np.empty((4, 4)))
-    return abs(kappa) < _ALIGNED and _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
+    return abs(kappa) < _MOST_KAPPA and _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
 
 
 def _points_of_meeting(

@@ -19,6 +19,7 @@ RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0])
 FACTORS = {
     0: lambda x: 1.0 if x > 0 else -1.0,
     1: lambda x: x / (1 + abs(x)),
+    2: lambda x: (1 + abs(x)) ** -2,
     3: lambda x: x if x > 0 else math.exp(x) - 1,
 }
 
@@ -293,3 +294,31 @@ def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
     used = plane_lines._points(cuts, count, 0.0, RULE, line)
     assert used <= room
     assert math.isnan(line[1, :used].sum())
+
+
+def test_fields_that_are_nearly_one_keep_their_digits() -> None:
+    """Lines of polynomials were off by 1e-5 here; truth is a sum over the axes of the fields."""
+    loads = np.array(
+        [
+            [0.220003161, 0.0, 0.0, 0.0],
+            [-0.25657455, 7.25224144e-3, 0.0, 0.0],
+            [-0.692887258, 8.79350356e-4, 4.09141414e-3, 0.0],
+            [-0.743107117, 1.07010925e-3, 4.43487716e-3, 1.10977114e-4],
+        ]
+    )
+    c = loads @ loads.T
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    found = plane._plane_mean_of_4(RULE, (2, 2, 1, 1), moments, (0.0,) * 4)
+    values, axes = np.linalg.eigh(c)
+    along = axes * np.sqrt(values)
+    z = np.linspace(-8.5, 8.5, 20001)
+    weight = np.exp(-z * z / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(30)
+    known = 0.0
+    for first, share in zip(nodes, weights / weights.sum(), strict=True):
+        for second, other in zip(nodes, weights / weights.sum(), strict=True):
+            x = along[:, 3:] * z + along[:, 2:3] * first + along[:, 1:2] * second
+            slopes = (1 + abs(x[0])) ** -2 * (1 + abs(x[1])) ** -2
+            product = slopes * x[2] / (1 + abs(x[2])) * x[3] / (1 + abs(x[3]))
+            known += share * other * (weight @ product)
+    assert found == pytest.approx(known, abs=1e-7)
