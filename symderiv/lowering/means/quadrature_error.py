@@ -308,13 +308,16 @@ class Choice:
     def rules(self) -> list[MeanRule]:
         """Return the rules from coarse to fine."""
         tolerance = max(self.tolerance, 1e-12)
-        tail = self.search().tail(tolerance / (20 if self.family == "smooth" else 100))
+        tail = self.search().tail(tolerance / 100)
         if self.family == "plane":
             numbers = tolerance, tail, self.slope_jumps, self.even
             return [plane_rule(points, *numbers) for points in PLANE_POINTS]
         if self.family == "kinked":
             return [kinked_rule(p, tolerance, tail, self.slope_jumps) for p in KINKED_PANELS]
-        return [smooth_rule(step, tolerance, tail) for step in SMOOTH_STEPS]
+        near = self.search().tail(tolerance / 20)
+        steps = [smooth_rule(step, tolerance, near) for step in SMOOTH_STEPS]
+        # factors that grow owe their errors to the tail where the finest step does not do
+        return [*steps, smooth_rule(SMOOTH_STEPS[-1], tolerance, tail)]
 
 
 @derived_once(imports=(__name__,), shipped=CHOSEN_RULES)

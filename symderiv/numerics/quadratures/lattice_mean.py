@@ -353,9 +353,8 @@ def _lattice_forces(
     steps, breaks = _equal_fine(step, turn, equal), np.empty(_MOST_BREAKS)
     if steps < 0:
         return math.nan, math.nan
-    u, base = np.zeros(dimensions), np.zeros(n)
+    u, base, error, loss = np.zeros(dimensions), np.zeros(n), 0.0, 0.0
     line, outputs, moved = (base, slope), (v, v_teacher), (np.zeros(K), np.zeros(K))
-    error, loss = 0.0, 0.0
     # points come in pairs of opposite signs, of which every mean has the same
     half = EVEN == 1 and turn == 0.0
     for j in range(points // 2 + 1 if half else points):
