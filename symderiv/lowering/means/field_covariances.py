@@ -1,7 +1,8 @@
 r"""Covariances of fields at which rules of quadrature are tried: random ones and hard ones.
 
 Hard are fields that are almost or exactly proportional, with either sign, in any number and
-grouping, fields of very different and of tiny variance, and fewer dimensions than fields. The
+grouping, pairs that are almost in the plane of two others and leave it together, fields of very
+different and of tiny variance, and fewer dimensions than fields. The
 numbers come from one seed, so that a module's text is the same in every run.
 """
 
@@ -36,8 +37,8 @@ def field_covariances(rng: np.random.Generator, count: int, size: int, largest: 
     """Return covariances with variances up to ``largest``, one after the other.
 
     The fields are combinations of one to ``size`` independent variables; then each may be turned
-    into a copy of an earlier one, of either sign, with 1 - rho between 1e-16 and 1e-1; variances
-    are mostly of order one.
+    into a copy of an earlier one, of either sign, with 1 - rho between 1e-16 and 1e-1, and the last
+    two of four may be put close to the plane of the others; variances are mostly of order one.
     """
     every = np.arange(count)
     few = rng.random(count) < 0.3
@@ -53,6 +54,9 @@ def field_covariances(rng: np.random.Generator, count: int, size: int, largest: 
         copied = factor[:, None] * fields[every, rng.integers(a, size=count)]
         copied[:, size + a] += np.sqrt(apart * (2 - apart))
         fields[is_copy, a] = copied[is_copy]
+    if size == 4:
+        near = rng.random(count) < 0.15
+        fields[near, 2:] = _near_plane(rng, fields[near, :2])
     variances = largest * rng.random((count, size)) ** 2
     equal = rng.random(count) < 0.3
     variances[equal] = variances[equal, :1]
@@ -65,6 +69,22 @@ def field_covariances(rng: np.random.Generator, count: int, size: int, largest: 
     order = rng.permuted(np.tile(np.arange(size), (count, 1)), axis=1)
     scaled = (fields * np.sqrt(variances)[:, :, None])[every[:, None], order]
     return np.asarray(scaled @ scaled.transpose(0, 2, 1))
+
+
+def _near_plane(rng: np.random.Generator, pair: Matrix) -> Matrix:
+    """Return two more fields close to the plane of two, with rests that are correlated."""
+    count, _, axes = pair.shape
+    turned = rng.normal(size=(count, 2, 2))
+    turned[:, :, 1] *= 10.0 ** rng.uniform(-2, 0, (count, 1))
+    fields = turned @ pair
+    away = np.linalg.norm(fields, axis=2) * 10.0 ** rng.uniform(-2, 0, (count, 2))
+    own = 10.0 ** rng.uniform(-2, 0.3, (count, 2))
+    shared = away / np.hypot(1.0, own)
+    fields[:, :, axes - 1] += shared * rng.choice([-1.0, 1.0], (count, 2))
+    for n in range(2):
+        fields[:, n, axes - 2 - n] += shared[:, n] * own[:, n]
+    size = np.linalg.norm(fields, axis=2, keepdims=True)
+    return np.asarray(fields / np.where(size > 0.0, size, 1.0))
 
 
 def nearby(rng: np.random.Generator, covariance: Matrix, largest: float, count: int) -> Matrix:

@@ -39,7 +39,6 @@ _DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated w
 _LINES = 4 * _LINE  # room for lines that are as much denser as correlations allow
 _MOST_WORK = 4.0  # that polynomials may be, over that of points of η
 _ALIGNED = 0.97  # correlations of rests above are integrated in pieces
-_MOST_KAPPA = 0.8  # more than a hundred polynomials lose digits: 3e-4 were found at 0.91
 
 
 def _turned(
@@ -78,7 +77,7 @@ def _along_lines(
     if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
         return False
     kappa = _turned(parts, places, correlation, np.empty((4, 4)))
-    return abs(kappa) < _MOST_KAPPA and _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
+    return _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
 
 
 def _points_of_meeting(
@@ -109,10 +108,14 @@ def _points_at(
     kinks: np.ndarray,
     cuts: np.ndarray,
     rule: np.ndarray,
+    least: float,
     line: np.ndarray,
 ) -> int:
-    """Write points and weights of t or ζ at one τ; rows of fields are what both add, and a rest."""
-    cuts[:] = 0.0
+    """Write points and weights of t or ζ at one τ; rows of fields are what both add, and a rest.
+
+    Something else than the fields moves by ``least``, in units of what it varies on.
+    """
+    cuts[:], cuts[cuts.shape[0] - 1] = 0.0, least
     count = 0
     for a in range(4):
         field = fields[a, 0] * tau, fields[a, 1], fields[a, 2]
@@ -246,14 +249,15 @@ def _across(
     size = 1 if kappa == 0.0 else 2 + math.ceil(rule[7] / -math.log(abs(kappa)))
     denser = rule.copy()
     denser[0] *= max(1.0, _DENSER / math.sqrt(1.0 - kappa * kappa))
+    least = abs(kappa) / math.sqrt(1.0 - kappa * kappa)
     cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINES)), np.empty((2, 3))
     even = rule[5] > 0.0
     for m in range(_points_of_meeting(rows, kinks, cuts, rule, lines[0])):
         tau, weight = lines[0, 0, m], lines[0, 1, m] * (2.0 if even else 1.0)
         if even and tau < 0.0:
             continue
-        count = _points_at(tau, of_t, kinks, cuts, rule, lines[1])
-        others = _points_at(tau, of_zeta, kinks, cuts, denser, lines[2])
+        count = _points_at(tau, of_t, kinks, cuts, rule, 0.0, lines[1])
+        others = _points_at(tau, of_zeta, kinks, cuts, denser, least, lines[2])
         given, products = np.empty(count), np.empty(others)
         for n in range(2):
             now[n, 0] = of_zeta[2 + n, 0] * tau - kinks[2 + n]

@@ -27,7 +27,7 @@ _LINE = 2000  # points of a line, at most
 _SMOOTH = 0.6  # layers wider than this, in t, are no layers
 _NO_CUT = 100.0
 _FAR = 2.0  # from a cut, in t, its layer is of no concern
-_STILL = 0.3  # points of a half line where fields stand still, in those of a piece
+_STILL = 0.36  # points of a half line where fields stand still, in those of a piece
 _MOVED = 1.0  # and how many more as they move
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
@@ -89,17 +89,20 @@ def _piece(
     line: np.ndarray,
     at: int,
 ) -> int:
-    """Add points and weights between two places, denser towards ``start``; return their number."""
-    length = abs(end - start)
+    """Add points and weights between two places, denser towards ``start``; return their number.
+
+    Layers wider than ``_FAR`` are no reason for it: points would be scarce where the weight is.
+    """
+    length, dense = abs(end - start), width < _FAR
     if length < 1e-12:
         return at
     sign = 1.0 if end > start else -1.0
     reach, ratio = length, length / width
-    if width < _NO_CUT:
+    if dense:
         # as asinh, which takes longer
         reach = math.log(ratio + math.sqrt(ratio * ratio + 1.0))
     usual = max(0.35 + 0.09 * length, 0.145 * length)
-    if width < _NO_CUT:
+    if dense:
         usual = max(usual, 0.3 + 0.265 * reach)
     size = rule[0] * share * usual
     parts = 1 if size <= 32.0 else math.ceil(size / 24.0)
@@ -114,7 +117,7 @@ def _piece(
         places, weights = line[0, at : at + count], line[1, at : at + count]
         for n in range(count):
             places[n], weights[n] = half * _LEGENDRES[row, 0, n], half * _LEGENDRES[row, 1, n]
-        if width >= _NO_CUT:
+        if not dense:
             for n in range(count):
                 places[n] += middle
         else:
