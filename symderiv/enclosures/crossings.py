@@ -16,7 +16,8 @@ from typing import Any
 from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
-from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField, gradients
+from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField
+from symderiv.precision.balls.krawczyk import gradients
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
