@@ -32,11 +32,13 @@ class Crossing:
     Attributes:
         verdict: "proved", "never" (proved for the whole run) or "undecided".
         begin, end: The time is between them; exact. None if it is not proved.
+        reason: Why it is undecided.
     """
 
     verdict: str
     begin: arb | None = None
     end: arb | None = None
+    reason: str = ""
 
 
 def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Crossing:
@@ -60,11 +62,20 @@ def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Cros
                 if verdict != "undecided":
                     break
             if verdict == "undecided":
-                return Crossing("undecided")
+                return Crossing("undecided", reason=_unknown(begin, begin + step.time))
             if verdict == "proved":
                 assert place is not None
-                return Crossing("proved", *(begin + each for each in along.narrowed(*place)))
+                first, last = along.narrowed(*place)
+                return Crossing("proved", begin + first, begin + last)
         return Crossing("never")
+
+
+def _unknown(begin: arb, end: arb) -> str:
+    """Return what balls leave open in a step."""
+    return (
+        f"the balls leave open whether it holds between alpha = {float(begin):.6g} and "
+        f"{float(end):.6g}, as where a curve only touches the level; a smaller radius may tell"
+    )
 
 
 class _Gap:
