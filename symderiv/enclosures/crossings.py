@@ -16,7 +16,8 @@ from typing import Any
 from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.enclosures.proved_run import EnclosedRun, gradient_form
-from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField, gradients
+from symderiv.enclosures.proved_step import ProvedStep, StateSet, VectorField
+from symderiv.precision.balls.krawczyk import gradients
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
@@ -31,11 +32,13 @@ class Crossing:
     Attributes:
         verdict: "proved", "never" (proved for the whole run) or "undecided".
         begin, end: The time is between them; exact. None if it is not proved.
+        reason: Why it is undecided.
     """
 
     verdict: str
     begin: arb | None = None
     end: arb | None = None
+    reason: str = ""
 
 
 def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Crossing:
@@ -59,11 +62,20 @@ def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Cros
                 if verdict != "undecided":
                     break
             if verdict == "undecided":
-                return Crossing("undecided")
+                return Crossing("undecided", reason=_unknown(begin, begin + step.time))
             if verdict == "proved":
                 assert place is not None
-                return Crossing("proved", *(begin + each for each in along.narrowed(*place)))
+                first, last = along.narrowed(*place)
+                return Crossing("proved", begin + first, begin + last)
         return Crossing("never")
+
+
+def _unknown(begin: arb, end: arb) -> str:
+    """Return what balls leave open in a step."""
+    return (
+        f"the balls leave open whether it holds between alpha = {float(begin):.6g} and "
+        f"{float(end):.6g}, as where a curve only touches the level; a smaller radius may tell"
+    )
 
 
 class _Gap:

@@ -19,11 +19,11 @@ from symderiv.enclosures.proved_step import (
     ProvedStep,
     StateSet,
     VectorField,
-    gradients,
     short,
     stepped,
 )
 from symderiv.foundation.errors import ToleranceError
+from symderiv.precision.balls.krawczyk import gradients
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 

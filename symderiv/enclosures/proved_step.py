@@ -22,6 +22,7 @@ import numpy as np
 from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.foundation.errors import ToleranceError
+from symderiv.precision.balls.krawczyk import coefficient, gradients
 from symderiv.precision.balls.working import largest_of
 
 _INFLATIONS, _HALVINGS = 12, 40
@@ -56,7 +57,7 @@ class VectorField:
             ctx.cap = order
             series = [arb_series([c[n] for c in columns], order) for n in range(self.size)]
             rates = self.rates(series)
-            columns.append([_coefficient(each, order - 1) / order for each in rates])
+            columns.append([coefficient(each, order - 1) / order for each in rates])
         return columns
 
     def slopes(self, box: Sequence[arb]) -> arb_mat:
@@ -64,27 +65,7 @@ class VectorField:
         return gradients(self.rates, box)
 
 
-def gradients(values: Callable[[Sequence[Any]], list[Any]], box: Sequence[arb]) -> arb_mat:
-    """Return the derivatives of functions by their n arguments over a box, a row for each."""
-    ctx.cap = 2
-    columns = []
-    for n in range(len(box)):
-        moved = [
-            arb_series([x, arb(1)], 2) if m == n else arb_series([x], 2) for m, x in enumerate(box)
-        ]
-        columns.append([_coefficient(each, 1) for each in values(moved)])
-    rows = len(columns[0])
-    entries = [column[row] for row in range(rows) for column in columns]
-    return arb_mat(rows, len(box), entries)
-
-
 Columns = list[list[arb]]
-
-
-def _coefficient(series: arb_series | arb, place: int) -> arb:
-    if isinstance(series, arb_series):
-        return series[place]
-    return arb(series) if place == 0 else arb(0)
 
 
 @dataclass(frozen=True)

@@ -295,8 +295,20 @@ def test_a_plateau_that_a_run_does_not_show_is_undecided(run: sd.Trajectory) -> 
     problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
     alone = problem.solve(alpha=[0.5], initial=ONE, events=["plateau-end"], certify=True)
     assert alone.events["plateau-end"]["verdict"] == "undecided"
+    assert "no such end of a plateau up to alpha = 0.5" in alone.events["plateau-end"]["reason"]
+    assert "undecided: the run in doubles has no" in alone.enclosure.to_text()
     assert alone.enclosure.departure is None
     assert run.enclosure.departure is None
+
+
+def test_a_level_that_is_only_touched_is_undecided_and_said_where() -> None:
+    """At the fixed point R is 1 at all times: balls around 1 are not known to be below it."""
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    still = {"Q": [[1.0]], "R": [[1.0]], "T": [[1.0]]}
+    run = problem.solve(alpha=[0.5], initial=still, events=["R[1,1] > 1"], certify=True)
+    (event,) = run.events
+    assert event["verdict"] == "undecided"
+    assert "leave open whether it holds between alpha = 0 and" in event["reason"]
 
 
 def test_the_stated_error_of_a_proved_run_is_a_bound(run: sd.Trajectory) -> None:

@@ -17,7 +17,8 @@ class LocatedEvent(dict[str, Any]):
     """The first time at which a condition holds along a run.
 
     It is also a dictionary with the keys ``event``, ``condition``, ``alpha``, ``error_bound`` and
-    ``derivatives``; events of certified runs have ``begin``, ``end`` and ``verdict`` too.
+    ``derivatives``; events of certified runs have ``begin``, ``end`` and ``verdict`` too, and
+    ``reason`` where that is "undecided".
     """
 
     @property

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from flint import arb, arb_mat
 
 from symderiv.foundation.errors import SymderivError
-from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.forms import narrowed
+from symderiv.precision.balls.krawczyk import gradients, krawczyk_image
 from symderiv.precision.balls.operations import Operations
+from symderiv.precision.balls.working import working_bits
 
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5
 # a part of which less is left is made smaller once more before it is divided
 _AGAIN = 0.5
-_RADII = 0.25 * 0.7 ** np.arange(32)
+_RADII = 0.25 * 0.7 ** np.arange(36)
+_BITS = 64
 #: Sums of doubles are given this error, in units of the sums of absolute values.
 ROUNDING = 1e-12
 
@@ -70,7 +74,8 @@ def roots_in_box(
     Raises:
         SymderivError: A known root was lost.
     """
-    explained = [each for one in known if (each := _around(functions, one)) is not None]
+    roots = _Roots(functions)
+    explained = [each for one in known if (each := roots.around(one)) is not None]
     low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
     points: list[Floats] = []
     left: list[Floats] = []
@@ -90,7 +95,7 @@ def roots_in_box(
         small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
         for box in np.stack([below[small], above[small]], axis=2):
             # roots at the edge of what is left are met from outside too
-            around = _around(functions, box.mean(axis=1))
+            around = roots.around(box.mean(axis=1))
             if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
                 explained.append(around)
                 points.append(np.stack(around, axis=1))
@@ -134,45 +139,37 @@ def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.concatenate([low, second]), np.concatenate([first, high])
 
 
-def _around(functions: Operations, numbers: Floats) -> tuple[Floats, Floats] | None:
-    """Return the largest box around a root in which Krawczyk's operator proves it the only one."""
-    reach = _RADII[:, None]
-    low, high = numbers - reach, numbers + reach
-    with np.errstate(all="ignore"):
-        _, at, slopes = enclosed_values(functions, low, high)
-    smooth = np.all(np.isfinite(slopes), axis=(1, 2, 3)) & np.all(np.isfinite(at), axis=(1, 2))
-    low, high, at, slopes = low[smooth], high[smooth], at[smooth], slopes[smooth]
-    middle = (low + high) / 2
-    radius = np.maximum(high - middle, middle - low) * (1 + ROUNDING)
-    shift, around, solved = _image(at, slopes, radius)
-    inside = solved & np.all(
-        (middle + shift - around > low + ROUNDING) & (middle + shift + around < high - ROUNDING),
-        axis=1,
-    )
-    if not np.any(inside):
+class _Roots:
+    """Boxes in which there is exactly one root, in balls.
+
+    Args:
+        functions: As many as numbers that they take.
+    """
+
+    def __init__(self, functions: Operations) -> None:
+        constants, self._results = functions.compiled()
+        with working_bits(_BITS):
+            self._constants = constants()
+
+    def _values(self, state: Sequence[Any]) -> list[Any]:
+        return self._results(state, self._constants)
+
+    def around(self, numbers: Floats) -> tuple[Floats, Floats] | None:
+        """Return the largest box around a root in which Krawczyk's operator proves it the only
+        one, of those that are tried.
+        """
+        middle = [arb(float(x)) for x in numbers]
+        with working_bits(_BITS):
+            values = arb_mat(len(middle), 1, self._values(middle))
+            for radius in _RADII:
+                low, high = numbers - radius, numbers + radius
+                box = [arb(a).union(arb(b)) for a, b in zip(low, high, strict=True)]
+                try:
+                    slopes = gradients(self._values, box)
+                    inverse = slopes.mid().inv().mid()
+                except (ZeroDivisionError, ValueError):
+                    continue  # a root or an inverse has no value somewhere in the box
+                image = krawczyk_image(middle, values, slopes, inverse, box)
+                if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
+                    return low, high
         return None
-    largest = int(np.argmax(inside))
-    return low[largest], high[largest]
-
-
-def _image(
-    at: Floats, slopes: Floats, radius: Floats
-) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Return Krawczyk's image of boxes: shift from their middle, radius, and where there is one."""
-    size = slopes.shape[1]
-    centre, spread = slopes.mean(axis=3), (slopes[..., 1] - slopes[..., 0]) / 2
-    spread = spread * (1 + ROUNDING) + np.abs(centre) * ROUNDING
-    # any matrix will do for Y; those that are far from singular are of use
-    sizes = np.prod(np.linalg.norm(centre, axis=2), axis=1)
-    solved = np.abs(np.linalg.det(centre)) > 1e-9 * sizes
-    usable = np.where(solved[:, None, None], centre, np.eye(size))
-    Y = np.linalg.inv(usable)
-    value, error = at.mean(axis=2), (at[..., 1] - at[..., 0]) / 2
-    size_of_Y = np.abs(Y)
-    shift = -np.einsum("bij,bj->bi", Y, value)
-    doubt = np.einsum("bij,bj->bi", size_of_Y, error + np.abs(value) * ROUNDING)
-    identity = np.abs(np.eye(size) - Y @ usable)
-    rounding = (size_of_Y @ np.abs(usable) + np.eye(size)) * ROUNDING
-    rest = identity + rounding + size_of_Y @ spread
-    around = (np.einsum("bij,bj->bi", rest, radius) + doubt) * (1 + ROUNDING)
-    return shift, around, solved

@@ -10,7 +10,7 @@ from symderiv.foundation.errors import ToleranceError
 
 if TYPE_CHECKING:
     import sympy as sp
-    from flint import arb
+    from flint import arb, arb_mat, arb_series
 
 
 def slopes_of(equations: Sequence[sp.Expr], unknowns: Sequence[sp.Symbol]) -> list[sp.Expr]:
@@ -73,7 +73,6 @@ def proved_root(
 
     size = len(start)
     middle = [arb(float(x)) for x in start]
-    identity = arb_mat([[int(a == b) for b in range(size)] for a in range(size)])
     try:
         with working_bits(bits):
             for _ in range(2 + bits.bit_length()):
@@ -85,18 +84,69 @@ def proved_root(
                     break
             slope = arb_mat(size, size, slopes(middle))
             inverse = arb_mat(size, size, [x.mid() for x in slope.inv().entries()])
-            correction = inverse * arb_mat(size, 1, equations(middle))
+            values = arb_mat(size, 1, equations(middle))
             for spare in (16, 32, 48, 60):
                 radii = [_radius(x, spare - bits) for x in middle]
                 box = [x + arb(0, r) for x, r in zip(middle, radii, strict=True)]
-                left = identity - inverse * arb_mat(size, size, slopes(box))
-                spread = left * arb_mat(size, 1, [arb(0, r) for r in radii])
-                image = [middle[a] - correction[a, 0] + spread[a, 0] for a in range(size)]
+                over = arb_mat(size, size, slopes(box))
+                image = krawczyk_image(middle, values, over, inverse, box)
                 if all(b.contains_interior(x) for b, x in zip(box, image, strict=True)):
                     return image
     except (ZeroDivisionError, ValueError):
         pass
     raise ToleranceError("the fixed point could not be enclosed")
+
+
+def krawczyk_image(
+    middle: Sequence[arb], values: arb_mat, slopes: arb_mat, inverse: arb_mat, box: Sequence[arb]
+) -> list[arb]:
+    """Return where Krawczyk's operator maps a box; one that lies inside of it holds one root.
+
+    Args:
+        middle: A point of the box, n numbers.
+        values: The equations at it, a column.
+        slopes: Their derivatives over the box.
+        inverse: Any matrix; about the inverse of the slopes is of use.
+        box: n balls.
+    """
+    from flint import arb_mat
+
+    size = len(middle)
+    identity = arb_mat(size, size, [int(a == b) for a in range(size) for b in range(size)])
+    apart = arb_mat(size, 1, [x - y for x, y in zip(box, middle, strict=True)])
+    moved = (identity - inverse * slopes) * apart - inverse * values
+    return [x + moved[a, 0] for a, x in enumerate(middle)]
+
+
+def gradients(values: Callable[[Sequence[Any]], list[Any]], box: Sequence[arb]) -> arb_mat:
+    """Return the derivatives of functions by their n arguments over a box, a row for each.
+
+    Args:
+        values: Takes a list of n balls, or power series of balls, and returns one of them for each
+            function.
+        box: n balls.
+    """
+    from flint import arb, arb_mat, arb_series, ctx
+
+    ctx.cap = 2
+    columns = []
+    for n in range(len(box)):
+        moved = [
+            arb_series([x, arb(1)], 2) if m == n else arb_series([x], 2) for m, x in enumerate(box)
+        ]
+        columns.append([coefficient(each, 1) for each in values(moved)])
+    rows = len(columns[0])
+    entries = [column[row] for row in range(rows) for column in columns]
+    return arb_mat(rows, len(box), entries)
+
+
+def coefficient(series: arb_series | arb, place: int) -> arb:
+    """Return a coefficient of a power series, or of a number as one."""
+    from flint import arb, arb_series
+
+    if isinstance(series, arb_series):
+        return series[place]
+    return arb(series) if place == 0 else arb(0)
 
 
 def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb | None:

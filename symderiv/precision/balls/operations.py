@@ -3,7 +3,7 @@
 A printed module, or any other function of numbers, is run once with numbers that write down what is
 done to them (:class:`Recorder`). Loops over units and cases of coinciding indices are gone then,
 equal operations are one, and what does not depend on the state is a constant. Such a list can be
-evaluated in any numbers, over many boxes of doubles (:mod:`symderiv.precision.balls.boxes`), and
+evaluated in any numbers, over many boxes of doubles (:mod:`symderiv.precision.balls.forms`), and
 written into a file that another program checks.
 """
 

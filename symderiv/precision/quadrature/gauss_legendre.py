@@ -1,4 +1,4 @@
-r"""Gauss-Legendre panels between kinks: products of piecewise analytic functions, with a bound.
+r"""Gauss-Legendre panels: products of analytic or piecewise analytic functions, with a bound.
 
 One factor per variable, covariance C of full rank, P = C^-1. The integral over
 :math:`z = \mu + x` is taken on a product of intervals |x_i| <= X_i, each cut into panels at the
@@ -51,6 +51,7 @@ _BOXES: Final = (6, 3)
 _DEPTH: Final = 12
 _MAX_DIMENSION: Final = 4
 _MAX_PANELS: Final = 3000
+_DEPENDENT: Final = 4  # variances over conditional ones from which sums inside of sums are cheaper
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,24 @@ class PanelPlan:
     def bits(self) -> int:
         """Return the precision at which rounding is below the bound."""
         return bits_below(self.bound, self.scale, 60)
+
+
+def reflected(component: FactorComponent) -> bool:
+    """Return whether the last variable is positive in the sum, and weights are twice as large."""
+    return component.reflects and component.factors[-1].function.smooth
+
+
+def few_panels(component: FactorComponent) -> bool:
+    """Return whether panels are a rule for smooth factors: their variables are far from dependent,
+    so that panels, which are as long as conditional deviations, are few.
+    """
+    d = component.dimension
+    if len(component.factors) != d or d > _MAX_DIMENSION:
+        return False
+    with working_bits(_BITS):
+        precision, _ = inverse_covariance(component, 4 * _BITS)
+        variances = [sum((v * v for v in row), arb(0)) for row in component.loading(_BITS)]
+        return all(precision[i, i] * v < _DEPENDENT for i, v in enumerate(variances))
 
 
 def panel_plan(component: FactorComponent, accuracy: float) -> PanelPlan:
@@ -150,8 +169,10 @@ class _PanelPlanner:
                     others = others * max(1.0, ranges[j]) ** self.powers[j]
             # the ellipses are within twice the reach and one more on each side
             others = others * max(1.0, 2 * (ranges[i] + 1)) ** self.powers[i]
+            half = i == d - 1 and reflected(component)
+            others = others * (2 if half else 1)
             target = scale * (-arb(self.accuracy)).exp() / (2 * d) / others
-            panels = self._panels(i, ranges[i], target)
+            panels = self._panels(i, ranges[i], target, half)
             chosen.append(tuple(panels))
             bound = bound + others * sum((p.bound for p in panels), arb(0))
         return PanelPlan(tuple(chosen), bound.upper(), scale.upper())
@@ -179,13 +200,12 @@ class _PanelPlanner:
             factor = factor.max(size.upper() * (-rate * near).exp())
         return factor.upper(), rate, largest.upper()
 
-    def _panels(self, i: int, reach: float, target: arb) -> list[_Panel]:
+    def _panels(self, i: int, reach: float, target: arb, half: bool) -> list[_Panel]:
         f = self.component.factors[i].function
         centre = float(self.means[i])
         self.centre, self.reach = self.means[i], reach + 1
-        smooth_pieces = pieces(
-            f.expression, FORM, centre - reach, centre + reach, self._kink_bits()
-        )
+        begin = 0.0 if half else centre - reach
+        smooth_pieces = pieces(f.expression, FORM, begin, centre + reach, self._kink_bits())
         unit = 1 / math.sqrt(float(self.precision[i, i]))
         best: list[_Panel] | None = None
         if reach / unit > _MAX_PANELS:
@@ -281,13 +301,14 @@ def panel_sum(component: FactorComponent, plan: PanelPlan, bits: int) -> arb:
 
     def row(i: int, mean: arb) -> tuple[list[arb], list[arb]]:
         xs, ws = [], []
+        times = 2 if i == component.dimension - 1 and reflected(component) else 1
         for panel in plan.panels[i]:
             value = panel.function.on_real(bits)
             half, centre = (panel.high - panel.low) / 2, (panel.high + panel.low) / 2
             for u, w in legendre_balls(panel.nodes, bits):
                 z = centre + half * u
                 xs.append(z - mean)
-                ws.append(half * w * value(z))
+                ws.append(times * half * w * value(z))
         return xs, ws
 
     return rule_sum(component, row, bits)

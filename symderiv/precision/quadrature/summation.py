@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Final
 
 import flint
-from flint import arb, arb_mat, arb_poly
+from flint import arb, arb_poly
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
@@ -67,18 +67,19 @@ class FactorTable:
         excess = max(0.0, float((strip.factor * factor).log())) + float(strip.rate) * long_axis
         degree = math.ceil((accuracy + excess + 2) / math.log(_RHO)) + 1
         self._pieces = []
-        nodes, inverse = _interpolation(degree, flint.ctx.prec)
+        # interpolation in powers loses about two bits with each of them
+        bits = flint.ctx.prec + 4 * degree + 20
+        nodes = _chebyshev(degree + 1, bits)
         self._scale = 1 / arb(half)
         for k in range(count):
             # the exact binary numbers of centre and half length define the piece
             centre = -reach + (2 * k + 1) * (reach / count) if count > 1 else 0.0
-            values = [[function(centre + half * u)] for u in nodes]
-            solved = inverse * arb_mat(values)
-            coefficients = [solved[j, 0] for j in range(degree + 1)]
+            values = [function(centre + half * u) for u in nodes]
+            with working_bits(bits):
+                polynomial = arb_poly.interpolate(nodes, values, algorithm="barycentric")
             largest = strip.factor * factor * (strip.rate * (abs(centre) + long_axis)).exp()
             error = 4 * largest * arb(_RHO) ** -degree / (_RHO - 1)
-            coefficients[0] = coefficients[0] + arb(0, error.upper())
-            self._pieces.append((arb(centre), arb_poly(coefficients)))
+            self._pieces.append((arb(centre), polynomial + arb(0, error.upper())))
 
     def value(self, x: arb) -> arb:
         """f on a ball inside the table whose radius is tiny."""
@@ -89,29 +90,10 @@ class FactorTable:
 
 
 @lru_cache(maxsize=16)
-def _interpolation(degree: int, bits: int) -> tuple[list[arb], arb_mat]:
-    """Chebyshev points, and the matrix from values there to coefficients of powers."""
-    with working_bits(bits + 2 * degree + 20):
-        n = degree + 1
-        nodes = [arb.cos_pi(arb(2 * j + 1) / (2 * n)) for j in range(n)]
-        columns: list[list[int]] = [[1], [0, 1]]
-        while len(columns) < n:
-            a, b = columns[-1], columns[-2]
-            columns.append(
-                [
-                    (2 * a[i - 1] if 0 < i <= len(a) else 0) - (b[i] if i < len(b) else 0)
-                    for i in range(len(a) + 1)
-                ]
-            )
-        # c_k = (2 - [k = 0])/n Σ_j f(u_j) T_k(u_j), and T_k in powers
-        rows = [
-            [(2 if k else 1) * arb.cos_pi(arb(k * (2 * j + 1)) / (2 * n)) / n for j in range(n)]
-            for k in range(n)
-        ]
-        powers = arb_mat(
-            n, n, [columns[k][i] if i < len(columns[k]) else 0 for i in range(n) for k in range(n)]
-        )
-        return nodes, powers * arb_mat(rows)
+def _chebyshev(points: int, bits: int) -> list[arb]:
+    """Chebyshev points, with so many bits."""
+    with working_bits(bits):
+        return [arb.cos_pi(arb(2 * j + 1) / (2 * points)) for j in range(points)]
 
 
 _TABULATED: Final = 3  # dimensions from which functions are tabulated
@@ -163,12 +145,6 @@ def trapezoid_sum(component: FactorComponent, plan: StepPlan, bits: int) -> arb:
             return total
         levels = [_level(component, plan, i, loading) for i in range(d)]
         last = _innermost(component) if d >= _TABULATED else None
-        if d >= _TABULATED:
-            accuracy = _accuracy(plan)
-            values = [
-                v if a == last else _tabulated(component, plan, a, v, accuracy)
-                for a, v in enumerate(values)
-            ]
         by_power: dict[int, Polynomial] = {0: polynomial}
         if last is not None:
             by_power = {}
@@ -225,14 +201,6 @@ def _spread(
     for v, h, n in zip(row, plan.steps, plan.nodes, strict=False):
         reach += float(abs(v).upper()) * h * n
     return reach * (1 + 1e-9) + 1e-9
-
-
-def _tabulated(
-    component: FactorComponent, plan: StepPlan, a: int, value: Value, accuracy: float
-) -> Value:
-    strip = plan.strips[a]
-    reach = _spread(component, plan, a, component.dimension)
-    return FactorTable(value, strip, reach, arb(1), accuracy).value
 
 
 def _smoothed(

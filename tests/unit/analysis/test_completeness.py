@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 from scipy import optimize
 
 import symderiv as sd
@@ -16,8 +18,8 @@ from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, con
 from symderiv.api.results.flows.stationary_flow import StationaryFlow
 from symderiv.foundation.errors import InputError, NotYetError, SymderivError
 from symderiv.precision.balls import box_search
-from symderiv.precision.balls.boxes import enclosed_values
 from symderiv.precision.balls.forms import narrowed
+from symderiv.precision.balls.krawczyk import gradients
 from symderiv.precision.balls.operations import Recorder
 
 
@@ -34,30 +36,45 @@ def expressions(mp: Any, x: Any, y: Any) -> list[Any]:
 def test_boxes_hold_values_and_derivatives_of_the_numbers_in_them() -> None:
     recorder, random = Recorder(), np.random.default_rng(4)
     recording = recorder.recording(expressions(recorder, recorder.input(), recorder.input()))
-    low = random.uniform(-1.0, 0.9, (20, 2))
-    high = low + 10.0 ** random.uniform(-12, -0.5, (20, 2))
+    constants, results = recording.compiled()
+    given = constants()
+    low = random.uniform(-1.0, 0.9, (10, 2))
+    high = low + 10.0 ** random.uniform(-12, -0.5, (10, 2))
     # one with zero in it, where squares are least
     low[0], high[0] = -0.5, 0.5
-    values, middle, slopes = enclosed_values(recording, low, high)
     with mpmath.workdps(40):
-        for n in range(0, 20, 2):
+        for n in range(10):
+            box = [arb(a).union(arb(b)) for a, b in zip(low[n], high[n], strict=True)]
+            values = results(box, given)
+            slopes = gradients(lambda state: results(state, given), box)
             for share in random.uniform(0, 1, (2, 2)):
                 x, y = (mpmath.mpf(b) for b in low[n] + share * (high[n] - low[n]))
                 for k, value in enumerate(expressions(mpmath.mp, x, y)):
-                    assert values[n, k, 0] <= value <= values[n, k, 1]
+                    assert float(values[k].lower()) <= value <= float(values[k].upper())
                     for axis in range(2):
                         partial = (int(axis == 0), int(axis == 1))
                         slope = mpmath.diff(
                             lambda a, b, k=k: expressions(mpmath.mp, a, b)[k], (x, y), partial
                         )
-                        assert slopes[n, k, axis, 0] <= slope <= slopes[n, k, axis, 1]
-            x, y = (mpmath.mpf(b) for b in (low[n] + high[n]) / 2)
-            for k, value in enumerate(expressions(mpmath.mp, x, y)):
-                for bounds in (middle[n, k], values[n, k]):
-                    assert bounds[0] <= value <= bounds[1]
-    # and they are narrow in narrow boxes
-    narrow = np.max(high - low, axis=1) < 1e-9
-    assert np.max(values[narrow, :, 1] - values[narrow, :, 0]) < 1e-7
+                        bounds = slopes[k, axis]
+                        assert float(bounds.lower()) <= slope <= float(bounds.upper())
+            # and they are narrow in narrow boxes
+            if np.max(high[n] - low[n]) < 1e-9:
+                assert max(float(each.rad()) for each in [*values, *slopes.entries()]) < 1e-7
+
+
+def test_a_box_with_one_root_is_as_large_as_that_is_true() -> None:
+    """x² = y, y = 1/4: the other root has x = -1/2, and Krawczyk's operator sees to the middle."""
+    recorder = Recorder()
+    x, y = recorder.input(), recorder.input()
+    roots = box_search._Roots(recorder.recording([x * x - y, y - Fraction(1, 4)]))
+    low, high = roots.around(np.array([0.5, 0.25]))
+    assert np.all(low > [0.0, -0.25])
+    assert np.all(high - low > 0.1)
+    # no box around a point that is far from roots, nor around a double root
+    assert roots.around(np.array([0.7, 0.25])) is None
+    double = box_search._Roots(recorder.recording([x * x - y, y]))
+    assert double.around(np.array([0.0, 0.0])) is None
 
 
 def test_no_box_loses_the_point_where_functions_vanish() -> None:
@@ -123,12 +140,11 @@ def test_the_equations_are_the_rates_of_the_flow_in_other_coordinates(decay: flo
         values = state[flow.place]
         numbers = states.numbers(values, equations.inverse)
         assert np.allclose(states.values(numbers, equations.inverse), values)
-        found = enclosed_values(equations.recording, numbers[None], numbers[None])[1][0].mean(
-            axis=1
-        )
+        constants, results = equations.recording.compiled()
+        found = [float(each) for each in results([arb(x) for x in numbers], constants())]
         slope = flow.slope(values)
         P, R = (np.array(each) for each in states.filled(list(numbers), 0.0))
-        dP, dR = (np.array(each) for each in states.filled(list(found), 0.0))
+        dP, dR = (np.array(each) for each in states.filled(found, 0.0))
         change = slope[states.entries[0]], slope[states.entries[1]]
         # rates of R, and of Q = P + R T⁻¹ Rᵀ
         assert np.allclose(change[1], -dR, atol=1e-13)

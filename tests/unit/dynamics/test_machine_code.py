@@ -30,7 +30,6 @@ from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate
 from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.steppers import run_code, stepper_sources
 from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT
-from symderiv.precision.balls.boxes import enclose
 from symderiv.precision.balls.forms import narrow
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.input_models import Isotropic
@@ -193,9 +192,7 @@ def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypat
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "function", [all_roots, enclose, narrow, learn, fill_normals, forward, backward]
-)
+@pytest.mark.parametrize("function", [all_roots, narrow, learn, fill_normals, forward, backward])
 def test_code_of_other_loops_came_with_the_package_of_these_sources(function):
     came = shipped_code.shipped(function.shipped_path(), function.digest())
     assert came is not None, "make stepper-code writes it anew"

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -17,7 +16,8 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls import orthant
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
-from symderiv.precision.quadrature import lattice, pieces
+from symderiv.precision.quadrature import pieces
+from symderiv.precision.quadrature.chosen_rule import Panels, Trapezoid, rule_of
 from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.one_variable import OneVariable
 from symderiv.precision.quadrature.separation import FORM, Fields
@@ -141,59 +141,55 @@ def mean_of_cosines(rates: tuple[float, ...], mean: tuple[str, ...] = ("0", "0",
 
 @pytest.mark.parametrize("mean", [("0", "0", "0"), ("1/2", "-1/3", "1")])
 @pytest.mark.parametrize("accuracy", [15.0, 40.0])
-def test_a_lattice_of_three_variables_keeps_its_bound(
+def test_panels_of_three_smooth_variables_keep_their_bound(
     mean: tuple[str, ...], accuracy: float
 ) -> None:
-    """Hyperbolic cosines have exact means; the error is below the bound, the bound near the aim."""
+    """Hyperbolic cosines have exact means. Without means half of the last line is enough."""
     component = _component(*(sp.cosh(k * FORM / 2) for k in (1, 2, 1)), mean=mean)
+    centred = mean == ("0", "0", "0")
+    assert panels.reflected(component) == centred
     with working_bits(64):
-        plan = lattice.lattice_plan(component, accuracy)
+        plan = panels.panel_plan(component, accuracy)
         aim = plan.scale * (-arb(accuracy)).exp()
-        assert plan.bound < aim
-        assert plan.bound > aim * arb("1e-9")
-    assert plan.counts() == [2 * n + 1 for n in plan.nodes]
-    assert all(math.ldexp(h, 30) == int(math.ldexp(h, 30)) for h in plan.steps)
-    found = lattice.lattice_sum(component, plan, plan.bits())
+        assert aim * arb("1e-9") < plan.bound < aim
+    starts = [min(float(p.low) for p in row) for row in plan.panels]
+    ends = [max(float(p.high) for p in row) for row in plan.panels]
+    for i, (a, b) in enumerate(zip(starts, ends, strict=True)):
+        middle = float(sp.Rational(mean[i]))
+        assert a == pytest.approx(0.0 if centred and i == 2 else 2 * middle - b)
+    found = panels.panel_sum(component, plan, plan.bits())
     exact = mean_of_cosines((0.5, 1.0, 0.5), mean)
     assert abs(float(found) - exact) <= float(plan.bound) + 1e-14 * exact
     # the radius is rounding only, and below the bound
     assert found.rad() < plan.bound
 
 
-def test_the_bound_of_one_variable_is_that_of_the_text() -> None:
-    """Both terms by mpmath from the module's text, and what they are made of, at one plan."""
-    component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
+def test_bounds_of_half_a_line_count_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels of the last variable stand for their mirror images; the rest is made negligible."""
+    monkeypatch.setattr(panels, "mean_exp", lambda _: arb("1e-60"))
+    component = _component(*(sp.cos(k * FORM / 2) for k in (1, 2, 1)))
     with working_bits(64):
-        planner = lattice._LatticePlanner(component, 30.0)
-    precision = mpmath.matrix([[float(sp.Rational(e)) for e in row] for row in COVARIANCE]) ** -1
-    for i, (a, h, n) in enumerate(((0.7, 0.21, 30), (0.4, 0.125, 41), (1.3, 0.3, 17))):
-        with working_bits(64):
-            found = float(planner._error(i, a, h, n))
-        X, P = (n + 0.5) * h, float(precision[i, i])
-        C = float(sp.Rational(COVARIANCE[i][i]))
-        inside = 4 * X * math.exp(P * a * a / 2) / math.expm1(2 * math.pi * a / h)
-        ends = 4 * math.exp(-X * X / (2 * C)) / (2 * math.pi / h - P * a / 2)
-        assert found == pytest.approx(inside + ends, rel=1e-7)
-    with working_bits(64):
-        # a step too long for the height: nothing is proved
-        assert not planner._error(0, 40.0, 0.3, 10).is_finite()
+        plan = panels.panel_plan(component, 20.0)
+        sums = [float(sum((p.bound for p in row), arb(0))) for row in plan.panels]
+    reach = [max(float(p.high) for p in row) for row in plan.panels]
+    covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
+    density = (2 * math.pi) ** -1.5 / math.sqrt(np.linalg.det(covariance))
+    lines = [2 * x for x in reach]
+    parts = [sums[i] * np.prod(lines) / lines[i] for i in range(3)]
+    least = density * (parts[0] + parts[1] + 2 * parts[2])
+    # |cos| is bounded on cells, to a little more than 1 each
+    assert least <= float(plan.bound) < 1.2 * least
 
 
-def test_the_chosen_step_is_the_longest_that_keeps_the_share_of_the_error() -> None:
-    component = _component(sp.cosh(FORM), sp.tanh(FORM), sp.exp(FORM / 2))
-    with working_bits(64):
-        planner = lattice._LatticePlanner(component, 30.0)
-        for i in range(3):
-            known = planner._strips(i, 8.0)
-            strip, a, h = planner._step(i, known, 9.0, 1.5)
-            size = planner._largest(i, strip, 9.0, strip.width)
-            n = math.ceil(planner.deviations[i] * 12 / h)
-            share = float((planner._error(i, a, h, n) * size).log()) + 1.5
-            assert -33.5 < share + 30.0 < 0.0
-            assert float(planner._largest(i, strip, 9.0, 0.0).log()) <= float(size.log())
-            value = OneVariable(component.factors[i].function.expression, FORM).on_complex(64)
-            for x in (-8.0, 0.0, 8.0):
-                assert abs(value(acb(x, strip.width))) <= size * (1 + arb("1e-9"))
+def test_variables_that_are_nearly_dependent_have_too_many_panels() -> None:
+    for correlation, few in ((sp.Rational(7, 10), True), (sp.Rational(9, 10), False)):
+        law = Fields(
+            [[sp.S.One if i == j else correlation for j in range(3)] for i in range(3)],
+            [sp.S.Zero] * 3,
+        )
+        component = FactorComponent([sp.tanh(FORM)] * 3, law)
+        assert panels.few_panels(component) == few
+        assert isinstance(rule_of(component), Panels if few else Trapezoid)
 
 
 @pytest.mark.parametrize("accuracy", [12.0, 30.0])

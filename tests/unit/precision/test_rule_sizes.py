@@ -5,78 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
-from unit.precision.test_rule_bounds import COVARIANCE, law_of, mean_of_cosines
+from unit.precision.test_rule_bounds import law_of
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
-from symderiv.precision.quadrature import lattice, numeric_mean, pieces
+from symderiv.precision.quadrature import numeric_mean, pieces
 from symderiv.precision.quadrature.component import FactorComponent
 from symderiv.precision.quadrature.growth import growth
 from symderiv.precision.quadrature.separation import FORM
 
 X, Y = sp.symbols("x1:3", real=True)
-
-
-def test_the_scale_of_a_lattice_grows_with_the_rates_of_the_functions() -> None:
-    """It bounds the mean, and for slow functions it is not far above it."""
-    for rate, most in ((2, math.inf), (sp.Rational(1, 8), 30.0)):
-        component = FactorComponent([sp.cosh(rate * FORM)] * 3, law_of(COVARIANCE))
-        with working_bits(64):
-            planner = lattice._LatticePlanner(component, 15.0)
-            narrow = [planner._strips(i, 6.0)[-1] for i in range(3)]
-            scale = float(planner._scale_and_rest(narrow, 6.0)[0])
-        exact = mean_of_cosines((float(rate),) * 3)
-        assert exact <= scale <= most * exact
-
-
-def test_the_bound_of_a_lattice_adds_the_errors_of_the_variables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Density, polynomial and lines of nodes as the text has them, for known sizes and errors."""
-    entries = [[*row, "0"] for row in COVARIANCE] + [["0", "0", "0", "1"]]
-    functions = [sp.cosh(k * FORM / 2) for k in (1, 2, 1)]
-    component = FactorComponent([*functions, FORM], law_of(entries, [0, 0, 0, 1000]))
-    errors, sizes = (1e-3, 1e-5, 3e-4), (2.0, 3.0, 5.0)
-    kind = lattice._LatticePlanner
-    monkeypatch.setattr(kind, "_error", lambda self, i, *_: arb(errors[i]))
-    monkeypatch.setattr(kind, "_largest", lambda self, i, *_: arb(sizes[i]))
-    monkeypatch.setattr(kind, "_scale_and_rest", lambda *_: (arb(1), arb(0)))
-    with working_bits(64):
-        found = float(kind(component, 15.0)._within(6.0).bound)
-    covariance = np.array([[float(sp.Rational(e)) for e in row] for row in COVARIANCE])
-    density = (2 * math.pi) ** -1.5 / math.sqrt(np.linalg.det(covariance))
-    lines = 2 * (np.sqrt(np.diag(covariance)) * 6 + 1) * sizes
-    terms = [errors[i] * sizes[i] * np.prod(lines) / lines[i] for i in range(3)]
-    assert found == pytest.approx(1000 * density * sum(terms), rel=1e-7)
-
-
-@pytest.mark.parametrize("variance", [1, 9])
-def test_functions_are_bounded_as_far_out_as_the_lattice_reaches(
-    variance: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """X = (N + 1/2) h, up to one and a half steps beyond the deviations asked for."""
-    seen: dict[int, list[float]] = {0: [], 1: [], 2: []}
-    original = lattice._LatticePlanner._largest
-
-    def watched(self: Any, i: int, strip: Any, reach: float, height: float) -> arb:
-        seen[i].append(reach)
-        return original(self, i, strip, reach, height)
-
-    monkeypatch.setattr(lattice._LatticePlanner, "_largest", watched)
-    law = law_of([[variance * int(i == j) for j in range(3)] for i in range(3)])
-    component = FactorComponent([sp.cos(FORM / k) for k in (20, 30, 40)], law)
-    for reach in (4.0, 4.2):
-        with working_bits(64):
-            plan = lattice._LatticePlanner(component, 12.0)._within(reach)
-        for i in range(3):
-            end = (plan.nodes[i] + 0.5) * plan.steps[i]
-            assert all(end <= far for far in seen[i])
-            seen[i].clear()
 
 
 def test_the_bound_of_panels_has_the_power_of_their_own_variable_in_it(

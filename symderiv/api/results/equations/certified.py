@@ -61,8 +61,8 @@ class Enclosure(Answer):
         middles: decimals of the middles of the balls by name, each a list of P texts.
         radii: their radii by name, each a list of P numbers.
         events: for each condition ``event``, ``verdict`` ("proved", "never",
-            "undecided"), and ``begin`` and ``end``, decimals between which the first time lies at
-            which it holds.
+            "undecided"), ``begin`` and ``end``, decimals between which the first time lies at
+            which it holds, and ``reason``, why it is undecided.
         radius: the largest radius of an overlap.
         difference: the largest distance of a value of the run in doubles from the middle of its
             ball, with the radius: a proved bound on the error of that run at these times.
@@ -158,7 +158,7 @@ class Enclosure(Answer):
         nodes: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
         if record["events"]:
             lines = [
-                [each["event"], each["verdict"], each["begin"] or "", each["end"] or ""]
+                [each["event"], _decided(each), each["begin"] or "", each["end"] or ""]
                 for each in record["events"]
             ]
             nodes.append(Tabular(("event", "", "not before", "not after"), lines))
@@ -174,6 +174,10 @@ class Enclosure(Answer):
             ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
         ]
         return Summary(self._title, rows)
+
+
+def _decided(event: dict[str, Any]) -> str:
+    return f"{event['verdict']}: {event['reason']}" if event["reason"] else str(event["verdict"])
 
 
 def _tends(limit: dict[str, Any] | None) -> str:
@@ -294,7 +298,7 @@ def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
     if enclosed["verdict"] == "never":
         return {**event, **ends, "alpha": None, "error_bound": None, "derivatives": {}}
     if enclosed["begin"] is None:
-        return {**event, **ends}
+        return {**event, **ends, "reason": enclosed["reason"]}
     begin, end = float(enclosed["begin"]), float(enclosed["end"])
     # the middle, if a time in doubles is outside or was not found
     time = event.time if begin <= event.time <= end else (begin + end) / 2
@@ -309,6 +313,14 @@ def _gap(text: str, traced: TracedFlow) -> sp.Expr:
 
     state = traced.flow.state
     return Condition(text, readable(state.K, state.M)).named_gap()
+
+
+def _no_level(run: Trajectory) -> str:
+    """Return why there is no condition for an end of a plateau."""
+    return (
+        f"the run in doubles has no such end of a plateau up to alpha = {run.alpha[-1]:g}, so that "
+        "no level of the error is known to prove it at; a later end may show one"
+    )
 
 
 def _growth(traced: TracedFlow, end: float) -> float:
@@ -340,7 +352,9 @@ def _record(
         regions = [found.region(n) for n in places]
         columns = _observed(tape, regions)
         crossings = [
-            Crossing("undecided") if gap is None else first_crossing(found, traced.rates, gap)
+            Crossing("undecided", reason=_no_level(run))
+            if gap is None
+            else first_crossing(found, traced.rates, gap)
             for _, gap in gaps
         ]
         events = [
@@ -349,6 +363,7 @@ def _record(
                 "verdict": crossing.verdict,
                 "begin": _end(crossing, -1),
                 "end": _end(crossing, 1),
+                "reason": crossing.reason,
             }
             for (event, _), crossing in zip(gaps, crossings, strict=True)
         ]
