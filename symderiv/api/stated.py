@@ -144,12 +144,15 @@ class System(stated_system.StatedSystem):
             >>> round(found.parameters["eta"], 6)
             0.8
         """
-        from symderiv.api.results.runs.fits import system_fitted
+        from symderiv.api.results.runs.fits import fitted
+        from symderiv.integrate.flows.courses import Goal
+        from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
         varied = VariedSystem(self.solver, initial, values)
+        goal = Goal.asked(curves.get("alpha", ()), relative_tolerance)
         with progress_bar(progress, "fitting") as update:
-            return system_fitted(varied, curves, parameters, relative_tolerance, update)
+            return fitted(FollowedSystem(varied, goal), curves, parameters, update)
 
     def optimise(
         self,

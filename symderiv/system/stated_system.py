@@ -187,7 +187,9 @@ class StatedSystem(Language):
             NotYetError: A mean has no derivative; a number by which the run is differentiated
                 changes when something jumps; or a proof is asked for.
         """
+        from symderiv.integrate.events.asked import asked_events
         from symderiv.integrate.flows.courses import Goal
+        from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
@@ -195,8 +197,11 @@ class StatedSystem(Language):
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        followed = FollowedSystem.of(varied, goal, sensitivities, events, until)
-        run = followed.solved(max_steps, progress)
+        followed = FollowedSystem(varied, goal)
+        wanted = RunWanted(tuple(sensitivities), *asked_events(events, until))
+        run: SystemRun = followed.solved(
+            wanted, lambda times: followed.run_at({}, times).solved(max_steps, progress)
+        )
         warn_caller(run.failure())
         return replace(run, system=self)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Set
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symderiv.foundation.errors import NotYetError
-from symderiv.integrate.flows.sensitivities import Direction, VariedRun
+from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedRun
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.statement.step_covariance import StepMoments
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 _MOST_OVERLAPS = 200
 _AGREE = 2e-2
-
-Observed = Mapping[str, Any]
 
 
 class Fluctuating(ABC):
@@ -39,7 +37,7 @@ class Fluctuating(ABC):
 
     @property
     @abstractmethod
-    def varied(self) -> VariedRun[Any]:
+    def varied(self) -> VariedRun:
         """The flow itself, without directions."""
 
     @property
@@ -89,7 +87,7 @@ class Fluctuating(ABC):
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
         """Return the rates of order parameters and averages along a direction, by name."""
         still = np.zeros(self.varied.course.flat.size)
-        return self.varied.named(self.varied.changes(flat, Direction(direction, still)))
+        return self.varied.changes(flat, Direction(direction, still))
 
     def averaged(
         self, flat: np.ndarray, covariance: np.ndarray, shift: np.ndarray
@@ -111,7 +109,7 @@ class Fluctuating(ABC):
                 ahead, before = (slope(flat + s * size * direction, direction) for s in (1.0, -1.0))
                 bend += value * (ahead - before) / (2 * size)
         slopes = np.array([slope(flat, direction) for direction in spread.T]).T
-        here = self.varied.named(self.varied.observed(flat))
+        here = self.varied.observed(flat)
         value = np.array([float(here[name]) for name in self.averages])
         return value, slopes, slopes @ shift + bend / 2
 
@@ -125,7 +123,7 @@ class Fluctuating(ABC):
         self, condition: Condition, flat: np.ndarray, covariance: np.ndarray, alpha: float
     ) -> float:
         """Return the standard deviation of such a number."""
-        here = self.varied.named(self.varied.observed(flat))
+        here = self.varied.observed(flat)
         changes = (self.changes(flat, each) for each in self.motion.spread.T)
         slopes = np.array([condition.change(here, alpha, each, 0.0) for each in changes])
         return float(np.sqrt(max(slopes @ covariance @ slopes, 0.0)))

@@ -12,15 +12,13 @@ from symderiv.api.results.flows.jacobian import symmetric_directions
 from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.api.results.runs.fluctuating import (
     Fluctuating,
-    Observed,
     check_means,
     check_size,
 )
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import Observed as Seen
-from symderiv.integrate.flows.sensitivities import VariedFlow
+from symderiv.integrate.flows.sensitivities import Observed, VariedFlow, named
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.tangents import tangent_function
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
@@ -163,7 +161,7 @@ class StudyFluctuations(Fluctuating):
         if "generalization_error" in needs:
             whole = FlatResult(states, len(states), 0.0, states[-1], DONE, 0, 0, 0, 0.0)
             errors = self.flow.errors(whole)
-        return (Seen(*own)._asdict() for own in zip(Q, R, v, errors, strict=True))
+        return (named(*own) for own in zip(Q, R, v, errors, strict=True))
 
     def drawn(self) -> np.ndarray:
         """Return the covariance of √N times overlaps of students drawn anew for every run.

@@ -12,12 +12,12 @@ import numpy as np
 from symderiv.api.results.flows.jacobian import entry_names
 from symderiv.api.results.runs.fluctuating import (
     Fluctuating,
-    Observed,
     check_means,
     check_size,
 )
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
+from symderiv.integrate.flows.sensitivities import Observed
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.statement.averaged_step import Reading, SlowState
