@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,10 @@ class Grid(RunGrid):
         InputError: a study of the grid is not acceptable; nothing was computed.
     """
 
+    #: How runs are made, and where studies are refused, in words.
+    options: Mapping[str, Any] = MappingProxyType({})
+    _where = "in [sweep] "
+
     def __init__(
         self,
         study: Study,
@@ -67,6 +72,25 @@ class Grid(RunGrid):
         self.study = without_sweep(study)
         self._take(axes_of_lists(given, ", or a table [sweep]"))
         self._take(self._checked(tell, lazily))
+
+    @classmethod
+    def of_ensemble(cls, study: Study, axes: tuple[Axis, ...], options: Mapping[str, Any]) -> Grid:
+        """Return a grid that is kept in memory, in which values may stand twice.
+
+        Args:
+            study: what is the same in all of its studies.
+            axes: the keys and their values.
+            options: how :func:`integrate_chunk` makes its runs.
+
+        Raises:
+            InputError: a study of the grid is not acceptable.
+        """
+        grid = _again(without_sweep(study), axes)
+        grid.options, grid._where = options, ""
+        for _ in grid.combinations():
+            pass
+        grid._take(grid._checked(lambda task, fraction: None, lazily=True))
+        return grid
 
     def _take(self, axes: tuple[Axis, ...]) -> None:
         self.axes = axes
@@ -154,7 +178,9 @@ class Grid(RunGrid):
             def progress(ended: int, count: int, before: int = done) -> None:
                 told(before + ended)
 
-            chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=progress)
+            chunk = integrate_chunk(
+                [studies[n] for n in group], threads=threads, progress=progress, **self.options
+            )
             yield _ended(np.array(group), chunk)
             done += len(group)
 
@@ -220,7 +246,7 @@ class Grid(RunGrid):
             _ = study.alpha
         except InputError as error:
             label = ", ".join(f"{k.rpartition('.')[2]}={short_text(v)}" for k, v in values.items())
-            reason = f"{error.reason} (in [sweep] with {label})"
+            reason = f"{error.reason} ({self._where}with {label})"
             raise type(error)(reason, argument=error.argument, entry=error.entry) from None
         return study
 
@@ -264,6 +290,8 @@ def _ended(numbers: np.ndarray, chunk: Chunk) -> Ended:
     names = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
     curves = ("generalization_error", "Q", "R", "v", "T")
     arrays = {name: getattr(chunk, name) for name in (*names, *curves)}
+    if np.isfinite(chunk.tolerance_reached).any():
+        arrays["tolerance_reached"] = chunk.tolerance_reached
     return Ended(numbers, chunk.alpha, chunk.status, {**arrays, **chunk.further}, chunk.interrupted)
 
 

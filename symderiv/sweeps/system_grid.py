@@ -208,7 +208,9 @@ class SystemGrid(RunGrid):
         first = {axis.key: axis.values[0] for axis in self.axes}
         for axis in over or self.axes[:1]:
             for value in axis.values:
-                point = self.swept.varied.point({**first, axis.key: value})
+                point = point_or_error(self.swept.varied, {**first, axis.key: value})
+                if isinstance(point, Exception):
+                    continue
                 layout = point.solver.layout
                 for name in layout.shown(point.given):
                     axes = layout.dimensions(name)
@@ -220,6 +222,8 @@ class SystemGrid(RunGrid):
                         curves[name] = ("time", *axes)
                 if not over:
                     break
+        if not curves:  # no run can start
+            self.swept.varied.point(first)
         observed = dict.fromkeys(self.swept.varied.solver.closed.observables, ("time",))
         alpha = self.swept.wanted.alpha
         return (), alpha, PointArrays(alpha.size, sizes, {**observed, **curves})
@@ -235,11 +239,13 @@ class SystemGrid(RunGrid):
         """Integrate the runs of flat indices, all together."""
         varied = self.swept.varied
         points = [point_or_error(varied, self.settings(int(index))) for index in indices]
-        wanted = replace(self.swept.wanted, threads=threads, fewest=1)
+        wanted = replace(self.swept.wanted, threads=threads)
 
         chunk = integrate_points(points, wanted, told)
         names = [name for name in SCALARS if name not in ("status", "point_hash")]
         arrays = {name: getattr(chunk, name) for name in names}
+        if wanted.check:
+            arrays["tolerance_reached"] = chunk.tolerance_reached
         numbers = np.arange(len(points))
         yield Ended(
             numbers, wanted.alpha, chunk.status, {**arrays, **chunk.values}, chunk.interrupted

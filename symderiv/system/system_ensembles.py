@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -15,21 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.limits import check_memory
-from symderiv.foundation.progress import Tell
 from symderiv.integrate.ensemble.lane_pieces import LaneStart, lane_accuracy, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LARGEST_STATE, EndedRuns, LaneResults, lane_results
-from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
-from symderiv.system.named_states import Layout
 from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 #: Called with the number of runs that have ended.
 Told = Callable[[int], None]
@@ -57,7 +52,7 @@ class Wanted:
     threads: int | None = None
     max_steps: int = 100_000_000
     check: bool = False
-    fewest: int = 8
+    fewest: int = 1
 
     @property
     def workers(self) -> int:
@@ -198,61 +193,9 @@ def _curves(
         }
 
 
-def ensemble_of(
-    varied: VariedSystem, lists: Mapping[str, Sequence[Any]], wanted: Wanted, update: Tell
-) -> xarray.Dataset:
-    """Integrate every combination of values; see :meth:`symderiv.System.ensemble`.
-
-    Raises:
-        InputError: A list is none, or a name means nothing that varies.
-    """
-    if not lists:
-        raise InputError("are missing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
-    keys, values = [], []
-    for name, given in lists.items():
-        key = varied.key_of(name)
-        keys.append(key)
-        values.append(listed(name, given))
-    points = [
-        point_or_error(varied, dict(zip(keys, combination, strict=True)))
-        for combination in itertools.product(*values)
-    ]
-    if isinstance(points[0], SymderivError) and not any(isinstance(p, SystemPoint) for p in points):
-        raise points[0]
-    told = len(points)
-    wanted = replace(wanted, alpha=varied.solver.times(wanted.alpha))
-    chunk = integrate_points(points, wanted, lambda ended: update("integrating", ended / told))
-    coordinates = {name: labels_of(each) for name, each in zip(lists, values, strict=True)}
-    return _labelled(chunk, coordinates, wanted.alpha, varied.solver.layout)
-
-
 def point_or_error(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
     """Return the point of a system with other values, or why it cannot start."""
     try:
         return varied.point(values)
     except SymderivError as error:
         return error
-
-
-def _labelled(
-    chunk: SystemChunk, coordinates: Mapping[str, np.ndarray], alpha: np.ndarray, layout: Layout
-) -> xarray.Dataset:
-    """Return runs as a dataset with one dimension per list."""
-    import xarray
-
-    over = list(coordinates)
-    shape = tuple(len(each) for each in coordinates.values())
-    variables: dict[str, Any] = {}
-    for name, array in chunk.values.items():
-        inner = layout.dimensions(name) if name in layout.all_names else ()
-        variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
-    for name, attribute in FIELDS_OF_RUNS.items():
-        numbers = getattr(chunk, attribute)
-        variables[name] = (
-            over,
-            (numbers.astype(str) if name == "status" else numbers).reshape(shape),
-        )
-    data = xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
-    # datasets draw and save themselves
-    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
-    return runs
