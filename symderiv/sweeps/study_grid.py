@@ -21,15 +21,14 @@ from pydantic import BaseModel
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.ensemble import group_points, integrate_chunk
-from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.integrate.ensemble import Chunk, group_points, integrate_chunk
 from symderiv.integrate.rules.solving import solver_module
 from symderiv.keys.study_tables import all_records
 from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
 from symderiv.problem.study import Study
 from symderiv.storage.checkpoint import identity
-from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 
@@ -170,7 +169,7 @@ class Grid(RunGrid):
 
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
-    ) -> Iterator[Ended]:
+    ) -> Iterator[tuple[np.ndarray, Chunk]]:
         """Integrate the studies of flat indices, those together that share a module."""
         studies, done = list(self.studies(indices)), 0
         for group in group_points(studies):
@@ -181,7 +180,7 @@ class Grid(RunGrid):
             chunk = integrate_chunk(
                 [studies[n] for n in group], threads=threads, progress=progress, **self.options
             )
-            yield _ended(np.array(group), chunk)
+            yield np.array(group), chunk
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -283,16 +282,6 @@ class Grid(RunGrid):
             return getattr(own.model_copy(update={name: value}), name)
         except InputError as error:
             raise error.renamed(f"{table}.{error.argument or name}") from None
-
-
-def _ended(numbers: np.ndarray, chunk: Chunk) -> Ended:
-    """Return a chunk as a sweep takes it."""
-    names = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
-    curves = ("generalization_error", "Q", "R", "v", "T")
-    arrays = {name: getattr(chunk, name) for name in (*names, *curves)}
-    if np.isfinite(chunk.tolerance_reached).any():
-        arrays["tolerance_reached"] = chunk.tolerance_reached
-    return Ended(numbers, chunk.alpha, chunk.status, {**arrays, **chunk.further}, chunk.interrupted)
 
 
 def without_sweep(study: Study) -> Study:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,11 @@ import numpy as np
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.foundation.errors import SymderivError
 from symderiv.foundation.limits import check_memory
+from symderiv.integrate.ensemble import Chunk
 from symderiv.integrate.ensemble.lane_pieces import LaneStart, lane_accuracy, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.lanes import LARGEST_STATE, EndedRuns, LaneResults, lane_results
+from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, lane_results
 from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
@@ -60,28 +61,9 @@ class Wanted:
         return self.threads or len(os.sched_getaffinity(0))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SystemChunk(EndedRuns):
-    """Runs at the same A times; rows beyond ``alpha_end`` are not a number.
-
-    Args:
-        values: Order parameters and observables by name, shapes (n, A, …).
-    """
-
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def put(self, number: int, values: dict[str, np.ndarray], times: int) -> None:
-        """Take over the curves of one run, of which ``times`` were asked for."""
-        for name, curve in values.items():
-            if name not in self.values:
-                shape = (self.status.size, times, *curve.shape[1:])
-                self.values[name] = np.full(shape, np.nan)
-            self.values[name][number, : len(curve)] = curve
-
-
 def integrate_points(
     points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: Told | None = None
-) -> SystemChunk:
+) -> Chunk:
     """Integrate runs, eight at a time in lanes where the program is made of plain expressions.
 
     The numbers of a run do not depend on which others there are.
@@ -94,7 +76,7 @@ def integrate_points(
     Raises:
         InputError: The results do not fit into memory.
     """
-    chunk = SystemChunk(**SystemChunk.not_begun(len(points)))
+    chunk = Chunk.not_begun(wanted.alpha, len(points))
     asked = Goal.asked(wanted.alpha, wanted.relative_tolerance, wanted.absolute_tolerance)
     batches: dict[int, dict[int, PointRun]] = {}
     for number, point in enumerate(points):
@@ -117,8 +99,8 @@ def integrate_points(
 
         found = _integrated(runs, wanted, told)
         chunk.end_lanes(np.array(numbers), found)
-        for number, run, values in zip(numbers, runs, _curves(runs, wanted, found), strict=True):
-            chunk.put(number, values, run.goal.alpha.size)
+        for number, values in zip(numbers, _curves(runs, wanted, found), strict=True):
+            chunk.put(number, values)
         if wanted.check and not found.interrupted:
             again = partial(_integrated, wanted=wanted, told=lambda ended: None)
             chunk.tolerance_reached[numbers] = lane_accuracy(runs, found, again)

@@ -111,12 +111,12 @@ def _integrated(
     arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
     arrays["status"] = np.full(count, INTERRUPTED, dtype=object)
     arrays["tolerance_reached"] = np.full(count, np.nan)
-    for ended in grid.integrate(
+    for numbers, ended in grid.integrate(
         np.arange(count), threads, lambda done: update("integrating", done / count)
     ):
-        arrays["status"][ended.numbers] = ended.status
+        arrays["status"][numbers] = ended.status
         for name, values in ended.arrays.items():
-            put(arrays, name, ended.numbers, values)
+            put(arrays, name, numbers, values)
         if ended.interrupted:
             break
     over, variables, units = [*labels], dict[str, Any](), dict[str, np.ndarray]()
@@ -130,8 +130,8 @@ def _integrated(
         lengths = dict(zip(axes, values.shape[1:], strict=True))
         units |= {axis: np.arange(1, n + 1) for axis, n in lengths.items() if axis != "alpha"}
     for name, field in FIELDS_OF_RUNS.items():
-        numbers = arrays[field].astype(str) if name == "status" else arrays[field]
-        variables[name] = (over, numbers.reshape(grid.shape), {"long_name": NUMBERS[field]})
+        values = arrays[field].astype(str) if name == "status" else arrays[field]
+        variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
     data = xarray.Dataset(variables, {**labels, "alpha": ("alpha", alpha, TIME), **units})
     # datasets draw and save themselves
     runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
