@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,13 +42,16 @@ class VariedSystemRun(VariedRun):
         rhs = solver.right_hand_side
         return (rhs,) if moving is None else (rhs, solver.tangent(moving))
 
-    def observed(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Any]:
-        """Return order parameters and averages at a state, by name."""
-        solver, state, time = self.point.solver, row[: self._size], np.array([alpha])
-        held = self.course.held(time)[0]
-        averages = solver.observed(state[None], held, time, self.observables)
-        values = solver.layout.unpacked(state, held, solver.layout.shown(self.point.given))
-        return values | {name: float(each[0]) for name, each in averages.items()}
+    def seen(
+        self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        solver, states = self.point.solver, rows[:, : self._size]
+        names = [name for name in self.observables if needs is None or name in needs]
+        shown = solver.layout.shown(self.point.given)
+        values = solver.layout.unpacked(states, self.point.constants, shown)
+        values |= solver.observed(states, self.course.held(alpha), alpha, names)
+        for n in range(len(states)):
+            yield {k: each[n] for k, each in values.items()}
 
     def changes(
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0

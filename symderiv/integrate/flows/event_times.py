@@ -58,8 +58,7 @@ class SeenRun:
     def of(cls, varied: VariedRun, times: np.ndarray, looser: float = 1.0) -> SeenRun:
         """Return a run at these times."""
         rows = varied.run(times, looser=looser)
-        pairs = zip(rows, times, strict=True)
-        return cls(varied, times, rows, [varied.observed(r, float(a)) for r, a in pairs], looser)
+        return cls(varied, times, rows, [*varied.seen(rows, times)], looser)
 
     def jumps(self, condition: Condition, row: np.ndarray, cut: float) -> bool:
         """Return whether a condition holds right after a jump."""

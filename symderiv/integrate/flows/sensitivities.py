@@ -9,7 +9,7 @@ step s ← s + f(s, θ) the same right-hand side makes the product of its tangen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Self
@@ -68,8 +68,20 @@ class VariedRun(ABC):
         """
 
     @abstractmethod
+    def seen(
+        self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
+    ) -> Iterable[Observed]:
+        """Return order parameters and averages at states.
+
+        Args:
+            rows: States, perhaps with derivatives behind them, shape (P, …).
+            alpha: Times, shape (P,).
+            needs: The averages that are evaluated; all when left out.
+        """
+
     def observed(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
         """Return order parameters and averages at a state."""
+        return next(iter(self.seen(row[None], np.array([alpha]))))
 
     @abstractmethod
     def changes(
@@ -189,13 +201,16 @@ class VariedFlow(VariedRun):
         rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
         return (rhs,) if moving is None else (rhs, tangent_function(flow, moving))
 
-    def observed(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
-        """Return order parameters and error at a state."""
-        state, own = self.flow.state, row[None, : self._size]
-        _, _, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
-        one = FlatResult(own, 1, 0.0, own[0], DONE, 0, 0, 0, 0.0)
-        error = self.flow.errors(one, np.array([alpha]))[0]
-        return named(Q[0], R[0], v[0], error)
+    def seen(
+        self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
+    ) -> Iterable[Observed]:
+        state, own = self.flow.state, np.ascontiguousarray(rows[:, : self._size])
+        *_, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
+        errors = np.zeros(len(own))
+        if needs is None or "generalization_error" in needs:
+            whole = FlatResult(own, len(own), 0.0, own[-1], DONE, 0, 0, 0, 0.0)
+            errors = self.flow.errors(whole, alpha)
+        return (named(*each) for each in zip(Q, R, v, errors, strict=True))
 
     @cached_property
     def _observables(self) -> tuple[Callable[..., float], tuple[str, ...]]:

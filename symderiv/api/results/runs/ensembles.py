@@ -49,7 +49,9 @@ def ensemble_of(
     options = {"max_steps": 100_000_000 if max_steps is None else max_steps, "check": check}
     with naming_arguments():
         grid = Grid.of_ensemble(study, axes, {**options, "notice": notice})
-    labels = {name: (name, labels_of(each), {"key": key}) for key, (name, each) in keyed.items()}
+    labels: dict[str, Any] = {
+        name: (name, labels_of(each), {"key": key}) for key, (name, each) in keyed.items()
+    }
     attributes = {
         "title": "Order parameters of online learning, integrated: an ensemble",
         "study": study.text,
@@ -72,7 +74,7 @@ def system_ensemble(
     keys = {name: swept.varied.key_of(name) for name in lists}
     values = {name: listed(name, given) for name, given in lists.items()}
     axes = tuple(Axis(key, name, tuple(values[name])) for name, key in keys.items())
-    labels = {name: (name, labels_of(each), {}) for name, each in values.items()}
+    labels: dict[str, Any] = {name: (name, labels_of(each), {}) for name, each in values.items()}
     return _integrated(SystemGrid(swept, axes), labels, threads, update)
 
 
@@ -127,8 +129,8 @@ def _integrated(
         meaning = {"long_name": axes_of(name)[1], "units": "1"} if inner.study else {}
         shaped = values.reshape((*grid.shape, *values.shape[1:]))
         variables[name] = ((*over, *axes), shaped, meaning)
-        lengths = dict(zip(axes, values.shape[1:], strict=True))
-        units |= {axis: np.arange(1, n + 1) for axis, n in lengths.items() if axis != "alpha"}
+        lengths = zip(axes, values.shape[1:], strict=True)
+        units |= {axis: np.arange(1, n + 1) for axis, n in lengths if axis != "alpha"}
     for name, field in FIELDS_OF_RUNS.items():
         values = arrays[field].astype(str) if name == "status" else arrays[field]
         variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
