@@ -9,14 +9,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from symderiv_codegen import Assignment
 
-from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.errors import InputError, NotYetError, warn_caller
 from symderiv.integrate.events.asked import Event
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.flows.courses import Course, Goal
 from symderiv.integrate.flows.event_times import Followed, SeenRun
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun
 from symderiv.system.point_run import PointRun
+from symderiv.system.system_runs import Solver
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
@@ -41,6 +43,17 @@ class VariedSystemRun(VariedRun):
         solver = self.point.solver
         rhs = solver.right_hand_side
         return (rhs,) if moving is None else (rhs, solver.tangent(moving))
+
+    def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        constants = self.course.constants.shapes.keys() & set(moving)
+        for observable in self.observables:
+            for name in _read(self.point.solver, observable) & constants:
+                raise InputError(
+                    f"changes {observable} itself, through {name}: values at different times could "
+                    "not be compared; take another parameter or another average",
+                    argument="control",
+                )
+        return self.point.solver.reversed(moving)
 
     def seen(
         self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
@@ -71,6 +84,28 @@ class VariedSystemRun(VariedRun):
             told = (_told(values[each]) for values in (here, rates) for each in inputs)
             changed[name] = float(function(*told))
         return changed
+
+
+def steered(point: SystemPoint, observable: str) -> VariedSystemRun:
+    """Return the flow of a system, to be controlled, with one of its averages.
+
+    Raises:
+        NotYetError: Steps are of order one, or time occurs in the equations.
+    """
+    if not point.solver.closed.autonomous:
+        raise NotYetError(
+            "steps over batches, and statements in which time occurs, have no controls yet",
+            argument="control",
+        )
+    return VariedSystemRun(PointRun(point, Goal(np.zeros(1))), {}, (observable,))
+
+
+def _read(solver: Solver, observable: str) -> set[str]:
+    """Return the names of all numbers that an average depends on."""
+    procedure = solver.closed.program.procedure(f"observe_{observable}")
+    assert procedure is not None
+    values = (step.value for step in procedure.body if isinstance(step, Assignment))
+    return {symbol.name for value in values for symbol in value.free_symbols}
 
 
 def _told(value: Any) -> Any:

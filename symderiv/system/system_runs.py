@@ -20,14 +20,14 @@ from symderiv_codegen import (
     print_lanes,
     print_numba,
     print_readable,
+    print_reverse,
     tangent,
     tangent_procedure,
 )
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.courses import Course, Law, Piece, driven
-from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
+from symderiv.integrate.flows.courses import Course, Law, Piece
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
@@ -202,6 +202,19 @@ class Solver:
             self._tangents[moving] = module.specialised(1)
         return self._tangents[moving]
 
+    def reversed(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        """Return the function of weights of the rates times their derivatives, on vectors.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        try:
+            text = print_reverse(self.closed.differentiable_program, moving)
+        except (NotYetError, ProgramError) as error:
+            raise NotYetError(f"has no derivatives yet: {error}", argument="control") from error
+        compiled: Callable[..., None] = kept_module(text).specialised(1)
+        return compiled
+
     def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
         """Return the function of the rate of an average, and the names of what it depends on.
 
@@ -309,14 +322,3 @@ class Solver:
             1.0 if self.closed.equations.by_steps else 0.0,
             None if clock is None else clock.start,
         )
-
-    def piecewise(
-        self,
-        alpha: np.ndarray,
-        begin: Begin,
-        limits: StepLimits,
-        progress: Callable[[float, int], None] | None = None,
-    ) -> FlatResult:
-        """Return one run whose steps keep to limits; what makes steps of order one has none."""
-        walk = self.course(begin).walk(alpha, self.right_hand_side)
-        return driven(walk, "auto", limits, progress)

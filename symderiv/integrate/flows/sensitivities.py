@@ -21,7 +21,11 @@ from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.courses import Course, driven
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.flows.tangents import observables_tangent, tangent_function
+from symderiv.integrate.flows.tangents import (
+    observables_tangent,
+    reverse_function,
+    tangent_function,
+)
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
@@ -66,6 +70,21 @@ class VariedRun(ABC):
         """Return the right-hand side, and unless ``moving`` is None its rates along a direction of
         the state and of these parameters.
         """
+
+    @abstractmethod
+    def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        """Return the function of weights times the derivatives of the right-hand side, by names of
+        fields of the state and of parameters; see
+        :func:`symderiv.integrate.flows.tangents.reverse_function`.
+        """
+
+    def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function of the derivatives of an average at a flat state along flat
+        directions, shape (D, n).
+        """
+        still = np.zeros(self.course.flat.size)
+        along = [Direction(each, still) for each in directions]
+        return lambda row: np.array([self.changes(row, each)[average] for each in along])
 
     @abstractmethod
     def seen(
@@ -253,12 +272,15 @@ class VariedFlow(VariedRun):
         v = self.course.state.views(along.state)["v"].copy()
         return named(Q, R, v, error)
 
-    def error_slopes(self, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function of the derivatives of the error by directions of the state (D, n)."""
+    def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        return reverse_function(self.flow, moving)
+
+    def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        # as those of any run, without what else is observed
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        rates = [self._told(state, np.zeros(self.flow.parameters.size)) for state in states]
+        rates = [self._told(state, np.zeros(self.flow.parameters.size)) for state in directions]
 
         def slopes(row: np.ndarray) -> np.ndarray:
             given = self._told(row[: self._size], self.flow.parameters)
