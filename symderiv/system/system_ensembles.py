@@ -15,9 +15,8 @@ import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.foundation.errors import SymderivError
-from symderiv.foundation.limits import check_memory
-from symderiv.integrate.ensemble import Chunk
-from symderiv.integrate.ensemble.lane_pieces import LaneStart, lane_accuracy, step_tolerance
+from symderiv.integrate.ensemble import Chunk, Told, through_lanes
+from symderiv.integrate.ensemble.lane_pieces import LaneStart, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, lane_results
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     pass
 
 #: Called with the number of runs that have ended.
-Told = Callable[[int], None]
+EndedTold = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Wanted:
 
 
 def integrate_points(
-    points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: Told | None = None
+    points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: EndedTold | None = None
 ) -> Chunk:
     """Integrate runs, eight at a time in lanes where the program is made of plain expressions.
 
@@ -84,28 +83,17 @@ def integrate_points(
             batches.setdefault(id(point.solver), {})[number] = PointRun(point, asked)
         else:
             chunk.fail(number, point)
-    done = sum(not isinstance(point, SystemPoint) for point in points)
-    for batch in batches.values():
-        numbers, runs = list(batch), list(batch.values())
-        check_memory(
-            24.0 * len(runs) * runs[0].point.state.size * wanted.alpha.size,
-            f"{len(runs)} runs with {wanted.alpha.size} points",
-            argument="alpha",
-        )
+    told = Told(progress and (lambda ended, total: progress(ended)), len(points))
+    told.ended(sum(not isinstance(point, SystemPoint) for point in points))
 
-        def told(ended: int, before: int = done) -> None:
-            if progress is not None:
-                progress(before + ended)
-
-        found = _integrated(runs, wanted, told)
+    def take(numbers: Sequence[int], runs: Sequence[PointRun], found: LaneResults) -> None:
         chunk.end_lanes(np.array(numbers), found)
         for number, values in zip(numbers, _curves(runs, wanted, found), strict=True):
             chunk.put(number, values)
-        if wanted.check and not found.interrupted:
-            again = partial(_integrated, wanted=wanted, told=lambda ended: None)
-            chunk.tolerance_reached[numbers] = lane_accuracy(runs, found, again)
-        done += len(runs)
-        if found.interrupted:
+
+    integrated = partial(_integrated, wanted=wanted)
+    for batch in batches.values():
+        if not through_lanes(chunk, [*batch.items()], integrated, take, told, wanted.check):
             break
     return chunk
 
@@ -118,7 +106,11 @@ def _module(runs: Sequence[PointRun], wanted: Wanted, observable: str = "") -> M
 
 
 def _integrated(
-    runs: Sequence[PointRun], wanted: Wanted, told: Told, looser: float = 1.0
+    runs: Sequence[PointRun],
+    *,
+    wanted: Wanted,
+    progress: EndedTold | None = None,
+    looser: float = 1.0,
 ) -> LaneResults:
     """Return runs of one solver; those that are not in lanes one on each thread."""
     small = runs[0].point.state.size <= LARGEST_STATE
@@ -127,13 +119,14 @@ def _integrated(
         with kept_code():
             right_hand_side = module.specialised(1)
         threads = min(wanted.workers, -(-len(runs) // 8))
-        return LaneStart(8, right_hand_side, threads, most, told, looser).walked(runs)
+        return LaneStart(8, right_hand_side, threads, most, progress, looser).walked(runs)
     started, ended = time.perf_counter(), [0]
 
     def one(run: PointRun) -> FlatResult:
         result = run.run(looser * step_tolerance(run), most, None)
         ended[0] += 1
-        told(ended[0])
+        if progress is not None:
+            progress(ended[0])
         return result
 
     first = one(runs[0])  # alone, since it compiles what others use

@@ -71,6 +71,7 @@ def run_in_lanes(
         InputError: the states at all times do not fit into memory.
     """
     first = flows[0]
+    threads = min(threads, -(-len(flows) // width))
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     results = given.walked(flows)
     first.keep_code()
