@@ -110,7 +110,9 @@ def _integrated(
         f"{count} runs with {inner.times} points",
         argument=next(iter(labels)),
     )
-    arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
+    arrays: dict[str, np.ndarray] = {
+        name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()
+    }
     arrays["status"] = np.full(count, INTERRUPTED, dtype=object)
     arrays["tolerance_reached"] = np.full(count, np.nan)
     for numbers, ended in grid.integrate(
@@ -129,8 +131,9 @@ def _integrated(
         meaning = {"long_name": axes_of(name)[1], "units": "1"} if inner.study else {}
         shaped = values.reshape((*grid.shape, *values.shape[1:]))
         variables[name] = ((*over, *axes), shaped, meaning)
-        lengths = zip(axes, values.shape[1:], strict=True)
-        units |= {axis: np.arange(1, n + 1) for axis, n in lengths if axis != "alpha"}
+        for axis, length in zip(axes, values.shape[1:], strict=True):
+            if axis != "alpha":
+                units[axis] = np.arange(1, length + 1)
     for name, field in FIELDS_OF_RUNS.items():
         values = arrays[field].astype(str) if name == "status" else arrays[field]
         variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
