@@ -26,7 +26,7 @@ _SPECTRA = ("isotropic", "spectrum", "power-law")
 
 @dataclass(frozen=True)
 class SystemPoint:
-    """Where one run begins.
+    """The begin of one run.
 
     Args:
         state, constants: As vectors of its layout.

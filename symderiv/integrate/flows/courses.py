@@ -348,7 +348,7 @@ class PiecewiseRun(ABC):
     @property
     @abstractmethod
     def extent(self) -> tuple[str, str]:
-        """How large results are, in words, and the argument that says so."""
+        """The size of the results in words, and the argument that says it."""
 
     def check_memory(self) -> None:
         """Refuse a run whose results do not fit into memory."""

@@ -109,7 +109,7 @@ class Followed(ABC):
         """Return a number of the problem.
 
         Raises:
-            InputError: There is none of this name.
+            InputError: The problem has no such number.
         """
 
     @abstractmethod

@@ -126,7 +126,7 @@ class Flow(PiecewiseRun):
 
     @property
     def extent(self) -> tuple[str, str]:
-        """How large results are, in words, and the argument that says so."""
+        """The size of the results in words, and the argument that says it."""
         K, M, L, points = self.state.K, self.state.M, self.state.L, self.study.alpha.size
         words = f"{points} points of {L} eigenvalues, {K} students and {M} teachers"
         return words, "time.points"
