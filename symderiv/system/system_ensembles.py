@@ -146,15 +146,10 @@ def _curves(
     for name in solver.closed.observables:
         module = _module(runs, wanted, name)
         if module is not None:
-            with kept_code():
-                observables = module.specialised_observables(1)
-            from symderiv.integrate.ensemble.lane_observables import observe_lanes  # compiles
+            from symderiv.integrate.ensemble.lane_observables import averages  # compiles
 
-            together[name] = np.full(found.states.shape[:2], np.nan)
             sizes = solver.layout.sizes
-            observe_lanes(
-                observables, found.states, constants, sizes, found.reached, together[name]
-            )
+            together[name] = averages(module, (1,), sizes, found.states, constants, found.reached)
     alone = [name for name in solver.closed.observables if name not in together]
     for place, run in enumerate(runs):
         reached = int(found.reached[place])
