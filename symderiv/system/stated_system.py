@@ -185,7 +185,6 @@ class StatedSystem(Language):
             NotYetError: A mean has no derivative; a number by which the run is differentiated
                 changes when something jumps; or a proof is asked for.
         """
-        from symderiv.integrate.events.asked import asked_events
         from symderiv.integrate.flows.courses import Goal
         from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
@@ -193,13 +192,9 @@ class StatedSystem(Language):
 
         _check_no_proof(parameters)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
-        varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        followed = FollowedSystem(varied, goal)
-        wanted = RunWanted(tuple(sensitivities), *asked_events(events, until))
-        run: SystemRun = followed.solved(
-            wanted, lambda times: followed.run_at({}, times).solved(max_steps, progress)
-        )
+        followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
+        run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
         warn_caller(run.failure())
         return replace(run, system=self)
 

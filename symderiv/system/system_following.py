@@ -15,7 +15,8 @@ from symderiv.foundation.errors import InputError, NotYetError, warn_caller
 from symderiv.integrate.events.asked import Event
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.flows.courses import Course, Goal
-from symderiv.integrate.flows.event_times import Followed, SeenRun
+from symderiv.integrate.flows.event_times import Followed, RunWanted, SeenRun
+from symderiv.integrate.flows.flat_run import Progress
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun
 from symderiv.system.point_run import PointRun
 from symderiv.system.system_runs import Solver
@@ -190,6 +191,13 @@ class FollowedSystem(Followed):
         """Return a run with other numbers, at other times where these are given."""
         point = self.of.point({self._number(name)[0]: each for name, each in numbers.items()})
         return PointRun(point, self.goal if times is None else self.goal._replace(alpha=times))
+
+    def integrated(self, wanted: RunWanted, max_steps: int, progress: Progress | None) -> SystemRun:
+        """Return the run with what was asked for; see :meth:`solved`."""
+        run: SystemRun = self.solved(
+            wanted, lambda times: self.run_at({}, times).solved(max_steps, progress)
+        )
+        return run
 
     def course(self, numbers: Mapping[str, float]) -> Course:
         return self.run_at(numbers).course

@@ -114,19 +114,23 @@ def integrate_chunk(
             told.ended(1)
             continue
         if flow is not None and steps_together(flow):
-            kind = type(flow), flow.begin.size
-            lanes.setdefault(kind, []).append((number, flow))
+            lanes.setdefault((type(flow), flow.begin.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        numbers, made = zip(*flows, strict=True)
-        width = width_for(made)
-        fast = [*zip(numbers, with_fast_errors(made, width), strict=True)]
+        width, fast = _together(flows)
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
         if not through_lanes(chunk, fast, how, chunk.add_lanes, told, check == "auto"):
             return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
+
+
+def _together(flows: Sequence[tuple[int, Flow]]) -> tuple[int, list[tuple[int, Flow]]]:
+    """Return how many go at a time on each thread, and the flows as they are integrated."""
+    numbers, made = zip(*flows, strict=True)
+    width = width_for(made)
+    return width, [*zip(numbers, with_fast_errors(made, width), strict=True)]
 
 
 def through_lanes(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from symderiv.integrate.events.asked import Event
+from symderiv.integrate.events.asked import Event, asked_events
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.courses import Course
@@ -92,6 +92,20 @@ class RunWanted(NamedTuple):
     sensitivities: tuple[str, ...]
     events: tuple[Event, ...]
     until: Event | None
+
+    @classmethod
+    def of(
+        cls,
+        sensitivities: Sequence[str],
+        events: Sequence[str | Event] | str | Event,
+        until: str | Event | None,
+    ) -> RunWanted:
+        """Return what arguments ask for.
+
+        Raises:
+            InputError: One of them is not an event.
+        """
+        return cls(tuple(sensitivities), *asked_events(events, until))
 
 
 class Followed(ABC):

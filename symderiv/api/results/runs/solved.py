@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
 from symderiv.api.results.followed import FollowedStudy
-from symderiv.integrate.events.asked import asked_events
 from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
 from symderiv.keys.study_tables import Time
@@ -36,7 +35,7 @@ def solved(
     Raises:
         InputError: What is asked for is not acceptable.
     """
-    wanted = RunWanted(tuple(asked.sensitivities), *asked_events(asked.events, asked.until))
+    wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
     radius = radius_of(asked.radius, asked.digits)
     ended = study
 
