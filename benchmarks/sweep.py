@@ -69,11 +69,6 @@ def at_once(points: Sequence[Any], **options: Any) -> Any:
     values = np.random.default_rng(n).standard_normal((n, A, K, K))
     return Chunk(
         alpha=points[0].alpha,
-        Q=values,
-        R=values,
-        v=values[..., 0],
-        T=values[:, 0],
-        generalization_error=values[..., 0, 0],
         status=np.full(n, "done", dtype=object),
         alpha_end=np.full(n, 1000.0),
         error_sum=np.zeros(n),
@@ -81,7 +76,13 @@ def at_once(points: Sequence[Any], **options: Any) -> Any:
         steps=np.ones(n, dtype=np.int64),
         rhs_evaluations=np.ones(n, dtype=np.int64),
         wall_seconds=np.zeros(n),
-        further={},
+        values={
+            "Q": values,
+            "R": values,
+            "v": values[..., 0],
+            "T": values[:, 0],
+            "generalization_error": values[..., 0, 0],
+        },
     )
 
 

@@ -437,12 +437,11 @@ class Problem(Shown):
         times: dict[str, Any] = {**keys}
         asked = taken(RunAsked, times)
         study = self._timed(times)
-        from symderiv.api.results.runs.solved import WantedRun, solved
+        from symderiv.api.results.runs.solved import solved
 
-        # a file that cannot be written is refused before anything is computed
-        target, wanted = asked.target(), WantedRun.of(asked)
+        target = asked.target()  # one that cannot be written is refused before anything is computed
         with naming_arguments(), progress_bar(progress) as update:
-            run, study = solved(study, initial, wanted, update, notice, checkpoint)
+            run, study = solved(study, initial, asked, update, notice, checkpoint)
         if target is not None:
             run.enclosure.save(target)
         return self._finished(run, study, initial, output)
@@ -550,10 +549,11 @@ class Problem(Shown):
             >>> round(found.parameters["learning_rate"], 6)
             0.8
         """
+        from symderiv.api.results.followed import FollowedStudy
         from symderiv.api.results.runs.fits import fitted
 
         with naming_arguments(), progress_bar(progress, "fitting") as update:
-            return fitted(self._study, curves, parameters, initial, update)
+            return fitted(FollowedStudy(self._study, initial), curves, parameters, update)
 
     def optimise(
         self,

@@ -1,11 +1,11 @@
-"""``System`` with sweeps and maps, which belong to rooms above the statement."""
+"""``System`` with ensembles, sweeps and maps, which belong to rooms above the statement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.foundation.errors import InputError, check_one_of, warn_caller
@@ -15,6 +15,8 @@ from symderiv.system import stated_system
 from symderiv.system.stated_system import Spacing, asked_times
 
 if TYPE_CHECKING:
+    import xarray
+
     from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
     from symderiv.api.results.flows.system_points import SystemFixedPoints
     from symderiv.api.results.runs.fits import Fit
@@ -144,12 +146,15 @@ class System(stated_system.StatedSystem):
             >>> round(found.parameters["eta"], 6)
             0.8
         """
-        from symderiv.api.results.runs.fits import system_fitted
+        from symderiv.api.results.runs.fits import fitted
+        from symderiv.integrate.flows.courses import Goal
+        from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
         varied = VariedSystem(self.solver, initial, values)
+        goal = Goal.asked(curves.get("alpha", ()), relative_tolerance)
         with progress_bar(progress, "fitting") as update:
-            return system_fitted(varied, curves, parameters, relative_tolerance, update)
+            return fitted(FollowedSystem(varied, goal), curves, parameters, update)
 
     def optimise(
         self,
@@ -247,6 +252,67 @@ class System(stated_system.StatedSystem):
         for message in found.warnings:
             warn_caller(message)
         return found
+
+    def ensemble(
+        self,
+        end: float | None = None,
+        *,
+        points: int | None = None,
+        spacing: Spacing | None = None,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        relative_tolerance: float = 1e-9,
+        absolute_tolerance: float = 1e-14,
+        threads: int | None = None,
+        max_steps: int = 100_000_000,
+        check: Literal["auto", "never"] = "never",
+        progress: Progress = None,
+        parameters: Mapping[str, Any] | None = None,
+        **lists: Any,
+    ) -> xarray.Dataset:
+        """Integrate every combination of values, many runs at a time.
+
+        Where all means are plain expressions, runs go through compiled lanes, eight on each thread;
+        others go one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
+        is that of each step; ``check="auto"`` measures what errors have grown to.
+
+        Args:
+            end, points, spacing, alpha, initial: As in ``solve``.
+            relative_tolerance, absolute_tolerance: As in ``solve``.
+            threads: One per processor when left out.
+            max_steps: Steps after which a run is given up.
+            check: "auto" measures the error of each run from a second one with a larger tolerance.
+            progress: As of problems: None for a bar where somebody watches, False for none.
+            parameters: Values that all runs share and that differ from the defaults.
+            lists: Values by what varies: a parameter (``eta=[0.1, 0.2]``), an initial value
+                (``**{"initial.w.B": […]}``) or an argument of an input model
+                (``**{"inputs.x.exponent": […]}``).
+
+        Returns:
+            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended,
+            ``tolerance_reached`` is not a number unless it was measured.
+
+        Raises:
+            InputError: A name means nothing that varies, or the results do not fit into memory.
+        """
+        from symderiv.api.results.runs.ensembles import system_ensemble
+        from symderiv.sweeps.system_grid import SweptSystem
+        from symderiv.system.system_ensembles import Wanted
+
+        wanted = Wanted(
+            asked_times(end, alpha, points, spacing),
+            relative_tolerance,
+            absolute_tolerance,
+            threads,
+            max_steps,
+            check == "auto",
+            fewest=8,
+        )
+        swept = SweptSystem(self, initial, parameters or {}, wanted)
+        with progress_bar(progress) as update:
+            runs = system_ensemble(swept, lists, threads, update)
+        warn_caller(runs.symderiv.failure())
+        return runs
 
     @taking(SweepMade)
     def sweep(

@@ -113,19 +113,6 @@ def pack_parameters(
     )
 
 
-def split_parameters(
-    parameters: np.ndarray, M: int, L: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return eigenvalues (L,), weights (L,), t_k (L, M, M) and T (M, M), as views."""
-    fields = _parameters(M, L).views(parameters)
-    return (
-        fields["eigenvalue"],
-        fields["weight"],
-        np.moveaxis(fields["teacher_overlap"], -1, 0),
-        fields["T"],
-    )
-
-
 def _state(K: int, M: int, L: int) -> Packing:
     return Packing.of(LAYOUT, "state", K=K, M=M, L=L)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.point_arrays import Ended
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
+
+if TYPE_CHECKING:
+    from symderiv.integrate.ensemble import Chunk
 
 #: Statuses beside the causes for which an integration ends.
 NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
@@ -80,16 +82,17 @@ def compute(
     todo = result.missing
     done = indices.size - todo.size
     try:
-        for ended in grid.integrate(indices[todo], threads, lambda count: told(done + count)):
-            _fill(result, todo[ended.numbers], ended)
-            if ended.interrupted:
+        parts = grid.integrate(indices[todo], threads, lambda count: told(done + count))
+        for numbers, chunk in parts:
+            _fill(result, todo[numbers], chunk)
+            if chunk.interrupted:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         result.interrupted = True
     return result
 
 
-def _fill(result: BoxResult, places: np.ndarray, found: Ended) -> None:
+def _fill(result: BoxResult, places: np.ndarray, found: Chunk) -> None:
     """Take over the runs that have ended; the status comes last, for who is interrupted here."""
     ended = np.flatnonzero(found.status != INTERRUPTED)
     places = places[ended]

@@ -103,11 +103,11 @@ class MapRuns:
 
     def _compute(self, indices: list[int]) -> None:
         curve = self.quantity.curve
-        for ended in self._grid.integrate(np.array(indices), None, lambda count: None):
-            for row, n in enumerate(ended.numbers):
+        for numbers, ended in self._grid.integrate(np.array(indices), None, lambda count: None):
+            for row, n in enumerate(numbers):
                 status = str(ended.status[row]).partition(":")[0]
                 if status != INTERRUPTED:
-                    values = ended.arrays.get(curve, _NOTHING)
+                    values = ended.values.get(curve, _NOTHING)
                     error = values[row] if len(values) else np.full(ended.alpha.size, np.nan)
                     self._known[indices[n]] = self.quantity.of(ended.alpha, error, status)
             if ended.interrupted:

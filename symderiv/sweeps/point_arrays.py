@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -69,22 +69,3 @@ class PointArrays:
         """Return the dimensions of a variable."""
         known = self.study and of_rules(variable)
         return self.curves.get(variable) or (_axes(variable) if known else ())
-
-
-@dataclass(frozen=True, eq=False)
-class Ended:
-    """Points that were integrated.
-
-    Args:
-        numbers: the numbers of the points, among those that were asked for.
-        alpha: their output times.
-        status: how they ended; "interrupted" for those that did not.
-        arrays: rows by variable.
-        interrupted: some are missing because of an interrupt from the keyboard.
-    """
-
-    numbers: np.ndarray
-    alpha: np.ndarray
-    status: np.ndarray
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    interrupted: bool = False

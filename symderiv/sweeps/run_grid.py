@@ -9,13 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from symderiv.foundation.progress import Tell
-from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.swept_keys import Axis, point_label, values_at
+
+if TYPE_CHECKING:
+    from symderiv.integrate.ensemble import Chunk
 
 #: Called with the number of points that are done.
 PointsTold = Callable[[int], None]
@@ -81,8 +84,8 @@ class RunGrid(ABC):
     @abstractmethod
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
-    ) -> Iterator[Ended]:
-        """Integrate the points of flat indices, as they come."""
+    ) -> Iterator[tuple[np.ndarray, Chunk]]:
+        """Yield points of flat indices as they come: their numbers among these, and their runs."""
 
 
 class Swept(Protocol):

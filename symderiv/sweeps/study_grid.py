@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,14 @@ from pydantic import BaseModel
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.ensemble import group_points, integrate_chunk
-from symderiv.integrate.ensemble.chunk import Chunk
+from symderiv.integrate.ensemble import Chunk, group_points, integrate_chunk
 from symderiv.integrate.rules.solving import solver_module
 from symderiv.keys.study_tables import all_records
 from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
 from symderiv.problem.study import Study
 from symderiv.storage.checkpoint import identity
-from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 
@@ -55,6 +55,10 @@ class Grid(RunGrid):
         InputError: a study of the grid is not acceptable; nothing was computed.
     """
 
+    #: How runs are made, and where studies are refused, in words.
+    options: Mapping[str, Any] = MappingProxyType({})
+    _where = "in [sweep] "
+
     def __init__(
         self,
         study: Study,
@@ -67,6 +71,25 @@ class Grid(RunGrid):
         self.study = without_sweep(study)
         self._take(axes_of_lists(given, ", or a table [sweep]"))
         self._take(self._checked(tell, lazily))
+
+    @classmethod
+    def of_ensemble(cls, study: Study, axes: tuple[Axis, ...], options: Mapping[str, Any]) -> Grid:
+        """Return a grid that is kept in memory, in which values may stand twice.
+
+        Args:
+            study: what is the same in all of its studies.
+            axes: the keys and their values.
+            options: how :func:`integrate_chunk` makes its runs.
+
+        Raises:
+            InputError: a study of the grid is not acceptable.
+        """
+        grid = _again(without_sweep(study), axes)
+        grid.options, grid._where = options, ""
+        for _ in grid.combinations():
+            pass
+        grid._take(grid._checked(lambda task, fraction: None, lazily=True))
+        return grid
 
     def _take(self, axes: tuple[Axis, ...]) -> None:
         self.axes = axes
@@ -146,7 +169,7 @@ class Grid(RunGrid):
 
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
-    ) -> Iterator[Ended]:
+    ) -> Iterator[tuple[np.ndarray, Chunk]]:
         """Integrate the studies of flat indices, those together that share a module."""
         studies, done = list(self.studies(indices)), 0
         for group in group_points(studies):
@@ -154,8 +177,10 @@ class Grid(RunGrid):
             def progress(ended: int, count: int, before: int = done) -> None:
                 told(before + ended)
 
-            chunk = integrate_chunk([studies[n] for n in group], threads=threads, progress=progress)
-            yield _ended(np.array(group), chunk)
+            chunk = integrate_chunk(
+                [studies[n] for n in group], threads=threads, progress=progress, **self.options
+            )
+            yield np.array(group), chunk
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -220,7 +245,7 @@ class Grid(RunGrid):
             _ = study.alpha
         except InputError as error:
             label = ", ".join(f"{k.rpartition('.')[2]}={short_text(v)}" for k, v in values.items())
-            reason = f"{error.reason} (in [sweep] with {label})"
+            reason = f"{error.reason} ({self._where}with {label})"
             raise type(error)(reason, argument=error.argument, entry=error.entry) from None
         return study
 
@@ -257,14 +282,6 @@ class Grid(RunGrid):
             return getattr(own.model_copy(update={name: value}), name)
         except InputError as error:
             raise error.renamed(f"{table}.{error.argument or name}") from None
-
-
-def _ended(numbers: np.ndarray, chunk: Chunk) -> Ended:
-    """Return a chunk as a sweep takes it."""
-    names = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
-    curves = ("generalization_error", "Q", "R", "v", "T")
-    arrays = {name: getattr(chunk, name) for name in (*names, *curves)}
-    return Ended(numbers, chunk.alpha, chunk.status, {**arrays, **chunk.further}, chunk.interrupted)
 
 
 def without_sweep(study: Study) -> Study:

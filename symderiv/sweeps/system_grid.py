@@ -14,9 +14,10 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
+from symderiv.integrate.ensemble import Chunk
 from symderiv.storage.checkpoint import identity_of_text
 from symderiv.sweeps.box_results import SCALARS
-from symderiv.sweeps.point_arrays import Ended, PointArrays
+from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 from symderiv.system.stated_system import StatedSystem
@@ -208,7 +209,9 @@ class SystemGrid(RunGrid):
         first = {axis.key: axis.values[0] for axis in self.axes}
         for axis in over or self.axes[:1]:
             for value in axis.values:
-                point = self.swept.varied.point({**first, axis.key: value})
+                point = point_or_error(self.swept.varied, {**first, axis.key: value})
+                if isinstance(point, Exception):
+                    continue
                 layout = point.solver.layout
                 for name in layout.shown(point.given):
                     axes = layout.dimensions(name)
@@ -220,6 +223,8 @@ class SystemGrid(RunGrid):
                         curves[name] = ("time", *axes)
                 if not over:
                     break
+        if not curves:  # no run can start
+            self.swept.varied.point(first)
         observed = dict.fromkeys(self.swept.varied.solver.closed.observables, ("time",))
         alpha = self.swept.wanted.alpha
         return (), alpha, PointArrays(alpha.size, sizes, {**observed, **curves})
@@ -231,19 +236,12 @@ class SystemGrid(RunGrid):
 
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
-    ) -> Iterator[Ended]:
+    ) -> Iterator[tuple[np.ndarray, Chunk]]:
         """Integrate the runs of flat indices, all together."""
         varied = self.swept.varied
         points = [point_or_error(varied, self.settings(int(index))) for index in indices]
-        wanted = replace(self.swept.wanted, threads=threads, fewest=1)
-
-        chunk = integrate_points(points, wanted, told)
-        names = [name for name in SCALARS if name not in ("status", "point_hash")]
-        arrays = {name: getattr(chunk, name) for name in names}
-        numbers = np.arange(len(points))
-        yield Ended(
-            numbers, wanted.alpha, chunk.status, {**arrays, **chunk.values}, chunk.interrupted
-        )
+        wanted = replace(self.swept.wanted, threads=threads)
+        yield np.arange(len(points)), integrate_points(points, wanted, told)
 
 
 @lru_cache(maxsize=8)

@@ -248,14 +248,6 @@ class Layout:
                 views[str(symbol)][...] = float(value > 0 or (value == 0 and slope > 0))
         return changed
 
-    def begun(self, constants: np.ndarray, alpha: float) -> np.ndarray:
-        """Return the constants of a piece of a run that begins at a time."""
-        changed = constants.copy()
-        views = self.packing("parameters").views(changed)
-        if BEGIN in views:
-            views[BEGIN][...] = alpha
-        return changed
-
     def _in_time(
         self, place: sp.Expr, alpha: float, parameters: Mapping[str, Any]
     ) -> tuple[float, float]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from symderiv.foundation.limits import check_memory
-from symderiv.integrate.flows.courses import Course, Goal, PiecewiseRun, RightHandSide
+from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun, RightHandSide
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
-from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.closed_motion import BEGIN, overlap_name, scalar_name
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint
-
-# Vectors of the size of the state that a stepper works with.
-_STAGES = 20
 
 
 @dataclass(frozen=True)
@@ -38,16 +37,34 @@ class PointRun(PiecewiseRun):
 
     @cached_property
     def course(self) -> Course:
-        return self.point.solver.course(self.point)
+        point, layout = self.point, self.point.solver.layout
+        cuts, pieces = [0.0, *layout.jumps(point.parameters)], []
+        for start, end in pairwise([*cuts, math.inf]):
+            inside = (start + end) / 2 if end < math.inf else start + 1.0
+            held = layout.at_time(point.constants, inside, point.parameters)
+            pieces.append(Piece(start, end, (Law(held),)))
+        constants = layout.packing("parameters")
+        clock = constants.slices.get(BEGIN)
+        return Course(
+            point.state,
+            layout.sizes,
+            tuple(pieces),
+            layout.packing("state"),
+            constants,
+            lambda _, held: point.solver.modes(held),
+            point.constants,
+            1.0 if point.solver.closed.equations.by_steps else 0.0,
+            None if clock is None else clock.start,
+        )
 
     @property
     def right_hand_side(self) -> RightHandSide:
         return self.point.solver.right_hand_side
 
-    def check_memory(self) -> None:
-        size, times = self.point.state.size, self.goal.alpha.size
-        needed = 8.0 * size * (_STAGES + 3 * times)
-        check_memory(needed, f"{times} points of {size} order parameters", argument="alpha")
+    @property
+    def extent(self) -> tuple[str, str]:
+        words = f"{self.goal.alpha.size} points of {self.point.state.size} order parameters"
+        return words, "alpha"
 
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
         del alpha
@@ -92,15 +109,8 @@ class PointRun(PiecewiseRun):
         begun = np.where(largest > 0, self.point.state + change, 0.0)
         return replace(self, point=replace(self.point, state=begun))
 
-    def apart(self, first: FlatResult, second: FlatResult) -> float:
-        common = min(first.reached, second.reached)
-        if common == 0:
-            return np.inf
-        ours, theirs = first.results[:common], second.results[:common]
-        with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverge
-            scales = self._scales(theirs)
-            apart = np.abs(ours - theirs) / np.where(scales > 0, scales, 1.0)
-        return float(np.max(apart, initial=0.0))
+    def compared(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield rows, self._scales(rows)
 
     def _scales(self, rows: np.ndarray) -> np.ndarray:
         """Return what numbers of states are compared with: the lengths of the vectors whose overlap

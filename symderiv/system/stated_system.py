@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from symderiv.foundation.errors import InputError, NotYetError, warn_caller
-from symderiv.foundation.progress import Progress, following, progress_bar
+from symderiv.foundation.progress import following
 from symderiv.statement.language import Language
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import xarray
 
     from symderiv.integrate.events.asked import Event
     from symderiv.system.system_plateau import SystemPlateau
@@ -188,15 +186,15 @@ class StatedSystem(Language):
                 changes when something jumps; or a proof is asked for.
         """
         from symderiv.integrate.flows.courses import Goal
+        from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
         _check_no_proof(parameters)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
-        varied = VariedSystem(self.solver, initial, parameters)
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        followed = FollowedSystem.of(varied, goal, sensitivities, events, until)
-        run = followed.solved(max_steps, progress)
+        followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
+        run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
         warn_caller(run.failure())
         return replace(run, system=self)
 
@@ -296,65 +294,6 @@ class StatedSystem(Language):
         from symderiv.system.system_products import precise_rates
 
         return precise_rates(self.solver, state, parameters, digits)
-
-    def ensemble(
-        self,
-        end: float | None = None,
-        *,
-        points: int | None = None,
-        spacing: Spacing | None = None,
-        alpha: Any = None,
-        initial: Mapping[str, Any],
-        relative_tolerance: float = 1e-9,
-        absolute_tolerance: float = 1e-14,
-        threads: int | None = None,
-        max_steps: int = 100_000_000,
-        check: Literal["auto", "never"] = "never",
-        progress: Progress = None,
-        parameters: Mapping[str, Any] | None = None,
-        **lists: Any,
-    ) -> xarray.Dataset:
-        """Integrate every combination of values, many runs at a time.
-
-        Where all means are plain expressions, runs go through compiled lanes, eight on each thread;
-        others go one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
-        is that of each step; ``check="auto"`` measures what errors have grown to.
-
-        Args:
-            end, points, spacing, alpha, initial: As in ``solve``.
-            relative_tolerance, absolute_tolerance: As in ``solve``.
-            threads: One per processor when left out.
-            max_steps: Steps after which a run is given up.
-            check: "auto" measures the error of each run from a second one with a larger tolerance.
-            progress: As of problems: None for a bar where somebody watches, False for none.
-            parameters: Values that all runs share and that differ from the defaults.
-            lists: Values by what varies: a parameter (``eta=[0.1, 0.2]``), an initial value
-                (``**{"initial.w.B": […]}``) or an argument of an input model
-                (``**{"inputs.x.exponent": […]}``).
-
-        Returns:
-            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended,
-            ``tolerance_reached`` is not a number unless it was measured.
-
-        Raises:
-            InputError: A name means nothing that varies, or the results do not fit into memory.
-        """
-        from symderiv.system.system_ensembles import Wanted, ensemble_of
-        from symderiv.system.varied_system import VariedSystem
-
-        wanted = Wanted(
-            asked_times(end, alpha, points, spacing),
-            relative_tolerance,
-            absolute_tolerance,
-            threads,
-            max_steps,
-            check == "auto",
-        )
-        varied = VariedSystem(self.solver, initial, parameters or {})
-        with progress_bar(progress) as update:
-            runs = ensemble_of(varied, lists, wanted, update)
-        warn_caller(runs.symderiv.failure())
-        return runs
 
     @following("looking for the plateau")
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:

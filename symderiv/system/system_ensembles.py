@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -15,24 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
-from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.limits import check_memory
-from symderiv.foundation.progress import Tell
-from symderiv.integrate.ensemble.lane_pieces import LaneStart, lane_accuracy, step_tolerance
+from symderiv.foundation.errors import SymderivError
+from symderiv.integrate.ensemble import Chunk, Told, through_lanes
+from symderiv.integrate.ensemble.lane_pieces import LaneStart, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.lanes import LARGEST_STATE, EndedRuns, LaneResults, lane_results
-from symderiv.storage.run_files import FIELDS_OF_RUNS, labels_of, listed
-from symderiv.system.named_states import Layout
+from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, lane_results
 from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 #: Called with the number of runs that have ended.
-Told = Callable[[int], None]
+EndedTold = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Wanted:
     threads: int | None = None
     max_steps: int = 100_000_000
     check: bool = False
-    fewest: int = 8
+    fewest: int = 1
 
     @property
     def workers(self) -> int:
@@ -65,28 +60,9 @@ class Wanted:
         return self.threads or len(os.sched_getaffinity(0))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SystemChunk(EndedRuns):
-    """Runs at the same A times; rows beyond ``alpha_end`` are not a number.
-
-    Args:
-        values: Order parameters and observables by name, shapes (n, A, …).
-    """
-
-    values: dict[str, np.ndarray] = field(default_factory=dict)
-
-    def put(self, number: int, values: dict[str, np.ndarray], times: int) -> None:
-        """Take over the curves of one run, of which ``times`` were asked for."""
-        for name, curve in values.items():
-            if name not in self.values:
-                shape = (self.status.size, times, *curve.shape[1:])
-                self.values[name] = np.full(shape, np.nan)
-            self.values[name][number, : len(curve)] = curve
-
-
 def integrate_points(
-    points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: Told | None = None
-) -> SystemChunk:
+    points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: EndedTold | None = None
+) -> Chunk:
     """Integrate runs, eight at a time in lanes where the program is made of plain expressions.
 
     The numbers of a run do not depend on which others there are.
@@ -99,7 +75,7 @@ def integrate_points(
     Raises:
         InputError: The results do not fit into memory.
     """
-    chunk = SystemChunk(**SystemChunk.not_begun(len(points)))
+    chunk = Chunk.not_begun(wanted.alpha, len(points))
     asked = Goal.asked(wanted.alpha, wanted.relative_tolerance, wanted.absolute_tolerance)
     batches: dict[int, dict[int, PointRun]] = {}
     for number, point in enumerate(points):
@@ -107,28 +83,17 @@ def integrate_points(
             batches.setdefault(id(point.solver), {})[number] = PointRun(point, asked)
         else:
             chunk.fail(number, point)
-    done = sum(not isinstance(point, SystemPoint) for point in points)
-    for batch in batches.values():
-        numbers, runs = list(batch), list(batch.values())
-        check_memory(
-            24.0 * len(runs) * runs[0].point.state.size * wanted.alpha.size,
-            f"{len(runs)} runs with {wanted.alpha.size} points",
-            argument="alpha",
-        )
+    told = Told(progress and (lambda ended, total: progress(ended)), len(points))
+    told.ended(sum(not isinstance(point, SystemPoint) for point in points))
 
-        def told(ended: int, before: int = done) -> None:
-            if progress is not None:
-                progress(before + ended)
-
-        found = _integrated(runs, wanted, told)
+    def take(numbers: Sequence[int], runs: Sequence[PointRun], found: LaneResults) -> None:
         chunk.end_lanes(np.array(numbers), found)
-        for number, run, values in zip(numbers, runs, _curves(runs, wanted, found), strict=True):
-            chunk.put(number, values, run.goal.alpha.size)
-        if wanted.check and not found.interrupted:
-            again = partial(_integrated, wanted=wanted, told=lambda ended: None)
-            chunk.tolerance_reached[numbers] = lane_accuracy(runs, found, again)
-        done += len(runs)
-        if found.interrupted:
+        for number, values in zip(numbers, _curves(runs, wanted, found), strict=True):
+            chunk.put(number, values)
+
+    integrated = partial(_integrated, wanted=wanted)
+    for batch in batches.values():
+        if not through_lanes(chunk, [*batch.items()], integrated, take, told, wanted.check):
             break
     return chunk
 
@@ -141,7 +106,11 @@ def _module(runs: Sequence[PointRun], wanted: Wanted, observable: str = "") -> M
 
 
 def _integrated(
-    runs: Sequence[PointRun], wanted: Wanted, told: Told, looser: float = 1.0
+    runs: Sequence[PointRun],
+    *,
+    wanted: Wanted,
+    progress: EndedTold | None = None,
+    looser: float = 1.0,
 ) -> LaneResults:
     """Return runs of one solver; those that are not in lanes one on each thread."""
     small = runs[0].point.state.size <= LARGEST_STATE
@@ -150,13 +119,14 @@ def _integrated(
         with kept_code():
             right_hand_side = module.specialised(1)
         threads = min(wanted.workers, -(-len(runs) // 8))
-        return LaneStart(8, right_hand_side, threads, most, told, looser).walked(runs)
+        return LaneStart(8, right_hand_side, threads, most, progress, looser).walked(runs)
     started, ended = time.perf_counter(), [0]
 
     def one(run: PointRun) -> FlatResult:
         result = run.run(looser * step_tolerance(run), most, None)
         ended[0] += 1
-        told(ended[0])
+        if progress is not None:
+            progress(ended[0])
         return result
 
     first = one(runs[0])  # alone, since it compiles what others use
@@ -176,15 +146,10 @@ def _curves(
     for name in solver.closed.observables:
         module = _module(runs, wanted, name)
         if module is not None:
-            with kept_code():
-                observables = module.specialised_observables(1)
-            from symderiv.integrate.ensemble.lane_observables import observe_lanes  # compiles
+            from symderiv.integrate.ensemble.lane_observables import averages  # compiles
 
-            together[name] = np.full(found.states.shape[:2], np.nan)
             sizes = solver.layout.sizes
-            observe_lanes(
-                observables, found.states, constants, sizes, found.reached, together[name]
-            )
+            together[name] = averages(module, (1,), sizes, found.states, constants, found.reached)
     alone = [name for name in solver.closed.observables if name not in together]
     for place, run in enumerate(runs):
         reached = int(found.reached[place])
@@ -198,61 +163,9 @@ def _curves(
         }
 
 
-def ensemble_of(
-    varied: VariedSystem, lists: Mapping[str, Sequence[Any]], wanted: Wanted, update: Tell
-) -> xarray.Dataset:
-    """Integrate every combination of values; see :meth:`symderiv.System.ensemble`.
-
-    Raises:
-        InputError: A list is none, or a name means nothing that varies.
-    """
-    if not lists:
-        raise InputError("are missing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
-    keys, values = [], []
-    for name, given in lists.items():
-        key = varied.key_of(name)
-        keys.append(key)
-        values.append(listed(name, given))
-    points = [
-        point_or_error(varied, dict(zip(keys, combination, strict=True)))
-        for combination in itertools.product(*values)
-    ]
-    if isinstance(points[0], SymderivError) and not any(isinstance(p, SystemPoint) for p in points):
-        raise points[0]
-    told = len(points)
-    wanted = replace(wanted, alpha=varied.solver.times(wanted.alpha))
-    chunk = integrate_points(points, wanted, lambda ended: update("integrating", ended / told))
-    coordinates = {name: labels_of(each) for name, each in zip(lists, values, strict=True)}
-    return _labelled(chunk, coordinates, wanted.alpha, varied.solver.layout)
-
-
 def point_or_error(varied: VariedSystem, values: Mapping[str, Any]) -> SystemPoint | Exception:
     """Return the point of a system with other values, or why it cannot start."""
     try:
         return varied.point(values)
     except SymderivError as error:
         return error
-
-
-def _labelled(
-    chunk: SystemChunk, coordinates: Mapping[str, np.ndarray], alpha: np.ndarray, layout: Layout
-) -> xarray.Dataset:
-    """Return runs as a dataset with one dimension per list."""
-    import xarray
-
-    over = list(coordinates)
-    shape = tuple(len(each) for each in coordinates.values())
-    variables: dict[str, Any] = {}
-    for name, array in chunk.values.items():
-        inner = layout.dimensions(name) if name in layout.all_names else ()
-        variables[name] = ((*over, "alpha", *inner), array.reshape((*shape, *array.shape[1:])))
-    for name, attribute in FIELDS_OF_RUNS.items():
-        numbers = getattr(chunk, attribute)
-        variables[name] = (
-            over,
-            (numbers.astype(str) if name == "status" else numbers).reshape(shape),
-        )
-    data = xarray.Dataset(variables, coords={**coordinates, "alpha": alpha})
-    # datasets draw and save themselves
-    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
-    return runs

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -20,18 +18,17 @@ from symderiv_codegen import (
     print_lanes,
     print_numba,
     print_readable,
+    print_reverse,
     tangent,
     tangent_procedure,
 )
 
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.integrate.flows.courses import Course, Law, Piece, driven
-from symderiv.integrate.flows.flat_run import FlatResult, StepLimits
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
-from symderiv.system.closed_motion import BEGIN, Closed, overlap_name
+from symderiv.system.closed_motion import Closed, overlap_name
 from symderiv.system.named_states import Layout
 
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
@@ -103,20 +100,6 @@ class SystemRates(Shown):
         """Return rates and observables as lists and numbers."""
         rates = {name: np.asarray(value).tolist() for name, value in self.rates.items()}
         return {"rates": rates, "observables": dict(self.observables)}
-
-
-@dataclass(frozen=True)
-class Begin:
-    """The beginning of a run: time and state.
-
-    Args:
-        state, constants: As vectors of its layout.
-        parameters: Values that differ from the defaults.
-    """
-
-    state: np.ndarray
-    constants: np.ndarray
-    parameters: Mapping[str, Any]
 
 
 class Solver:
@@ -202,6 +185,19 @@ class Solver:
             self._tangents[moving] = module.specialised(1)
         return self._tangents[moving]
 
+    def reversed(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        """Return the function of weights of the rates times their derivatives, on vectors.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        try:
+            text = print_reverse(self.closed.differentiable_program, moving)
+        except (NotYetError, ProgramError) as error:
+            raise NotYetError(f"has no derivatives yet: {error}", argument="control") from error
+        compiled: Callable[..., None] = kept_module(text).specialised(1)
+        return compiled
+
     def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
         """Return the function of the rate of an average, and the names of what it depends on.
 
@@ -286,37 +282,3 @@ class Solver:
     def times(self, alpha: np.ndarray) -> np.ndarray:
         """Return the times of results nearest to those asked for: of steps, whole numbers."""
         return np.unique(np.rint(alpha)) if self.closed.equations.by_steps else alpha
-
-    def course(self, begin: Begin) -> Course:
-        """Return the pieces of a run, which end where something jumps in time."""
-        layout = self.layout
-        cuts = [0.0, *layout.jumps(begin.parameters)]
-        pieces = []
-        for start, end in pairwise([*cuts, math.inf]):
-            inside = (start + end) / 2 if end < math.inf else start + 1.0
-            held = layout.at_time(begin.constants, inside, begin.parameters)
-            pieces.append(Piece(start, end, (Law(held),)))
-        constants = layout.packing("parameters")
-        clock = constants.slices.get(BEGIN)
-        return Course(
-            begin.state,
-            layout.sizes,
-            tuple(pieces),
-            layout.packing("state"),
-            constants,
-            lambda _, held: self.modes(held),
-            begin.constants,
-            1.0 if self.closed.equations.by_steps else 0.0,
-            None if clock is None else clock.start,
-        )
-
-    def piecewise(
-        self,
-        alpha: np.ndarray,
-        begin: Begin,
-        limits: StepLimits,
-        progress: Callable[[float, int], None] | None = None,
-    ) -> FlatResult:
-        """Return one run whose steps keep to limits; what makes steps of order one has none."""
-        walk = self.course(begin).walk(alpha, self.right_hand_side)
-        return driven(walk, "auto", limits, progress)

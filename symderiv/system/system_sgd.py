@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +16,11 @@ from symderiv.experiment.steps.fresh_means import EXAMPLES, FreshMeans
 from symderiv.experiment.steps.step_chain import BLOCK_NUMBERS, MarkovChain, Pace, Space, space_of
 from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
+from symderiv.experiment.studies.simulated_runs import SimulatedRuns, run_all
 from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.showing import Summary
+from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.problem.initial import FRAMES, RUNS, stream
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Mean
@@ -277,17 +280,22 @@ def simulated(
     most = int(examples[-1])
     if asked.averages:
         most = min(most, _together(space, pace))
-    states, reached = np.empty((asked.runs, examples.size, state.size)), examples.size
-    for run in range(asked.runs):
+
+    def chain(run: int) -> SystemChain:
         start = space.drawn_vectors(gram, stream(seed, FRAMES, run)), scalars
-        chain = SystemChain(fresh, program, space, start, values, (seed, RUNS, run), most, pace)
-        chain.measure_spheres(measure)
-        for number, wanted in enumerate(examples[:reached]):
-            if not chain.reach(int(wanted)):
-                reached = number
-                break
-            states[run, number] = measured(solver, space, chain)
-    states = states[:, :reached]
+        made = SystemChain(fresh, program, space, start, values, (seed, RUNS, run), most, pace)
+        made.measure_spheres(measure)
+        return made
+
+    def recorded(chain: SystemChain) -> dict[str, np.ndarray]:
+        return {"state": measured(solver, space, chain)}
+
+    work = SimulatedRuns(chain, recorded, examples, asked.runs, asked.dimension)
+    with one_blas_thread():
+        if run_all(work, min(asked.runs, os.cpu_count() or 1), None):
+            raise KeyboardInterrupt
+    reached = min(run.recorded for run in work.runs)
+    states = work.results["state"][:, :reached]
     by_name = layout.unpacked(states, constants, layout.shown(given))
     for name in solver.closed.observables:
         by_name[name] = np.array([solver.observed(each, constants)[name] for each in states])

@@ -17,7 +17,7 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.statement.stated_motion import derived
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name
-from symderiv.system.system_runs import Begin, Solver
+from symderiv.system.system_runs import Solver
 
 _KEPT_SOLVERS, _KEPT_STATES = 64, 1024
 # Models whose eigenvalues are constants of compiled modules.
@@ -25,14 +25,19 @@ _SPECTRA = ("isotropic", "spectrum", "power-law")
 
 
 @dataclass(frozen=True)
-class SystemPoint(Begin):
-    """One run.
+class SystemPoint:
+    """The begin of one run.
 
     Args:
+        state, constants: As vectors of its layout.
+        parameters: Values that differ from the defaults.
         solver: The equations with the inputs of the run.
         given: The names of the order parameters that were given.
     """
 
+    state: np.ndarray
+    constants: np.ndarray
+    parameters: Mapping[str, Any]
     solver: Solver
     given: tuple[str, ...]
 

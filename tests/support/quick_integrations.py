@@ -11,12 +11,14 @@ import numpy as np
 from symderiv.integrate.ensemble import Chunk
 from symderiv.problem.study import Study
 
+ERROR = "generalization_error"
+
 
 def integrated(points: Sequence[Study], **options: Any) -> Chunk:
     """Numbers that are those of the study alone, whatever it is computed with."""
     first = points[0]
     n, A, K, M = len(points), first.alpha.size, first.K, first.M
-    found: dict[str, list[np.ndarray]] = {"Q": [], "R": [], "v": [], "T": [], "e": []}
+    found: dict[str, list[np.ndarray]] = {"Q": [], "R": [], "v": [], "T": [], ERROR: []}
     status, steps = [], []
     for study in points:
         seed = int(hashlib.sha256(study.text.encode()).hexdigest()[:12], 16)
@@ -24,18 +26,13 @@ def integrated(points: Sequence[Study], **options: Any) -> Chunk:
         for name, shape in (("Q", (A, K, K)), ("R", (A, K, M)), ("v", (A, K)), ("T", (M, M))):
             found[name].append(random.standard_normal(shape))
         steps.append(seed % 1000)
-        found["e"].append(np.exp(-study.training.learning_rate * study.alpha))
+        found[ERROR].append(np.exp(-study.training.learning_rate * study.alpha))
         status.append("cone-left" if study.training.learning_rate > 3.0 else "done")
         if study.training.label_noise > 5.0:
             status[-1] = "failed: too much noise"
     arrays = {name: np.array(values) for name, values in found.items()}
     return Chunk(
         alpha=first.alpha,
-        Q=arrays["Q"],
-        R=arrays["R"],
-        v=arrays["v"],
-        T=arrays["T"],
-        generalization_error=arrays["e"],
         status=np.array(status, dtype=object),
         alpha_end=np.full(n, first.alpha[-1]),
         error_sum=np.zeros(n),
@@ -43,5 +40,5 @@ def integrated(points: Sequence[Study], **options: Any) -> Chunk:
         steps=np.array(steps),
         rhs_evaluations=np.array(steps),
         wall_seconds=np.random.default_rng().random(n),
-        further={},
+        values=arrays,
     )

@@ -215,7 +215,7 @@ def test_conditions_that_hardly_hold_at_an_output_time_are_located() -> None:
     study = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=0.3)._study
     times = np.linspace(0.0, 5.0, 41)
     seen = SeenRun.of(VariedFlow(flow_at(study, start_of(study, None)), {}), times)
-    held = np.array([each.Q[0, 0] for each in seen.observed])
+    held = np.array([each["Q"][0, 0] for each in seen.observed])
     assert np.all(np.diff(held[8:]) > 0)
     located = []
     for value in held[10:]:

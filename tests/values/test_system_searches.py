@@ -13,7 +13,7 @@ import symderiv as sd
 from symderiv.api.results.runs.protocols import on_a_line
 from symderiv.integrate.control.objectives import FinalError, IntegratedError
 from symderiv.integrate.control.searches import ControlSearch
-from symderiv.system.system_control import steered
+from symderiv.system.system_following import steered
 from symderiv.system.varied_system import VariedSystem
 
 EDGES, RATES = np.linspace(0.0, 4.0, 5), np.array([0.5, 1.1, 0.7, 0.9])
@@ -87,7 +87,9 @@ def test_the_best_rates_of_a_linear_unit_are_those_of_its_closed_solution() -> N
 def test_gradients_are_those_of_statements_whose_rates_jump(activation: str) -> None:
     P, start = committee(activation, jumping=False)
     varied = VariedSystem(P.solver, start, {})
-    flow = on_a_line(lambda rate: steered(varied.point({"parameters.eta": rate}), "error"), (0, 2))
+    flow = on_a_line(
+        lambda rate: steered(varied.point({"parameters.eta": rate}), "error"), (0, 2), "error"
+    )
     assert flow is not None
     search = ControlSearch(flow, FinalError(), (0.0, 2.0), EDGES, lambda *_: None, halves=32)
     path = search.run(RATES)

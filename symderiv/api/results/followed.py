@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +15,13 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.events.asked import PLATEAU, Event
 from symderiv.integrate.events.conditions import Condition, Readable
-from symderiv.integrate.events.located_events import LocatedEvents
-from symderiv.integrate.flows.event_times import SeenRun, denser, located
-from symderiv.integrate.flows.second_derivatives import Bend, TwiceVariedFlow
+from symderiv.integrate.flows.event_times import Followed, SeenRun
+from symderiv.integrate.flows.second_derivatives import TWICE, Bend, TwiceVariedFlow
 from symderiv.integrate.flows.sensitivities import (
     Direction,
-    Observed,
     VariedFlow,
+    VariedRun,
     difference_of,
-    direction_by,
     packed_by,
 )
 from symderiv.integrate.rules.solving import flow_of
@@ -37,9 +35,6 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
-_FIELDS = Observed._fields
-# second derivatives by numbers that end with this
-TWICE = "_twice"
 _FIRST_STEP, _SECOND_STEP = 2e-3, 1e-2
 _CENTRAL_TWICE = {0: -49 / 18} | {
     sign * n: weight for n, weight in enumerate((3 / 2, -3 / 20, 1 / 90), 1) for sign in (1, -1)
@@ -50,77 +45,95 @@ _FORWARD_TWICE = dict(
 _ENTRY = re.compile(r"\b([QRv])\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
 
 
-def followed(
-    run: Trajectory,
-    study: Study,
-    initial: Start | None,
-    sensitivities: Sequence[str],
-    events: Sequence[Event],
-) -> Trajectory:
-    """Return a run with derivatives and times of events; see :meth:`symderiv.Problem.solve`."""
-    flow = flow_followed(study, initial)
-    numbers = dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities)
-    directions = {name: direction(study, initial, name) for name in numbers}
-    if numbers.keys() != set(sensitivities) and not flow.course.plain:
-        raise NotYetError(
-            "second derivatives are not known of what changes in time; leave them out",
-            argument="sensitivities",
-        )
-    bends = {name: _bend(study, initial, name) for name in numbers if name + TWICE in sensitivities}
-    varied = VariedFlow(flow, directions)
-    further, attributes = dict(run.further), dict(run.attributes)
-    if directions:
-        twice = TwiceVariedFlow(flow, directions, bends) if bends else None
-        rows = (twice or varied).run(run.alpha)
-        pairs = zip(rows, flow.course.seen(run.alpha), strict=True)
-        derivatives = [(twice or varied).derivatives(row, float(time)) for row, time in pairs]
-        seconds = [twice.second_derivatives(row) for row in rows] if twice else []
-        asked = dict.fromkeys(sensitivities)
-        for name in asked:
-            of = seconds if name.endswith(TWICE) else derivatives
-            for field in _FIELDS:
-                values = [getattr(each[name.removesuffix(TWICE)], field) for each in of]
-                further[f"{field}_by_{name}"] = np.array(values)
-    if events:
-        seen = SeenRun.of(varied, denser(run.alpha, flow.course))
-        located_events = (located(each, _condition(each, seen, study), seen) for each in events)
-        attributes["events"] = LocatedEvents(located_events).to_text()
-    return replace(run, further=further, attributes=attributes)
+@dataclass(frozen=True)
+class FollowedStudy(Followed):
+    """A study with its start, along whose runs more is followed.
 
-
-def direction(study: Study, initial: Start | None, name: str) -> Direction:
-    """Return how the start and the constants of a study change with one of its numbers.
-
-    Raises:
-        InputError: it is not a number, or changes nothing.
+    Attributes:
+        study: It.
+        initial: Where runs begin, as it was given.
     """
-    along = direction_by(partial(_course, study, initial, name), number_of(study, name), name)
-    if not (np.any(along.state) or np.any(along.parameters)):
-        raise InputError(f"{name!r} does not change this run", argument="sensitivities")
-    return along
 
+    study: Study
+    initial: Start | None
 
-def _bend(study: Study, initial: Start | None, name: str) -> Bend:
-    """Return the second derivatives of the start and the constants of a study by a number."""
-    value = number_of(study, name)
-    packed = packed_by(partial(_course, study, initial, name), value, name)
-    step = _SECOND_STEP * (abs(value) or 1.0)
-    change = difference_of(packed, value, step, (_CENTRAL_TWICE, _FORWARD_TWICE)) / step**2
-    begin = packed(value)
-    change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**2] = 0.0
-    state, parameters = np.split(change, [begin[0].size])
-    return Bend(state, parameters, _FIRST_STEP * (abs(value) or 1.0))
+    @property
+    def readable(self) -> Readable:
+        return readable(self.study.K, self.study.M)
 
+    def number(self, name: str) -> float:
+        return number_of(self.study, name)
 
-def _course(study: Study, initial: Start | None, name: str, number: float) -> Course:
-    """Return the course of a study with another number."""
-    return flow_followed(with_numbers(study, {name: number}), initial).course
+    @cached_property
+    def flow(self) -> Flow:
+        """The flow of the study itself."""
+        return self._flow({})
 
+    def _flow(self, numbers: Mapping[str, float]) -> Flow:
+        study = with_numbers(self.study, numbers) if numbers else self.study
+        start = start_of(study, self.initial)
+        check_equations(start)
+        return flow_of(study, start)(start.state)
 
-def flow_followed(study: Study, initial: Start | None) -> Flow:
-    start = start_of(study, initial)
-    check_equations(start)
-    return flow_of(study, start)(start.state)
+    def course(self, numbers: Mapping[str, float]) -> Course:
+        return self._flow(numbers).course
+
+    def varied(
+        self,
+        numbers: Mapping[str, float],
+        directions: Mapping[str, Direction],
+        needs: Iterable[str] | None = None,
+    ) -> VariedRun:
+        return VariedFlow(self._flow(numbers) if numbers else self.flow, directions)
+
+    def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
+        along = super().direction(name, numbers)
+        if not (np.any(along.state) or np.any(along.parameters)):
+            raise InputError(f"{name!r} does not change this run", argument="sensitivities")
+        return along
+
+    def directions(self, sensitivities: Iterable[str]) -> dict[str, Direction]:
+        return super().directions(dict.fromkeys(name.removesuffix(TWICE) for name in sensitivities))
+
+    def differentiated(self, sensitivities: Sequence[str]) -> VariedRun:
+        directions = self.directions(sensitivities)
+        twice = [name for name in directions if name + TWICE in sensitivities]
+        if twice and not self.flow.course.plain:
+            raise NotYetError(
+                "second derivatives are not known of what changes in time; leave them out",
+                argument="sensitivities",
+            )
+        if not twice:
+            return self.varied({}, directions)
+        bends = {name: self._bend(name) for name in twice}
+        return TwiceVariedFlow(self.flow, directions, bends)
+
+    def _bend(self, name: str) -> Bend:
+        """Return the second derivatives of the start and the constants by a number."""
+        value = self.number(name)
+        packed = packed_by(lambda number: self.course({name: number}), value, name)
+        step = _SECOND_STEP * (abs(value) or 1.0)
+        change = difference_of(packed, value, step, (_CENTRAL_TWICE, _FORWARD_TWICE)) / step**2
+        begin = packed(value)
+        change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**2] = 0.0
+        state, parameters = np.split(change, [begin[0].size])
+        return Bend(state, parameters, _FIRST_STEP * (abs(value) or 1.0))
+
+    def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
+        if event.condition:
+            return super().condition(event, seen)
+        if seen is None:
+            return None
+        errors = np.array([each["generalization_error"] for each in seen.observed])
+        tolerance = self.study.time.relative_tolerance
+        height = drawing("run_quantities").Features(seen.times, errors, tolerance).height
+        if not np.isfinite(height):
+            return None
+        level = PLATEAU[event.name] * float(height)
+        return Condition(f"generalization_error < {level!r}", self.readable)
+
+    def warned(self, run: Trajectory, message: str) -> Trajectory:
+        return replace(run, warnings=(*run.warnings, message))
 
 
 def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:
@@ -167,31 +180,9 @@ def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
     )
 
 
-def conditions_of(events: Iterable[Event], study: Study) -> list[Condition]:
-    """Return the conditions of those events that have one before a run is known.
-
-    Raises:
-        InputError: a condition cannot be read, or names an order parameter that does not exist.
-    """
-    names = readable(study.K, study.M)
-    return [Condition(each.condition, names) for each in events if each.condition]
-
-
 def readable(K: int, M: int) -> Readable:
     """Return the names that conditions on a study may contain."""
     example = "'generalization_error < 1e-3' or 'R[1,1] > 0.9*R[1,2]'"
     entry = partial(entry_of, K=K, M=M)
-    return Readable(_ENTRY, entry, ("generalization_error",), example)
-
-
-def _condition(event: Event, seen: SeenRun, study: Study) -> Condition | None:
-    """Return the condition of an event; None for an end of a plateau that is not there."""
-    text = event.condition
-    if not text:
-        errors = np.array([each.generalization_error for each in seen.observed])
-        tolerance = study.time.relative_tolerance
-        height = drawing("run_quantities").Features(seen.times, errors, tolerance).height
-        if not np.isfinite(height):
-            return None
-        text = f"generalization_error < {PLATEAU[event.name] * float(height)!r}"
-    return Condition(text, readable(study.K, study.M))
+    measured = "generalization_error, Q[1,1]"
+    return Readable(_ENTRY, entry, ("generalization_error",), example, measured)

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from symderiv.problem.study import Study
+from symderiv.problem.timetable import heads, numbered_tasks, task_weights
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,11 @@ def tasks_of(study: Study, weights: np.ndarray) -> Tasks:
     """
     if not study.task:
         return Tasks(weights[None], np.zeros(1, np.int64), np.array([np.inf]), np.ones((1, 1)))
-    numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
+    numbers = numbered_tasks(study)
     place = {n: at for at, n in enumerate(numbers)}
-    teachers = np.zeros((len(numbers), study.M))
-    asked: list[int] = []
-    for n in numbers:
-        task = study.task[n]
-        teachers[place[n], task.teachers] = weights[task.teachers]
-        # a shared head is the first task's own
-        asked.append(n if task.head is None else 0 if task.head == "shared" else int(task.head))
+    teachers = np.array([task_weights(study, n, weights) for n in numbers])
     # heads that nobody uses do not exist
-    head = np.unique(np.array(asked), return_inverse=True)[1].astype(np.int64)
+    head = np.unique([*heads(study).values()], return_inverse=True)[1].astype(np.int64)
     ends, shares = [], np.zeros((len(study.task), len(numbers)))
     for phase, task in enumerate(study.task):
         last = phase + 1 == len(study.task)

@@ -11,7 +11,6 @@ import numpy as np
 
 from symderiv.experiment.steps.step_chain import MarkovChain
 from symderiv.experiment.studies.study_steps import StudySteps
-from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.problem.initial import LatentVectors
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel, has_checked_in, load_kernel
@@ -33,8 +32,8 @@ class PlainErrors:
 
     def __init__(self, study: Study, T: np.ndarray) -> None:
         self.T = T
-        self._module = load_kernel(study.student_activation, study.teacher_activation).module
-        self._sizes = sizes_of(study.K, study.M, 1)
+        kernel = load_kernel(study.student_activation, study.teacher_activation)
+        self._error = kernel.generalization_error
 
     @staticmethod
     def know(study: Study) -> bool:
@@ -46,13 +45,8 @@ class PlainErrors:
 
     def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
         """Return the error of output weights v (K,) against w (M,)."""
-        one = np.ones(1)
-        parameters = pack_parameters(one, one, self.T[None], self.T, w, {})
-        flat = pack_state(Q[None], R[None], v)
-        error = self._module.flat_observables(
-            flat, self._sizes, parameters, np.empty_like(Q), np.empty_like(R)
-        )
-        return float(error)
+        # copies, which compiled code takes: they are contiguous and may be written to
+        return float(self._error(*map(np.array, (Q, R, self.T, v, w))))
 
 
 _BEYOND = {"J", "B"}  # families of vectors that every study has

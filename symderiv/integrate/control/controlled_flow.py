@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,7 @@ from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.packing import families_of
 from symderiv.integrate.flows.courses import Course
-from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import VariedFlow
-from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.flows.tangents import reverse_function
-from symderiv.integrate.steppers.walk import DONE
+from symderiv.integrate.flows.sensitivities import VariedRun
 
 _LOOPS = "symderiv.integrate.control.control_loops"
 forward = Linked(_LOOPS, "forward", shipped=True)
@@ -63,55 +59,20 @@ class Path(NamedTuple):
         return self.stages[:, 0]
 
 
-class Steerable(NamedTuple):
-    """A right-hand side that does not depend on time, and an error, with their derivatives.
-
-    Attributes:
-        course: The flow, in one piece.
-        rhs: The right-hand side on flat vectors.
-        reverse: The function of weights times its derivatives, by names of fields of the state and
-            of parameters; see :func:`symderiv.integrate.flows.tangents.reverse_function`.
-        errors: The error at flat states (P, n).
-        error_slopes: For flat directions (D, n) the function of the derivatives of the error along
-            them, at a flat state.
-    """
-
-    course: Course
-    rhs: Callable[..., None]
-    reverse: Callable[[tuple[str, ...]], Callable[..., None]]
-    errors: Callable[[np.ndarray], np.ndarray]
-    error_slopes: Callable[[np.ndarray], Callable[[np.ndarray], np.ndarray]]
-
-
-def steerable(flow: Flow) -> Steerable:
-    """Return the flow of a study with its generalisation error."""
-    varied = VariedFlow(flow, {})
-
-    def errors(states: np.ndarray) -> np.ndarray:
-        rows = np.ascontiguousarray(states)
-        return flow.errors(FlatResult(rows, len(rows), 0.0, rows[-1], DONE, 0, 0, 0, 0.0))
-
-    return Steerable(
-        varied.course,
-        varied.functions(None)[0],
-        partial(reverse_function, flow),
-        errors,
-        varied.error_slopes,
-    )
-
-
 @dataclass(frozen=True)
 class ControlledFlow:
     """A flow with constants ``base + u * change``, in which u is the control.
 
     Attributes:
-        flow: Its right-hand side and its error.
+        flow: Its right-hand side, in one piece, without directions.
         base, change: Flat constants.
+        average: The name of the error.
     """
 
-    flow: Steerable
+    flow: VariedRun
     base: np.ndarray
     change: np.ndarray
+    average: str = "generalization_error"
 
     def run(self, values: np.ndarray, steps: ControlSteps, begin: np.ndarray | None = None) -> Path:
         """Return the run with a control, from the begin of the flow or elsewhere."""
@@ -121,14 +82,14 @@ class ControlledFlow:
         table = np.stack([self.base, self.change])
         path = Path(np.array(values, dtype=np.float64), steps, stages)
         work = np.empty(self.base.size), np.empty((4, start.size))
-        _loop(forward, self.flow.rhs, _parts(path), (self.course.sizes.copy(), table), *work)
+        _loop(forward, self.rhs, _parts(path), (self.course.sizes.copy(), table), *work)
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
         """Return the rates of the order parameters that move."""
         rates = np.empty_like(state)
         constants = self.base + value * self.change
-        self.flow.rhs(0.0, np.ascontiguousarray(state), self.course.sizes, constants, rates)
+        self.rhs(0.0, np.ascontiguousarray(state), self.course.sizes, constants, rates)
         moving: np.ndarray = rates[self.moving]
         return moving
 
@@ -160,7 +121,8 @@ class ControlledFlow:
 
     def errors(self, states: np.ndarray) -> np.ndarray:
         """Return the error at flat states (P, n)."""
-        return self.flow.errors(states)
+        seen = self.flow.seen(states, np.zeros(len(states)), {self.average})
+        return np.array([float(each[self.average]) for each in seen])
 
     def error_slopes(self, state: np.ndarray) -> np.ndarray:
         """Return the derivatives of the error by the order parameters that move."""
@@ -182,7 +144,7 @@ class ControlledFlow:
         course, rates = self.course, np.zeros((3, self.course.begin.size))
         state = course.begin.copy()
         for row in rates:
-            self.flow.rhs(0.0, state, course.sizes, course.flat, row)
+            self.rhs(0.0, state, course.sizes, course.flat, row)
             state += 1e-3 * row
         moved: np.ndarray = np.any(rates[:, self._kept] != 0.0, axis=0)
         return moved
@@ -250,6 +212,11 @@ class ControlledFlow:
             row[: entries.size] = entries
         return pulls
 
+    @cached_property
+    def rhs(self) -> Callable[..., None]:
+        """The right-hand side on flat vectors."""
+        return self.flow.functions(None)[0]
+
     @property
     def course(self) -> Course:
         """The flow without its functions."""
@@ -257,7 +224,7 @@ class ControlledFlow:
 
     @cached_property
     def _error_slopes(self) -> Callable[[np.ndarray], np.ndarray]:
-        return self.flow.error_slopes(self._directions)
+        return self.flow.slopes_of(self.average, self._directions)
 
     @cached_property
     def _reverse(self) -> Callable[..., None]:

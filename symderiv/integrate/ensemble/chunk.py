@@ -3,47 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from symderiv.foundation.limits import check_memory
-from symderiv.integrate.flows.lanes import EndedRuns, LaneResults, flat_result
+from symderiv.integrate.flows.flat_run import REASONS
+from symderiv.integrate.flows.lanes import LaneResults, flat_result
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
+from symderiv.integrate.steppers.walk import INTERRUPTED
 from symderiv.problem.flat_layout import split_flat, state_size
 from symderiv.problem.study import Study
 
+_CURVES = ("Q", "R", "v", "generalization_error")
+_NUMBERS = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Chunk(EndedRuns):
-    """Learning curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
+class Chunk:
+    """Curves of n runs at the same A times; rows beyond ``alpha_end`` are not a number.
 
-    The largest error is that of Q, R, v as :class:`Trajectory` states it.
+    The sum of the estimated local errors says how accurate the steps are, not what their errors
+    grow to; that is measured where it is asked for. Values are attributes too: ``chunk.Q``.
 
     Args:
         alpha: shape (A,).
-        Q, R, v: shapes (n, A, K, K), (n, A, K, M), (n, A, K).
-        T: teacher covariances, shape (n, M, M).
-        generalization_error: shape (n, A).
-        further: what the learning rule adds, by its name in ``RUN.nc``, shapes (n, A, …).
+        status: shape (n,): "done", "not-a-number", "step-underflow", "cone-left", "step-limit",
+            "interrupted", or "failed: MESSAGE" for one that cannot start.
+        alpha_end: time of the last accepted step, shape (n,).
+        error_sum: sum of the estimated local errors, relative, shape (n,).
+        tolerance_reached: largest error, shape (n,), of studies that of Q, R, v as
+            :class:`Trajectory` states it; not a number where it was not measured.
+        steps, rhs_evaluations: shape (n,).
+        wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
+            evaluations.
+        values: arrays by name, shapes (n, A, …): of studies Q, R, v, generalization_error and what
+            a rule adds, by its name in ``RUN.nc``, and the teacher covariances T, (n, M, M); of
+            systems order parameters and observables.
     """
 
     alpha: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    v: np.ndarray
-    T: np.ndarray
-    generalization_error: np.ndarray
-    further: dict[str, np.ndarray] = field(default_factory=dict)
+    status: np.ndarray
+    alpha_end: np.ndarray
+    error_sum: np.ndarray
+    tolerance_reached: np.ndarray
+    steps: np.ndarray
+    rhs_evaluations: np.ndarray
+    wall_seconds: np.ndarray
+    values: dict[str, np.ndarray]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        try:
+            values: np.ndarray = self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return values
+
+    @classmethod
+    def not_begun(cls, alpha: np.ndarray, n: int) -> Self:
+        """Return n runs that have not begun."""
+        numbers: dict[str, Any] = {
+            name: np.full(n, np.nan) for name in ("alpha_end", "error_sum", "tolerance_reached")
+        }
+        numbers |= {name: np.zeros(n, dtype=np.int64) for name in ("steps", "rhs_evaluations")}
+        status = np.full(n, REASONS[INTERRUPTED], dtype=object)
+        return cls(alpha=alpha, status=status, wall_seconds=np.zeros(n), values={}, **numbers)
+
+    @property
+    def interrupted(self) -> bool:
+        """True if any run was interrupted, or did not begin."""
+        return bool(np.any(self.status == REASONS[INTERRUPTED]))
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The numbers of all runs and their values, by name; errors where they were measured."""
+        measured = np.isfinite(self.tolerance_reached).any()
+        names = (*_NUMBERS, *(("tolerance_reached",) if measured else ()))
+        return {**{name: getattr(self, name) for name in names}, **self.values}
+
+    def fail(self, number: int, error: Exception) -> None:
+        """Note that a run cannot start."""
+        self.status[number] = f"failed: {error}"
+
+    def put(self, number: int, curves: Mapping[str, np.ndarray]) -> None:
+        """Take over the curves of one run, to where it came."""
+        for name, curve in curves.items():
+            if name not in self.values:
+                shape = (self.status.size, self.alpha.size, *curve.shape[1:])
+                self.values[name] = np.full(shape, np.nan)
+            self.values[name][number, : len(curve)] = curve
+
+    def end_lanes(self, rows: np.ndarray, found: LaneResults) -> None:
+        """Note how runs in lanes ended."""
+        self.status[rows] = [REASONS[code] for code in found.codes]
+        for name in ("alpha_end", "error_sum", "steps"):
+            getattr(self, name)[rows] = getattr(found, name)
+        self.rhs_evaluations[rows] = found.evaluations
+        share = found.evaluations / max(1, int(found.evaluations.sum()))
+        self.wall_seconds[rows] = found.seconds * share
 
     def add(self, number: int, found: Trajectory) -> None:
-        """Take over one run."""
-        reached = found.alpha.size
+        """Take over one run of a study."""
         self.T[number] = found.T
-        for name in ("Q", "R", "v", "generalization_error"):
-            getattr(self, name)[number, :reached] = getattr(found, name)
-        self._add_further(number, reached, found.further)
+        self.put(number, {**{name: getattr(found, name) for name in _CURVES}, **found.further})
         self.status[number] = found.cause
         self.alpha_end[number] = found.alpha_end
         measured = found.tolerance_method != LOCAL_SUM
@@ -53,7 +117,7 @@ class Chunk(EndedRuns):
         self.wall_seconds[number] = found.wall_seconds
 
     def add_lanes(self, numbers: Sequence[int], flows: Sequence[Flow], found: LaneResults) -> None:
-        """Take over runs in lanes."""
+        """Take over runs of studies in lanes."""
         rows = np.array(numbers)
         state = flows[0].state
         K, M, L = state.K, state.M, state.L
@@ -73,14 +137,7 @@ class Chunk(EndedRuns):
             if flow.study.rule_keys:
                 reached = int(found.reached[place])
                 run = flat_result(found, place, reached)
-                self._add_further(number, reached, flow.further(run))
-
-    def _add_further(self, number: int, reached: int, further: Mapping[str, np.ndarray]) -> None:
-        for name, values in further.items():
-            if name not in self.further:
-                shape = (*self.generalization_error.shape, *values.shape[1:])
-                self.further[name] = np.full(shape, np.nan)
-            self.further[name][number, :reached] = values
+                self.put(number, flow.further(run))
 
 
 def empty_chunk(points: Sequence[Study]) -> Chunk:
@@ -97,15 +154,8 @@ def empty_chunk(points: Sequence[Study]) -> Chunk:
         argument="time.points",
     )
 
-    def missing(*shape: int) -> np.ndarray:
-        return np.full((n, *shape), np.nan)
-
-    return Chunk(
-        alpha=first.alpha.copy(),
-        Q=missing(A, K, K),
-        R=missing(A, K, M),
-        v=missing(A, K),
-        T=missing(M, M),
-        generalization_error=missing(A),
-        **Chunk.not_begun(n),
-    )
+    chunk = Chunk.not_begun(first.alpha.copy(), n)
+    names, shapes = (*_CURVES, "T"), ((A, K, K), (A, K, M), (A, K), (A,), (M, M))
+    for name, shape in zip(names, shapes, strict=True):
+        chunk.values[name] = np.full((n, *shape), np.nan)
+    return chunk

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk, empty_chunk
@@ -17,6 +17,7 @@ from symderiv.integrate.ensemble.lane_run import (
     width_for,
     with_fast_errors,
 )
+from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import flow_of, rule_of_study, solve, solver_module
@@ -97,7 +98,7 @@ def integrate_chunk(
     """
     chunk = empty_chunk(points)
     workers = threads or len(os.sched_getaffinity(0))
-    told = _Told(progress, len(points))
+    told = Told(progress, len(points))
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
     single: list[tuple[int, Study, Initial, Kernel]] = []
     kernel: Kernel | None = None
@@ -113,44 +114,51 @@ def integrate_chunk(
             told.ended(1)
             continue
         if flow is not None and steps_together(flow):
-            kind = type(flow), flow.begin.size
-            lanes.setdefault(kind, []).append((number, flow))
+            lanes.setdefault((type(flow), flow.begin.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        if not _through_lanes(chunk, flows, told, workers, max_steps, check == "auto"):
+        width, fast = _together(flows)
+        how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
+        if not through_lanes(chunk, fast, how, chunk.add_lanes, told, check == "auto"):
             return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
 
 
-def _through_lanes(
+def _together(flows: Sequence[tuple[int, Flow]]) -> tuple[int, list[tuple[int, Flow]]]:
+    """Return how many go at a time on each thread, and the flows as they are integrated."""
+    numbers, made = zip(*flows, strict=True)
+    width = width_for(made)
+    return width, [*zip(numbers, with_fast_errors(made, width), strict=True)]
+
+
+def through_lanes(
     chunk: Chunk,
-    flows: Sequence[tuple[int, Flow]],
-    told: _Told,
-    workers: int,
-    max_steps: int,
+    members: Sequence[tuple[int, Any]],
+    integrated: Callable[..., LaneResults],
+    take: Callable[[Sequence[int], Sequence[Any], LaneResults], None],
+    told: Told,
     checked: bool,
 ) -> bool:
-    """Integrate flows of one size, as many at a time as fit; False where it was interrupted."""
-    size, times = flows[0][1].begin.size, chunk.alpha.size
+    """Integrate runs of one module with states of one size; False where they were interrupted.
+
+    Args:
+        chunk: filled in place.
+        members: numbers and runs, of which as many go at a time as fit.
+        integrated: integrates some of them, see :func:`run_in_lanes`.
+        take: takes numbers, runs and results over into the chunk.
+        told: told how many have ended.
+        checked: measure errors.
+    """
+    size, times = members[0][1].course.begin.size, chunk.alpha.size
     most = max(64, int(_BYTES / (8.0 * size * times)))
-    width = width_for([flow for _, flow in flows])
-    for first in range(0, len(flows), most):
-        numbers, made = zip(*flows[first : first + most], strict=True)
-        part = with_fast_errors(made, width)
-        runs = run_in_lanes(
-            part,
-            threads=min(workers, -(-len(part) // width)),
-            max_steps=max_steps,
-            progress=told.so_far,
-            width=width,
-        )
-        chunk.add_lanes(list(numbers), part, runs)
+    for first in range(0, len(members), most):
+        numbers, part = zip(*members[first : first + most], strict=True)
+        runs = integrated(part, progress=told.so_far)
+        take(numbers, part, runs)
         if checked and not runs.interrupted:
-            again = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
-            errors = lane_accuracy(part, runs, again)
-            chunk.tolerance_reached[list(numbers)] = errors
+            chunk.tolerance_reached[list(numbers)] = lane_accuracy(part, runs, integrated)
         told.ended(len(part))
         if runs.interrupted:
             return False
@@ -164,7 +172,7 @@ def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
     return flow_of(study, start, kernel=kernel)(start.state)
 
 
-class _Told:
+class Told:
     """Counts runs that have ended."""
 
     def __init__(self, progress: ChunkProgress | None, total: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numba import types
 from symderiv_kernels.lanes.runtime import DIGEST, WIDTH
 
+from symderiv.compiled_code.code_cache import kept_code
 from symderiv.compiled_code.compiled import INTEGERS, MATRIX, VECTOR, compiled
 
 #: A lane module's observables as a value: (state, sizes, parameters, found).
@@ -70,3 +71,25 @@ def _kept_with(digest: int) -> Any:
 
 
 observe_lanes = _kept_with(DIGEST)
+
+
+def averages(
+    module: Any,
+    units: tuple[int, ...],
+    sizes: np.ndarray,
+    states: np.ndarray,
+    constants: np.ndarray,
+    reached: np.ndarray,
+) -> np.ndarray:
+    """Return what a lane module observes along runs, shape (n, A), not a number beyond their ends.
+
+    Args:
+        module: the module.
+        units: what it is compiled for.
+        sizes, states, constants, reached: see ``observe_lanes``.
+    """
+    with kept_code():
+        observables = module.specialised_observables(*units)
+    values = np.full(states.shape[:2], np.nan)
+    observe_lanes(observables, states, constants, sizes, reached, values)
+    return values

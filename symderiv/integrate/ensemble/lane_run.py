@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from symderiv.integrate.flows.lanes import (
 )
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.phases import PhasedFlow
-from symderiv.integrate.rules.rule_run import Observed, RuleFlow
+from symderiv.integrate.rules.rule_run import RuleFlow
 
 LEAST_RUNS = 256
 """Fewer runs are made one on each thread: they are done before code for eight is compiled."""
@@ -71,6 +72,7 @@ def run_in_lanes(
         InputError: the states at all times do not fit into memory.
     """
     first = flows[0]
+    threads = min(threads, -(-len(flows) // width))
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     results = given.walked(flows)
     first.keep_code()
@@ -79,58 +81,46 @@ def run_in_lanes(
 
 def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
     if width > 1:
-        return _specialised(flow, "specialised")
+        module = flow.kernel.lanes
+        assert module is not None
+        with kept_code():
+            return module.specialised(flow.state.K, flow.state.M)  # type: ignore[no-any-return]
     if type(flow) is Flow:
         return flow.code.right_hand_side
     return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
 
 
-def _specialised(flow: Flow, name: str) -> Callable[..., None]:
-    module = flow.kernel.lanes
-    assert module is not None
-    with kept_code():
-        compiled: Callable[..., None] = getattr(module, name)(flow.state.K, flow.state.M)
-    return compiled
-
-
 def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
     """Return flows of rules whose generalisation errors are those of many states at once."""
-    observed = observed_by(flows[0], width) if isinstance(flows[0], RuleFlow) else None
-    if observed is None:
-        return list(flows)
-    return [replace(each, observed=observed) for each in flows if isinstance(each, RuleFlow)]
-
-
-def observed_by(flow: Flow, width: int) -> Observed | None:
-    """Return what gives the generalisation errors of states, shape (P, S), with constants; None
-    where the flow does that itself.
-    """
     if width == 1:
-        return None
-    from symderiv.integrate.ensemble.lane_observables import observe_lanes
+        return list(flows)
+    observed = partial(_observed, flows[0])
+    return [
+        replace(each, observed=observed) if isinstance(each, RuleFlow) else each for each in flows
+    ]
 
-    observables = _specialised(flow, "specialised_observables")
 
-    def observed(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        errors = np.full((1, len(states)), np.nan)
-        rows = np.ascontiguousarray(states)[None]
-        reached = np.array([len(states)])
-        observe_lanes(observables, rows, constants[None], flow.sizes, reached, errors)
-        of_runs: np.ndarray = errors[0]
-        return of_runs
+def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Return the generalisation errors of states of one run, shape (P, S), with constants."""
+    reached = np.array([len(states)])
+    rows = np.ascontiguousarray(states)[None]
+    found: np.ndarray = _averages(flow, rows, constants[None], reached)[0]
+    return found
 
-    return observed
+
+def _averages(flow: Flow, *runs: np.ndarray) -> np.ndarray:
+    from symderiv.integrate.ensemble.lane_observables import averages  # compiles
+
+    return averages(flow.kernel.lanes, (flow.state.K, flow.state.M), flow.sizes, *runs)
 
 
 def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
     """Return the generalisation errors of runs, shape (n, A)."""
+    if width > 1 and type(flows[0]) is Flow:
+        constants = np.array([flow.parameters for flow in flows])
+        return _averages(flows[0], found.states, constants, found.reached)
     errors = np.full(found.states.shape[:2], np.nan)
-    observed = observed_by(flows[0], width) if type(flows[0]) is Flow else None
     for number, flow in enumerate(flows):
-        reached = int(found.reached[number])
-        if observed is not None:
-            states = found.states[number, :reached]
-            errors[number, :reached] = observed(states, flow.parameters)
-        elif reached:
+        if reached := int(found.reached[number]):
             errors[number, :reached] = flow.errors(flat_result(found, number, reached))
     return errors

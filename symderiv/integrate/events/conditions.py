@@ -30,12 +30,14 @@ class Readable:
             is none.
         numbers: The names of single numbers.
         example: Conditions, for messages.
+        measured: What curves measure, for messages.
     """
 
     entries: re.Pattern[str]
     entry: Callable[[str], tuple[str, tuple[int, ...]]]
     numbers: tuple[str, ...]
     example: str
+    measured: str = "the name of an observable"
 
 
 class Condition:

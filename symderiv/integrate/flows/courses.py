@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from symderiv.foundation.limits import check_memory
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
 from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
@@ -26,6 +27,8 @@ from symderiv.storage.checkpoint import Checkpoint
 
 RightHandSide = Callable[..., None]
 
+# Vectors of the size of the state that a stepper works with.
+_STAGES = 20
 # Steps with larger tolerances follow none.
 _LOOSEST = 0.1
 
@@ -342,9 +345,16 @@ class PiecewiseRun(ABC):
     def right_hand_side(self) -> RightHandSide:
         """The compiled rates of states, or what a step adds to them."""
 
+    @property
     @abstractmethod
+    def extent(self) -> tuple[str, str]:
+        """The size of the results in words, and the argument that says it."""
+
     def check_memory(self) -> None:
         """Refuse a run whose results do not fit into memory."""
+        # two runs are compared, and the better one is taken apart
+        rows, (words, argument) = _STAGES + 3 * self.goal.alpha.size, self.extent
+        check_memory(8.0 * self.course.begin.size * rows, words, argument=argument)
 
     @abstractmethod
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
@@ -366,8 +376,22 @@ class PiecewiseRun(ABC):
         """
 
     @abstractmethod
+    def compared(self, rows: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """Yield arrays of which errors are measured at flat states, with their scales there."""
+
     def apart(self, first: FlatResult, second: FlatResult) -> float:
-        """Return the largest difference of two runs, relative to the scales of the second."""
+        """Return the largest difference of two runs over their common times, relative to the scales
+        of the second.
+        """
+        common, worst = min(first.reached, second.reached), 0.0
+        if common == 0:
+            return math.inf
+        ours, theirs = (self.compared(run.results[:common]) for run in (first, second))
+        with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverge
+            for (one, _), (other, scale) in zip(ours, theirs, strict=True):
+                apart = np.abs(one - other) / np.where(scale > 0, scale, 1.0)
+                worst = float(np.maximum(worst, np.max(apart, initial=0.0)))
+        return worst
 
     def looser(self, tolerance: float, times: float) -> float:
         """Return a tolerance so many times larger, of a run that is worse; steps of order one have

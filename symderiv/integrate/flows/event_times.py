@@ -1,17 +1,21 @@
-"""The first times at which conditions hold along a run, with their derivatives."""
+"""Derivatives along a run by numbers of its problem, and first times at which conditions hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from symderiv.integrate.events.asked import Event
-from symderiv.integrate.events.conditions import Condition
+from symderiv.integrate.events.asked import Event, asked_events
+from symderiv.integrate.events.conditions import Condition, Readable
+from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.courses import Course
-from symderiv.integrate.flows.sensitivities import VariedRun
+from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
+from symderiv.storage.run_files import BY
 
 _LONGER = 5
 # how many times between two of a run are looked at for events, and at least of a whole run
@@ -44,39 +48,27 @@ class SeenRun:
         looser: By what factor the tolerance of its steps is larger.
     """
 
-    varied: VariedRun[Any]
+    varied: VariedRun
     times: np.ndarray
     rows: np.ndarray
     observed: Sequence[Any]
     looser: float = 1.0
 
     @classmethod
-    def of(cls, varied: VariedRun[Any], times: np.ndarray, looser: float = 1.0) -> SeenRun:
+    def of(cls, varied: VariedRun, times: np.ndarray, looser: float = 1.0) -> SeenRun:
         """Return a run at these times."""
         rows = varied.run(times, looser=looser)
-        pairs = zip(rows, times, strict=True)
-        return cls(varied, times, rows, [varied.observed(r, float(a)) for r, a in pairs], looser)
-
-    def gap(self, condition: Condition, observed: Any, alpha: float) -> float:
-        """Return a number that is positive where a condition holds."""
-        return condition.gap(self.varied.named(observed), alpha)
-
-    def change(
-        self, condition: Condition, observed: Any, alpha: float, rates: Any, time: float
-    ) -> float:
-        """Return the change of that number with rates of what it depends on."""
-        named = self.varied.named
-        return condition.change(named(observed), alpha, named(rates), time)
+        return cls(varied, times, rows, [*varied.seen(rows, times)], looser)
 
     def jumps(self, condition: Condition, row: np.ndarray, cut: float) -> bool:
         """Return whether a condition holds right after a jump."""
         after = float(np.nextafter(cut, np.inf))
-        return self.gap(condition, self.varied.observed(row, after), after) > 0.0
+        return condition.gap(self.varied.observed(row, after), after) > 0.0
 
     def first(self, condition: Condition) -> tuple[np.ndarray, float] | None:
         """Return state and time at which a condition first holds; None if it never does."""
         pairs = zip(self.observed, self.times, strict=True)
-        gaps = (self.gap(condition, each, float(time)) for each, time in pairs)
+        gaps = (condition.gap(each, float(time)) for each, time in pairs)
         n = next((n for n, gap in enumerate(gaps) if gap > 0.0), None)
         if n is None or n == 0:
             return None if n is None else (self.rows[0], float(self.times[0]))
@@ -86,6 +78,165 @@ class SeenRun:
         if begin in self.varied.course.cuts and self.jumps(condition, self.rows[n - 1], begin):
             return self.rows[n - 1], begin
         return _root(condition, self, self.rows[n - 1], begin, end - begin)
+
+
+class RunWanted(NamedTuple):
+    """The requests for a run beside its order parameters.
+
+    Attributes:
+        sensitivities: Names of numbers by which it is differentiated.
+        events: All events, the one at which it ends among them.
+        until: The event at which it ends.
+    """
+
+    sensitivities: tuple[str, ...]
+    events: tuple[Event, ...]
+    until: Event | None
+
+    @classmethod
+    def of(
+        cls,
+        sensitivities: Sequence[str],
+        events: Sequence[str | Event] | str | Event,
+        until: str | Event | None,
+    ) -> RunWanted:
+        """Return what arguments ask for.
+
+        Raises:
+            InputError: One of them is not an event.
+        """
+        return cls(tuple(sensitivities), *asked_events(events, until))
+
+
+class Followed(ABC):
+    """A problem with numbers, a study or a system, along whose runs more is followed than order
+    parameters.
+    """
+
+    @property
+    @abstractmethod
+    def readable(self) -> Readable:
+        """The names that conditions on its runs may contain."""
+
+    @abstractmethod
+    def number(self, name: str) -> float:
+        """Return a number of the problem.
+
+        Raises:
+            InputError: The problem has no such number.
+        """
+
+    @abstractmethod
+    def course(self, numbers: Mapping[str, float]) -> Course:
+        """Return the course of a run with other numbers."""
+
+    @abstractmethod
+    def varied(
+        self,
+        numbers: Mapping[str, float],
+        directions: Mapping[str, Direction],
+        needs: Iterable[str] | None = None,
+    ) -> VariedRun:
+        """Return a run with other numbers and its directions.
+
+        Args:
+            numbers, directions: By name.
+            needs: The averages that are observed, all when left out.
+        """
+
+    @abstractmethod
+    def warned(self, run: Any, message: str) -> Any:
+        """Return a run that has, or has given, a warning."""
+
+    def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
+        """Return the condition of an event; None where that is known of no run, or not of this one.
+
+        Raises:
+            InputError: It cannot be read, or names what does not exist.
+        """
+        del seen
+        return Condition(event.condition, self.readable)
+
+    def conditions(self, events: Iterable[Event]) -> list[Condition]:
+        """Return the conditions of those events that have one before a run is known."""
+        found = (self.condition(each) for each in events)
+        return [each for each in found if each is not None]
+
+    def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
+        """Return how start and constants change with a number, where these have other values."""
+        others = numbers or {}
+        value = others[name] if name in others else self.number(name)
+        return direction_by(lambda number: self.course({**others, name: number}), value, name)
+
+    def along(self, numbers: Mapping[str, float]) -> VariedRun:
+        """Return a run with other numbers, and its derivatives by them."""
+        return self.varied(numbers, {name: self.direction(name, numbers) for name in numbers})
+
+    def directions(self, sensitivities: Iterable[str]) -> dict[str, Direction]:
+        """Return the directions of numbers."""
+        return {name: self.direction(name) for name in sensitivities}
+
+    def differentiated(self, sensitivities: Sequence[str]) -> VariedRun:
+        """Return the run with the derivatives that were asked for."""
+        return self.varied({}, self.directions(sensitivities))
+
+    def solved(self, wanted: RunWanted, run_at: Callable[[np.ndarray | None], Any]) -> Any:
+        """Return a run with what was asked for.
+
+        Args:
+            wanted: It.
+            run_at: Integrates, at other times where these are given.
+
+        Raises:
+            InputError: A name is no number of the problem, or a condition cannot be read.
+            NotYetError: A number changes when something jumps.
+        """
+        # what cannot be followed is refused before anything is integrated
+        self.conditions(wanted.events)
+        directions = self.directions(wanted.sensitivities)
+        run = run_at(None)
+        if not run.alpha.size or not (directions or wanted.events):
+            return run
+        if wanted.events:
+            events = self._located(run.alpha, directions, wanted.events)
+            run = self._ended(run, wanted.until, events, run_at)
+            run = replace(run, attributes={**run.attributes, "events": events.to_text()})
+        if directions:
+            varied = self.differentiated(wanted.sensitivities)
+            times = map(float, varied.course.seen(run.alpha))
+            pairs = zip(varied.run(run.alpha), times, strict=True)
+            changes = [varied.derivatives(*pair) for pair in pairs]
+            further = {
+                f"{field}{BY}{name}": np.array([each[name][field] for each in changes])
+                for name in dict.fromkeys(wanted.sensitivities)
+                for field in changes[0][name]
+            }
+            run = replace(run, further={**run.further, **further})
+        return run
+
+    def _located(
+        self, alpha: np.ndarray, directions: Mapping[str, Direction], events: Sequence[Event]
+    ) -> LocatedEvents:
+        needs = frozenset().union(*(each.needs for each in self.conditions(events)))
+        varied = self.varied({}, directions, needs)
+        seen = SeenRun.of(varied, denser(alpha, varied.course))
+        return LocatedEvents(located(each, self.condition(each, seen), seen) for each in events)
+
+    def _ended(
+        self,
+        run: Any,
+        until: Event | None,
+        found: LocatedEvents,
+        run_at: Callable[[np.ndarray | None], Any],
+    ) -> Any:
+        """Return the run up to the event at which it ends."""
+        if until is None:
+            return run
+        last = found[until.name]
+        if math.isinf(last.time):
+            said = f"{last.name} does not happen up to alpha = {run.alpha[-1]:g}"
+            return self.warned(run, f"until: {said}; ask for a later end")
+        return run_at(np.append(run.alpha[run.alpha < last.time], last.time))
 
 
 def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[str, Any]:
@@ -117,15 +268,13 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
     if varied.course.step:
         return record | {"alpha": alpha, "error_bound": 0.0}
     here = varied.observed(row, alpha)
-    if alpha in varied.course.cuts and seen.gap(condition, here, alpha) <= 0.0:
+    if alpha in varied.course.cuts and condition.gap(here, alpha) <= 0.0:
         # it holds from the jump on, whose time is fixed
         still = dict.fromkeys(varied.directions, 0.0)
         return record | {"alpha": alpha, "error_bound": 0.0, "derivatives": still}
-    speed = seen.change(condition, here, alpha, varied.rates(row, alpha), 1.0)
+    speed = condition.change(here, alpha, varied.rates(row, alpha), 1.0)
     changes = varied.derivatives(row, alpha).items() if varied.directions else ()
-    slopes = {
-        name: -seen.change(condition, here, alpha, each, 0.0) / speed for name, each in changes
-    }
+    slopes = {name: -condition.change(here, alpha, each, 0.0) / speed for name, each in changes}
     error = _time_error(condition, seen, alpha)
     return record | {"alpha": alpha, "error_bound": error, "derivatives": slopes}
 
@@ -161,7 +310,7 @@ def _root(
 
     def gap(after: float) -> float:
         alpha = begin + after
-        return seen.gap(condition, varied.observed(state(after), alpha), alpha)
+        return condition.gap(varied.observed(state(after), alpha), alpha)
 
     for _ in range(_LONGER):
         if gap(length) > 0.0:

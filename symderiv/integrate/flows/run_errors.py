@@ -22,8 +22,6 @@ from symderiv.integrate.flows.courses import PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.steppers.walk import IMPLICIT
-from symderiv.problem.flat_layout import fields_of
-from symderiv.problem.state import State
 from symderiv.problem.study import Study
 
 # How often the difference to a worse run counts. Where errors go with tolerances it is many times
@@ -319,31 +317,6 @@ def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) ->
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
     return not (cut_short or common == 0 or problem.goal.alpha[common - 1] == 0.0)
-
-
-def difference(first: FlatResult, second: FlatResult, state: State) -> float:
-    """Return the largest difference of Q, R, v over the common times, relative to their scales."""
-    common = min(first.reached, second.reached)
-    if common == 0:
-        return math.inf
-    v1, Q1, R1, v2, Q2, R2 = (
-        each
-        for run in (first, second)
-        for each in fields_of(
-            run.results[:common], state.weight, state.eigenvalue, state.K, state.M
-        )[2:]
-    )
-    largest_q = np.max(np.abs(Q2), axis=(1, 2))
-    largest_t = np.max(np.abs(state.T))
-    worst = 0.0
-    for apart, scale in (
-        (np.max(np.abs(Q1 - Q2), axis=(1, 2)), largest_q),
-        (np.max(np.abs(R1 - R2), axis=(1, 2)), np.sqrt(largest_q * largest_t)),
-        (np.max(np.abs(v1 - v2), axis=1), np.max(np.abs(v2), axis=1)),
-    ):
-        relative = apart / np.where(scale > 0, scale, 1.0)
-        worst = max(worst, float(np.max(relative)))
-    return worst
 
 
 def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> str:

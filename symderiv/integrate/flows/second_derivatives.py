@@ -20,6 +20,8 @@ import numpy as np
 
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 
+#: What second derivatives are named by: that of a number by its name with this behind.
+TWICE = "_twice"
 _WEIGHTS = (45 / 60, -9 / 60, 1 / 60)
 _SHARE = 2e-3
 """The step of differences, in units of the state over its derivative, at most."""
@@ -57,18 +59,15 @@ class TwiceVariedFlow(VariedFlow):
         return np.concatenate([first, *(each.state for each in self.bends.values())])
 
     def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Observed]:
-        """Return the derivatives of order parameters and error along each direction."""
-        return super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
-
-    def second_derivatives(self, row: np.ndarray) -> dict[str, Observed]:
-        """Return the second derivatives of order parameters and error."""
+        """Return the derivatives of order parameters and error along each direction, and second
+        ones under names with ``TWICE``.
+        """
+        found = super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
         parts = row.reshape(-1, self._size)
         state, rest = parts[0], parts[1 + len(self.directions) :]
-        seconds = {}
         for (name, bend), second in zip(self.bends.items(), rest, strict=True):
             first, direction = parts[1 + self._place(name)], self.directions[name]
-            along, step = Direction(first, direction.parameters), _step(state, first, bend.step)
-            total = [np.zeros_like(each) for each in self.changes(row, along)]
+            step, total = _step(state, first, bend.step), dict.fromkeys(found[name], 0.0)
             for number, weight in enumerate(_WEIGHTS, 1):
                 for away in (number * step, -number * step):
                     there = self.changes_at(
@@ -78,11 +77,10 @@ class TwiceVariedFlow(VariedFlow):
                             first + away * second, direction.parameters + away * bend.parameters
                         ),
                     )
-                    for sum_, each in zip(total, there, strict=True):
-                        sum_ += weight * number / away * np.asarray(each)
-            Q, R, v, error = total
-            seconds[name] = Observed(Q, R, v, float(error))
-        return seconds
+                    for seen, each in there.items():
+                        total[seen] = total[seen] + weight * number / away * each
+            found[name + TWICE] = total
+        return found
 
     def _place(self, name: str) -> int:
         return list(self.directions).index(name)

@@ -9,23 +9,28 @@ step s ← s + f(s, θ) the same right-hand side makes the product of its tangen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.courses import Course, PiecewiseRun, driven
+from symderiv.integrate.flows.courses import Course, driven
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.flows.tangents import observables_tangent, tangent_function
+from symderiv.integrate.flows.tangents import (
+    observables_tangent,
+    reverse_function,
+    tangent_function,
+)
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
-Seen = TypeVar("Seen")
+#: Order parameters and averages by name, or their rates.
+Observed = Mapping[str, Any]
 
 # steps keep a twentieth of the tolerance, as those of runs do
 _TIGHTER = 20.0
@@ -42,29 +47,23 @@ class Direction(NamedTuple):
     parameters: np.ndarray
 
 
-class Observed(NamedTuple):
-    """Q (K, K), R (K, M), v (K) and the generalisation error, or their rates."""
-
-    Q: np.ndarray
-    R: np.ndarray
-    v: np.ndarray
-    generalization_error: float
-
-
-class VariedRun(ABC, Generic[Seen]):
+@dataclass(frozen=True)
+class VariedRun(ABC):
     """A right-hand side, and what its state changes by along some directions.
 
     Attributes:
+        flow: The run, in one piece or in several.
         directions: The directions by their names.
     """
 
-    flow: PiecewiseRun
+    flow: Any
     directions: Mapping[str, Direction]
 
     @property
     def course(self) -> Course:
         """The pieces of the run."""
-        return self.flow.course
+        course: Course = self.flow.course
+        return course
 
     @abstractmethod
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
@@ -73,22 +72,45 @@ class VariedRun(ABC, Generic[Seen]):
         """
 
     @abstractmethod
-    def observed(self, row: np.ndarray, alpha: float = 0.0) -> Seen:
+    def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        """Return the function of weights times the derivatives of the right-hand side, by names of
+        fields of the state and of parameters; see
+        :func:`symderiv.integrate.flows.tangents.reverse_function`.
+        """
+
+    def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function of the derivatives of an average at a flat state along flat
+        directions, shape (D, n).
+        """
+        still = np.zeros(self.course.flat.size)
+        along = [Direction(each, still) for each in directions]
+        return lambda row: np.array([self.changes(row, each)[average] for each in along])
+
+    @abstractmethod
+    def seen(
+        self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
+    ) -> Iterable[Observed]:
+        """Return order parameters and averages at states.
+
+        Args:
+            rows: States, perhaps with derivatives behind them, shape (P, …).
+            alpha: Times, shape (P,).
+            needs: The averages that are evaluated; all when left out.
+        """
+
+    def observed(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
         """Return order parameters and averages at a state."""
+        return next(iter(self.seen(row[None], np.array([alpha]))))
 
     @abstractmethod
     def changes(
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
-    ) -> Seen:
+    ) -> Observed:
         """Return the rates of what is observed along a direction, at a time and with its rate."""
 
-    @abstractmethod
-    def named(self, observed: Seen) -> Mapping[str, Any]:
-        """Return by name what is observed."""
-
-    @abstractmethod
-    def alone(self) -> VariedRun[Seen]:
+    def alone(self) -> Self:
         """Return the run without directions."""
+        return replace(self, directions={})
 
     @cached_property
     def begin(self) -> np.ndarray:
@@ -125,12 +147,12 @@ class VariedRun(ABC, Generic[Seen]):
             )
         return result.results
 
-    def rates(self, row: np.ndarray, alpha: float = 0.0) -> Seen:
+    def rates(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
         """Return the rates in time of what is observed."""
         slope = self.course.slope(alpha, row[: self._size], self.functions(None)[0])
         return self.changes(row, Direction(slope, np.zeros(self.course.flat.size)), alpha, 1.0)
 
-    def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Seen]:
+    def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Observed]:
         """Return the derivatives of what is observed along each direction."""
         parts = row[self._size :].reshape(len(self.directions), self._size)
         return {
@@ -188,35 +210,26 @@ class VariedRun(ABC, Generic[Seen]):
 
 
 @dataclass(frozen=True)
-class VariedFlow(VariedRun[Observed]):
-    """The flow of a study, and what its state changes by along some directions.
-
-    Attributes:
-        flow: The flow, in one piece or in several.
-        directions: The directions by their names.
-    """
+class VariedFlow(VariedRun):
+    """The flow of a study, and what its state changes by along some directions."""
 
     flow: Flow
-    directions: Mapping[str, Direction]
 
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
         flow = self.flow
         rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
         return (rhs,) if moving is None else (rhs, tangent_function(flow, moving))
 
-    def named(self, observed: Observed) -> Mapping[str, Any]:
-        return observed._asdict()
-
-    def alone(self) -> VariedFlow:
-        return VariedFlow(self.flow, {})
-
-    def observed(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
-        """Return order parameters and error at a state."""
-        state, own = self.flow.state, row[None, : self._size]
-        _, _, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
-        one = FlatResult(own, 1, 0.0, own[0], DONE, 0, 0, 0, 0.0)
-        error = self.flow.errors(one, np.array([alpha]))[0]
-        return Observed(Q[0], R[0], v[0], float(error))
+    def seen(
+        self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None
+    ) -> Iterable[Observed]:
+        state, own = self.flow.state, np.ascontiguousarray(rows[:, : self._size])
+        *_, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
+        errors = np.zeros(len(own))
+        if needs is None or "generalization_error" in needs:
+            whole = FlatResult(own, len(own), 0.0, own[-1], DONE, 0, 0, 0, 0.0)
+            errors = self.flow.errors(whole, alpha)
+        return (named(*each) for each in zip(Q, R, v, errors, strict=True))
 
     @cached_property
     def _observables(self) -> tuple[Callable[..., float], tuple[str, ...]]:
@@ -241,8 +254,8 @@ class VariedFlow(VariedRun[Observed]):
         for law, change in zip(piece.laws, laws, strict=True):
             inside = Direction(law.into(along.state), change)
             there = self.changes_at(law.constants, law.into(row), inside)
-            error += law.share * there.generalization_error
-        return found._replace(generalization_error=error)
+            error += law.share * there["generalization_error"]
+        return {**found, "generalization_error": error}
 
     @property
     def _usual(self) -> int:
@@ -257,14 +270,17 @@ class VariedFlow(VariedRun[Observed]):
         given = self._told(row[: self._usual], constants)
         error = function(*given, *self._told(*along), Q, R)
         v = self.course.state.views(along.state)["v"].copy()
-        return Observed(Q, R, v, float(error))
+        return named(Q, R, v, error)
 
-    def error_slopes(self, states: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function of the derivatives of the error by directions of the state (D, n)."""
+    def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
+        return reverse_function(self.flow, moving)
+
+    def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        # as those of any run, without what else is observed
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
-        rates = [self._told(state, np.zeros(self.flow.parameters.size)) for state in states]
+        rates = [self._told(state, np.zeros(self.flow.parameters.size)) for state in directions]
 
         def slopes(row: np.ndarray) -> np.ndarray:
             given = self._told(row[: self._size], self.flow.parameters)
@@ -276,6 +292,11 @@ class VariedFlow(VariedRun[Observed]):
         """Return what observables depend on, in their order."""
         views = self.course.state.views(state) | self.course.constants.views(parameters)
         return [_told(views[name]) for name in self._observables[1]]
+
+
+def named(Q: np.ndarray, R: np.ndarray, v: np.ndarray, error: float) -> dict[str, Any]:
+    """Return what is observed of a study, by name: shapes (K, K), (K, M), (K,), and a number."""
+    return {"Q": Q, "R": R, "v": v, "generalization_error": float(error)}
 
 
 def direction_by(course_of: Callable[[float], Course], value: float, name: str) -> Direction:

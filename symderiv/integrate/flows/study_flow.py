@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
-from symderiv.foundation.limits import check_memory
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows import rounding, run_errors
+from symderiv.integrate.flows import rounding
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult
@@ -29,9 +28,6 @@ from symderiv.storage.kernels import Kernel
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
-
-# Vectors of the size of the state that a stepper works with.
-_STAGES = 20
 
 
 @dataclass(frozen=True)
@@ -128,15 +124,12 @@ class Flow(PiecewiseRun):
         if "code" in self.__dict__:
             keep_code(self.kernel, self.state.K, self.state.M, self.code)
 
-    def check_memory(self) -> None:
-        """Refuse a run whose results do not fit into memory."""
-        # two runs are compared, and the better one is taken apart
-        check_memory(
-            8.0 * self.begin.size * (_STAGES + 3 * self.study.alpha.size),
-            f"{self.study.alpha.size} points of {self.state.L} eigenvalues, {self.state.K} "
-            f"students and {self.state.M} teachers",
-            argument="time.points",
-        )
+    @property
+    def extent(self) -> tuple[str, str]:
+        """The size of the results in words, and the argument that says it."""
+        K, M, L, points = self.state.K, self.state.M, self.state.L, self.study.alpha.size
+        words = f"{points} points of {L} eigenvalues, {K} students and {M} teachers"
+        return words, "time.points"
 
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
         """Return the generalisation error at every row of a result, on what is taught at the time:
@@ -168,8 +161,16 @@ class Flow(PiecewiseRun):
         twin: Flow = rounding.shaken(self, result, size, seed)
         return twin
 
-    def apart(self, first: FlatResult, second: FlatResult) -> float:
-        return run_errors.difference(first, second, self.state)
+    def compared(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield Q, R and v, with the largest Q, the root of it times the largest T, and the largest
+        v.
+        """
+        state = self.state
+        *_, v, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
+        largest = np.max(np.abs(Q), axis=(1, 2), keepdims=True)
+        yield Q, largest
+        yield R, np.sqrt(largest * np.max(np.abs(state.T)))
+        yield v, np.max(np.abs(v), axis=1, keepdims=True)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return what else is known at every row of a result, by its name in ``RUN.nc``."""

@@ -169,7 +169,7 @@ def test_phases_are_integrated_together(problem, changes, monkeypatch) -> None:
             )
         for name, expected in single.further.items():
             np.testing.assert_allclose(
-                in_lanes.further[name][number], expected, rtol=1e-7, atol=1e-9
+                in_lanes.values[name][number], expected, rtol=1e-7, atol=1e-9
             )
 
 

@@ -15,9 +15,8 @@ from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows import courses, run_errors
 from symderiv.integrate.flows import integrate as integrate_module
 from symderiv.integrate.flows import moment_check as moment_form
-from symderiv.integrate.flows import study_flow as flow_module
 from symderiv.integrate.flows.compression import Compression
-from symderiv.integrate.flows.run_errors import difference
+from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
@@ -161,9 +160,7 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
         return original(method, problem, limits, **options)
 
     monkeypatch.setattr(courses, "integrate", watched)
-    monkeypatch.setattr(
-        flow_module, "check_memory", lambda size, what, argument: memory.append(size)
-    )
+    monkeypatch.setattr(courses, "check_memory", lambda size, what, argument: memory.append(size))
     monkeypatch.setattr(integrate_module, "range_warnings", lambda *_: ["out of range"])
     text = ERF + "relative_tolerance = 1e-8\nabsolute_tolerance = 1e-11\n"
     started = time.perf_counter()
@@ -178,6 +175,7 @@ def test_what_is_asked_of_the_integration_follows_from_the_study(monkeypatch):
         assert 10 * tolerance < limits.cone < 1e4 * tolerance
     # the results of two runs, and the better one taken apart
     kept = result.student_overlap.nbytes + result.cross_overlap.nbytes + result.v.nbytes
+    assert memory
     assert all(3 * kept < size < 6 * kept for size in memory)
 
 
@@ -230,14 +228,15 @@ def test_runs_are_compared_at_each_time_relative_to_the_sizes_there():
         one,
         one,
     )
+    flow = Flow(None, None, state)
     end = np.array([[9.0, 3.0, 2.0], [1e-4, 1e-3, 0.5], [4.0, 1.0, 1.0]])
     for place, change in (((1, 0), 1e-4), ((1, 1), np.sqrt(1e-4 * 4.0)), ((1, 2), 0.5)):
         other = end.copy()
         other[place] += 0.01 * change
         runs = [SimpleNamespace(results=flat, reached=len(flat)) for flat in (other[:2], end)]
-        assert difference(*runs, state) == pytest.approx(0.01, rel=1e-6)
+        assert flow.apart(*runs) == pytest.approx(0.01, rel=1e-6)
     empty = SimpleNamespace(results=end[:0], reached=0)
-    assert difference(empty, runs[1], state) == np.inf
+    assert flow.apart(empty, runs[1]) == np.inf
 
 
 def test_an_uncertain_generalization_error_is_reported_with_its_size():

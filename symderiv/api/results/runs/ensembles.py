@@ -1,9 +1,7 @@
-"""Many runs of one problem as one labelled dataset."""
+"""Many runs of one problem as one labelled dataset: a grid that is kept in memory."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,11 +18,14 @@ from symderiv.integrate.flows.trajectory import ESTIMATED
 from symderiv.problem.key_names import by_key, study_key
 from symderiv.problem.study import Study
 from symderiv.storage.run_files import FIELDS_OF_RUNS, NUMBERS, TIME, axes_of, labels_of, listed
+from symderiv.sweeps.box_results import INTERRUPTED, SCALARS, put
+from symderiv.sweeps.run_grid import RunGrid
+from symderiv.sweeps.study_grid import Grid
+from symderiv.sweeps.swept_keys import Axis
+from symderiv.sweeps.system_grid import SweptSystem, SystemGrid
 
 if TYPE_CHECKING:
     import xarray
-
-    from symderiv.integrate.ensemble import Chunk
 
 _AXES = ("alpha", "student", "student_2", "teacher", "teacher_2", "head", "task")
 
@@ -39,42 +40,42 @@ def ensemble_of(
     notice: Callable[[str], None] | None,
 ) -> xarray.Dataset:
     """Integrate every combination of values; see :meth:`symderiv.Problem.ensemble`."""
-    from symderiv.integrate.ensemble import group_points, integrate_chunk
-
     values = _checked(lists)
-    shape = tuple(len(each) for each in values.values())
-    count = math.prod(shape)
-    A, K, M = study.alpha.size, study.K, study.M
-    check_memory(
-        2.0 * 8.0 * count * (A * (K * K + K * M + K + 1) + M * M),
-        f"{count} runs with {A} points",
-        argument=next(iter(values)),
+    keyed = dict(zip(by_key(values), values.items(), strict=True))
+    axes = tuple(
+        Axis(key, name, tuple(one if key == "data" else plain(one, finite=False) for one in each))
+        for key, (name, each) in keyed.items()
     )
-    studies = _studies(study, values)
-    dataset = _Collected(shape, studies, study.alpha)
-    done = 0
-    for numbers in group_points(studies):
+    options = {"max_steps": 100_000_000 if max_steps is None else max_steps, "check": check}
+    with naming_arguments():
+        grid = Grid.of_ensemble(study, axes, {**options, "notice": notice})
+    labels: dict[str, Any] = {
+        name: (name, labels_of(each), {"key": key}) for key, (name, each) in keyed.items()
+    }
+    attributes = {
+        "title": "Order parameters of online learning, integrated: an ensemble",
+        "study": study.text,
+        "symderiv_version": __version__,
+        "tolerance_method": ESTIMATED,
+    }
+    return _integrated(grid, labels, threads, update).assign_attrs(attributes)
 
-        def told(ended: int, total: int, before: int = done) -> None:
-            update("integrating", (before + ended) / count)
 
-        chunk = integrate_chunk(
-            [studies[number] for number in numbers],
-            threads=threads,
-            progress=told,
-            notice=notice,
-            max_steps=100_000_000 if max_steps is None else max_steps,
-            check=check,
-        )
-        dataset.add(numbers, chunk)
-        done += len(numbers)
-        if chunk.interrupted:
-            break
-    keys = dict(zip(values, by_key(values), strict=True))
-    return dataset.labelled(
-        {name: (name, labels_of(each), {"key": keys[name]}) for name, each in values.items()},
-        study,
-    )
+def system_ensemble(
+    swept: SweptSystem, lists: Mapping[str, Sequence[Any]], threads: int | None, update: Tell
+) -> xarray.Dataset:
+    """Integrate every combination of values; see :meth:`symderiv.System.ensemble`.
+
+    Raises:
+        InputError: A list is none, or a name means nothing that varies.
+    """
+    if not lists:
+        raise InputError("are missing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
+    keys = {name: swept.varied.key_of(name) for name in lists}
+    values = {name: listed(name, given) for name, given in lists.items()}
+    axes = tuple(Axis(key, name, tuple(values[name])) for name, key in keys.items())
+    labels: dict[str, Any] = {name: (name, labels_of(each), {}) for name, each in values.items()}
+    return _integrated(SystemGrid(swept, axes), labels, threads, update)
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -97,95 +98,46 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     return checked
 
 
-def _studies(study: Study, values: Mapping[str, list[Any]]) -> list[Study]:
-    """Return the study of every combination, the last list varying fastest."""
-    keyed = by_key(values)
-    plained = [
-        [one if key == "data" else plain(one, finite=False) for one in each]
-        for key, each in keyed.items()
-    ]
-    with naming_arguments():
-        return [
-            study.changed(dict(zip(keyed, combination, strict=True)))
-            for combination in itertools.product(*plained)
-        ]
+def _integrated(
+    grid: RunGrid, labels: Mapping[str, Any], threads: int | None, update: Tell
+) -> xarray.Dataset:
+    """Return all runs of a grid, one dimension per list; smaller ones leave the rest empty."""
+    import xarray
 
-
-class _Collected:
-    """Arrays over all runs, filled chunk by chunk."""
-
-    def __init__(self, shape: tuple[int, ...], studies: Sequence[Study], alpha: np.ndarray) -> None:
-        self._shape, self._alpha = shape, alpha
-        self._lengths = {"alpha": alpha.size}
-        for axis, size in (
-            ("student", max(study.K for study in studies)),
-            ("teacher", max(study.M for study in studies)),
-        ):
-            self._lengths |= {axis: size, f"{axis}_2": size}
-        self._count = len(studies)
-        self._arrays: dict[str, np.ndarray] = {}
-        self._runs = {
-            "status": np.full(self._count, "interrupted", dtype=object),
-            **{
-                name: np.full(self._count, np.nan)
-                for name in ("alpha_end", "tolerance_reached", "local_error_sum")
-            },
-            **{name: np.zeros(self._count, np.int64) for name in ("steps", "rhs_evaluations")},
-            "wall_seconds": np.zeros(self._count),
-        }
-
-    def add(self, numbers: Sequence[int], found: Chunk) -> None:
-        """Take over a chunk; networks smaller than the largest leave the rest empty."""
-        whole = len(numbers) == self._count
-        named = {
-            **{name: getattr(found, name) for name in ("Q", "R", "v", "T")},
-            "generalization_error": found.generalization_error,
-            **found.further,
-        }
-        for name, values in named.items():
-            axes, _ = axes_of(name)
-            for axis, size in zip(axes, values.shape[1:], strict=True):
-                self._lengths.setdefault(axis, size)
-            shape = tuple(self._lengths[axis] for axis in axes)
-            if whole and name not in self._arrays and values.shape[1:] == shape:
-                self._arrays[name] = values
-                continue
-            if name not in self._arrays:
-                self._arrays[name] = np.full((self._count, *shape), np.nan)
-            inside: Any = (list(numbers), *(slice(size) for size in values.shape[1:]))
-            self._arrays[name][inside] = values
-        for name in self._runs:
-            self._runs[name][list(numbers)] = getattr(found, FIELDS_OF_RUNS[name])
-
-    def labelled(self, coordinates: Mapping[str, Any], study: Study) -> xarray.Dataset:
-        """Return the dataset, one dimension per list."""
-        import xarray
-
-        over = tuple(coordinates)
-        variables: dict[str, Any] = {}
-        for name, values in self._arrays.items():
-            axes, meaning = axes_of(name)
-            shaped = values.reshape((*self._shape, *values.shape[1:]))
-            variables[name] = ((*over, *axes), shaped, {"long_name": meaning, "units": "1"})
-        for name, values in self._runs.items():
-            shaped = (values.astype(str) if name == "status" else values).reshape(self._shape)
-            variables[name] = (over, shaped, {"long_name": NUMBERS[FIELDS_OF_RUNS[name]]})
-        used = {axis for name in self._arrays for axis in axes_of(name)[0]}
-        units = {
-            axis: np.arange(1, size + 1)
-            for axis, size in self._lengths.items()
-            if axis in used and axis != "alpha"
-        }
-        data = xarray.Dataset(
-            variables,
-            {**coordinates, "alpha": ("alpha", self._alpha, TIME), **units},
-            {
-                "title": "Order parameters of online learning, integrated: an ensemble",
-                "study": study.text,
-                "symderiv_version": __version__,
-                "tolerance_method": ESTIMATED,
-            },
-        )
-        # datasets draw and save themselves
-        runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
-        return runs
+    count, (_, alpha, inner) = len(grid), grid.extent()
+    check_memory(
+        16.0 * count * inner.numbers,
+        f"{count} runs with {inner.times} points",
+        argument=next(iter(labels)),
+    )
+    arrays: dict[str, np.ndarray] = {
+        name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()
+    }
+    arrays["status"] = np.full(count, INTERRUPTED, dtype=object)
+    arrays["tolerance_reached"] = np.full(count, np.nan)
+    for numbers, ended in grid.integrate(
+        np.arange(count), threads, lambda done: update("integrating", done / count)
+    ):
+        arrays["status"][numbers] = ended.status
+        for name, values in ended.arrays.items():
+            put(arrays, name, numbers, values)
+        if ended.interrupted:
+            break
+    over, variables, units = [*labels], dict[str, Any](), dict[str, np.ndarray]()
+    for name, values in arrays.items():
+        if name in SCALARS or name == "tolerance_reached":
+            continue
+        axes = ["alpha" if axis == "time" else axis for axis in inner.axes(name)]
+        meaning = {"long_name": axes_of(name)[1], "units": "1"} if inner.study else {}
+        shaped = values.reshape((*grid.shape, *values.shape[1:]))
+        variables[name] = ((*over, *axes), shaped, meaning)
+        for axis, length in zip(axes, values.shape[1:], strict=True):
+            if axis != "alpha":
+                units[axis] = np.arange(1, length + 1)
+    for name, field in FIELDS_OF_RUNS.items():
+        values = arrays[field].astype(str) if name == "status" else arrays[field]
+        variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
+    data = xarray.Dataset(variables, {**labels, "alpha": ("alpha", alpha, TIME), **units})
+    # datasets draw and save themselves
+    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
+    return runs

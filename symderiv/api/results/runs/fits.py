@@ -9,31 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.followed import (
-    direction,
-    entry_of,
-    flow_followed,
-    number_of,
-    with_numbers,
-)
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.flows.courses import Goal
-from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
+from symderiv.integrate.events.conditions import Readable
+from symderiv.integrate.flows.event_times import Followed
+from symderiv.integrate.flows.sensitivities import VariedRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symderiv.api.results.rate_function import Start
-    from symderiv.problem.study import Study
-    from symderiv.system.varied_system import VariedSystem
-
 _ERRORS = "_standard_error"
-
-#: A name of what is measured → the name of an array, and the place in it.
-Entry = Callable[[str], tuple[str, tuple[int, ...]]]
 
 
 class Fit(Answer):
@@ -86,46 +73,18 @@ class Fit(Answer):
 
 
 def fitted(
-    study: Study,
-    curves: Mapping[str, Any],
-    parameters: Sequence[str],
-    initial: Start | None,
-    update: Tell,
+    followed: Followed, curves: Mapping[str, Any], parameters: Sequence[str], update: Tell
 ) -> Fit:
     """Return the fit; see :meth:`symderiv.Problem.fit`."""
-
-    def run(numbers: Mapping[str, float]) -> VariedRun[Any]:
-        there = with_numbers(study, numbers)
-        flow = flow_followed(there, initial)
-        return VariedFlow(flow, {name: direction(there, initial, name) for name in numbers})
-
-    K, M = study.K, study.M
-    given = _Data(curves, lambda name: entry_of(name, K, M), "generalization_error, Q[1,1]")
     with _of_parameters():
-        begin = {name: number_of(study, name) for name in parameters}
-    return _least_squares(run, begin, given, update)
-
-
-def system_fitted(
-    varied: VariedSystem,
-    curves: Mapping[str, Any],
-    parameters: Sequence[str],
-    tolerance: float,
-    update: Tell,
-) -> Fit:
-    """Return the fit; see :meth:`symderiv.System.fit`."""
-    from symderiv.system.system_following import FollowedSystem
-
-    times = np.asarray(curves.get("alpha", ()), dtype=np.float64)
-    with _of_parameters():
-        followed = FollowedSystem.of(varied, Goal.asked(times, tolerance), parameters, (), None)
         begin = {name: followed.number(name) for name in parameters}
-    given = _Data(curves, followed.entry, "the name of an observable")
+        followed.directions(parameters)
+    given = _Data(curves, followed.readable)
     return _least_squares(followed.along, begin, given, update)
 
 
 def _least_squares(
-    run: Callable[[Mapping[str, float]], VariedRun[Any]],
+    run: Callable[[Mapping[str, float]], VariedRun],
     numbers: Mapping[str, float],
     given: _Data,
     update: Tell,
@@ -203,14 +162,13 @@ class _Data:
 
     Args:
         data: The times and the curves, by name.
-        entry: Where a run has what a curve measures.
-        example: Names of curves for a message.
+        readable: The names of what may be measured.
 
     Attributes:
         weighted: Whether there are standard errors.
     """
 
-    def __init__(self, data: Mapping[str, Any], entry: Entry, example: str) -> None:
+    def __init__(self, data: Mapping[str, Any], readable: Readable) -> None:
         try:
             self._alpha = np.asarray(data["alpha"], dtype=np.float64)
         except KeyError:
@@ -221,10 +179,10 @@ class _Data:
         self._names = [name for name in names if not name.endswith(_ERRORS)]
         if not self._names:
             raise InputError(
-                f"has no curve; add {example} or another order parameter",
+                f"has no curve; add {readable.measured} or another order parameter",
                 argument="curves",
             )
-        self._entries = [entry(name) for name in self._names]
+        self._entries = [readable.entry(name) for name in self._names]
         self.weighted = any(name.endswith(_ERRORS) for name in names)
         self._values = np.array([self._read(data, name) for name in self._names])
         if self.weighted:
@@ -247,13 +205,12 @@ class _Data:
             )
         return values
 
-    def compared(self, run: VariedRun[Any], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    def compared(self, run: VariedRun, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals of a run, and their derivatives by its numbers."""
         rows = run.run(self._alpha)
 
         def taken(each: Any) -> list[float]:
-            named = run.named(each)
-            return [float(np.asarray(named[field])[place]) for field, place in self._entries]
+            return [float(np.asarray(each[field])[place]) for field, place in self._entries]
 
         times = [float(each) for each in run.course.seen(self._alpha)]
         pairs = list(zip(rows, times, strict=True))

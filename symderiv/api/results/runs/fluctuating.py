@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symderiv.foundation.errors import NotYetError
-from symderiv.integrate.flows.sensitivities import Direction, VariedRun
+from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedRun
 from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
-from symderiv.statement.step_covariance import StepMoments
+from symderiv.integrate.fluctuations.step_points import PointRule
+from symderiv.statement.averaged_step import Reading, SlowState
+from symderiv.statement.step_covariance import StepMoments, StepVariation
 
 if TYPE_CHECKING:
     from symderiv.integrate.events.conditions import Condition
 
 _MOST_OVERLAPS = 200
 _AGREE = 2e-2
-
-Observed = Mapping[str, Any]
 
 
 class Fluctuating(ABC):
@@ -34,12 +34,7 @@ class Fluctuating(ABC):
 
     @property
     @abstractmethod
-    def motion(self) -> GaussianMotion:
-        """The flow and the noise of its steps."""
-
-    @property
-    @abstractmethod
-    def varied(self) -> VariedRun[Any]:
+    def varied(self) -> VariedRun:
         """The flow itself, without directions."""
 
     @property
@@ -52,8 +47,69 @@ class Fluctuating(ABC):
         """Return the order parameters that are shown, at flat states, shape (P, shown)."""
 
     @abstractmethod
-    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
-        """Return order parameters by name, and the averages that are needed, at flat states."""
+    def cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
+        """Return vectors with the overlaps of a flat state, for every law that examples may have,
+        with its probability.
+        """
+
+    @abstractmethod
+    def held(self, step: StepVariation) -> tuple[Sequence[int], np.ndarray]:
+        """Return places of the coordinates in the moments of steps, and their factors."""
+
+    @property
+    @abstractmethod
+    def reading(self) -> Reading:
+        """The statement whose steps fluctuate."""
+
+    @property
+    @abstractmethod
+    def places(self) -> list[int]:
+        """Places of the coordinates in flat states."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> np.ndarray:
+        """Flat directions of the coordinates, shape (F, n)."""
+
+    @cached_property
+    def motion(self) -> GaussianMotion:
+        """The flow and the noise of its steps."""
+        course, rhs = self.varied.course, self.varied.functions(None)[0]
+        reading, rule, begin = self.reading, PointRule(self.reading), course.begin
+        rows, size = self.held(StepVariation(reading, self.cases(begin)[0][1]))
+
+        def rates(state: np.ndarray) -> np.ndarray:
+            return course.slope(0.0, np.ascontiguousarray(state), rhs)
+
+        def noise(state: np.ndarray, coarse: bool) -> StepMoments:
+            cases = [(p, StepVariation(reading, own)) for p, own in self.cases(state)]
+            found = rule.moments(cases, coarse)
+            return StepMoments(
+                found.mean[rows] * size,
+                found.further[rows] * size,
+                found.covariance[np.ix_(rows, rows)] * np.outer(size, size),
+            )
+
+        check_means(noise(begin, False), rates(begin)[self.places])
+        return GaussianMotion(begin, rates, self.product(rates), noise, self.places, self.spread)
+
+    def product(
+        self, rates: Callable[[np.ndarray], np.ndarray]
+    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return the product of the Jacobian with directions.
+
+        Args:
+            rates: The rates of a flat state, for differences.
+        """
+        del rates
+        course, evaluated = self.varied.course, self.varied.functions(())[1]
+
+        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            given, changes = np.concatenate([state, course.flat]), np.empty_like(state)
+            evaluated(0.0, np.ascontiguousarray(direction), course.sizes, given, changes)
+            return changes
+
+        return product
 
     @property
     @abstractmethod
@@ -89,7 +145,7 @@ class Fluctuating(ABC):
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
         """Return the rates of order parameters and averages along a direction, by name."""
         still = np.zeros(self.varied.course.flat.size)
-        return self.varied.named(self.varied.changes(flat, Direction(direction, still)))
+        return self.varied.changes(flat, Direction(direction, still))
 
     def averaged(
         self, flat: np.ndarray, covariance: np.ndarray, shift: np.ndarray
@@ -111,13 +167,13 @@ class Fluctuating(ABC):
                 ahead, before = (slope(flat + s * size * direction, direction) for s in (1.0, -1.0))
                 bend += value * (ahead - before) / (2 * size)
         slopes = np.array([slope(flat, direction) for direction in spread.T]).T
-        here = self.varied.named(self.varied.observed(flat))
+        here = self.varied.observed(flat)
         value = np.array([float(here[name]) for name in self.averages])
         return value, slopes, slopes @ shift + bend / 2
 
     def gaps(self, condition: Condition, states: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Return numbers that are positive where a condition holds, shape (P,)."""
-        seen = self.seen(np.ascontiguousarray(states), alpha, condition.needs)
+        seen = self.varied.seen(np.ascontiguousarray(states), alpha, condition.needs)
         pairs = zip(seen, alpha, strict=True)
         return np.array([condition.gap(own, float(time)) for own, time in pairs])
 
@@ -125,7 +181,7 @@ class Fluctuating(ABC):
         self, condition: Condition, flat: np.ndarray, covariance: np.ndarray, alpha: float
     ) -> float:
         """Return the standard deviation of such a number."""
-        here = self.varied.named(self.varied.observed(flat))
+        here = self.varied.observed(flat)
         changes = (self.changes(flat, each) for each in self.motion.spread.T)
         slopes = np.array([condition.change(here, alpha, each, 0.0) for each in changes])
         return float(np.sqrt(max(slopes @ covariance @ slopes, 0.0)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.followed import conditions_of
+from symderiv.api.results.followed import FollowedStudy
 from symderiv.api.results.runs.fluctuating import Fluctuating
 from symderiv.api.results.runs.study_fluctuating import StudyFluctuations
 from symderiv.api.results.runs.system_fluctuating import SystemFluctuations
@@ -300,7 +300,7 @@ def fluctuations_at(
             f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
             argument="events",
         )
-    conditions = conditions_of({each.condition: each for each in asked}.values(), study)
+    conditions = FollowedStudy(study, initial).conditions(asked)
     start = _start(study, initial, independent)
     N = _checked(dimension, start.data.dimension if start.data else None)
     fluctuating = StudyFluctuations(study, start)
@@ -326,9 +326,8 @@ def system_fluctuations(
     """
     varied, N = VariedSystem(solver, *start), _checked(dimension, None)
     fluctuating = SystemFluctuations(varied.point({}))
-    asked = FollowedSystem.of(varied, Goal(alpha), (), events, None)
-    distinct = {each.text: each for each in asked.conditions}.values()
-    return _followed(fluctuating, alpha, N, list(distinct), None)
+    conditions = FollowedSystem(varied, Goal(alpha)).conditions(events_of(events))
+    return _followed(fluctuating, alpha, N, conditions, None)
 
 
 @one_blas_thread()  # for many small matrices
@@ -354,7 +353,7 @@ def _followed(
     covariances = gaussian_run(motion, np.union1d(asked, grid), start)
     seen = _SeenFluctuations(fluctuating, covariances, N)
     rows = np.searchsorted(covariances.alpha, asked)
-    laws = [_law(seen, each) for each in conditions]
+    laws = [_law(seen, each) for each in {each.text: each for each in conditions}.values()]
     return Fluctuations(
         {
             "alpha": asked.tolist(),

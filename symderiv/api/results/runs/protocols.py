@@ -17,7 +17,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.progress import Tell
-from symderiv.integrate.control.controlled_flow import ControlledFlow, Steerable, steerable
+from symderiv.integrate.control.controlled_flow import ControlledFlow
 from symderiv.integrate.control.objectives import (
     FinalError,
     IntegratedError,
@@ -25,6 +25,7 @@ from symderiv.integrate.control.objectives import (
     TimeToError,
 )
 from symderiv.integrate.control.searches import ControlFound, ControlSearch
+from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 from symderiv.keys.study_tables import LEARNING_RATES
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def system_optimised(
     update: Tell,
 ) -> OptimalControl:
     """Return the best control; see :meth:`symderiv.System.optimise`."""
-    from symderiv.system.system_control import steered
+    from symderiv.system.system_following import steered
 
     asked = _Asked.of(control, objective, bounds, pieces, end)
     try:
@@ -170,10 +171,10 @@ def system_optimised(
     except InputError as error:
         raise InputError(f"{control!r} {error.reason}", argument="control") from None
 
-    def flow(value: float) -> Steerable:
+    def flow(value: float) -> VariedRun:
         return steered(varied.point({key: value}), observable)
 
-    steered_flow = on_a_line(flow, asked.bounds)
+    steered_flow = on_a_line(flow, asked.bounds, observable)
     if steered_flow is None:
         raise InputError(
             f"{control!r} cannot change in time here; take a parameter of the statement in which "
@@ -333,13 +334,13 @@ def controlled(
     except InputError as error:
         raise error.renamed("control") from None
 
-    def flow(value: float) -> Steerable:
+    def flow(value: float) -> VariedRun:
         numbers = {control: value}
         if control == "learning_rate" and given > 0.0:
             own = {name: getattr(study.training, name) for name in LEARNING_RATES[1:]}
             numbers |= {name: each * value / given for name, each in own.items() if each}
         there = with_numbers(study, numbers)
-        return steerable(flow_at(there, start_of(there, initial)))
+        return VariedFlow(flow_at(there, start_of(there, initial)), {})
 
     steered = on_a_line(flow, bounds)
     if steered is None:
@@ -359,7 +360,9 @@ def controlled(
 
 
 def on_a_line(
-    flow: Callable[[float], Steerable], bounds: tuple[float, float]
+    flow: Callable[[float], VariedRun],
+    bounds: tuple[float, float],
+    average: str = "generalization_error",
 ) -> ControlledFlow | None:
     """Return a flow whose constants are linear in a number; None if they, or its start, are not."""
     low, high = bounds
@@ -375,4 +378,4 @@ def on_a_line(
     if not same or np.any(np.abs(line - constants[0]) > 1e-9 * scale) or not np.any(change):
         return None
     change[np.abs(change) * (high - low) < 1e-13 * scale] = 0.0
-    return ControlledFlow(flows[1], base, change)
+    return ControlledFlow(flows[1], base, change, average)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
-from symderiv.api.results.followed import TWICE, conditions_of, followed, number_of
-from symderiv.integrate.events.asked import Event, asked_events
+from symderiv.api.results.followed import FollowedStudy
+from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
 from symderiv.keys.study_tables import Time
 
@@ -24,79 +22,43 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 
-@dataclass(frozen=True)
-class WantedRun:
-    """The requests for a run beside its order parameters.
-
-    Args:
-        sensitivities: Names of numbers by which it is differentiated.
-        events: All events, the one at which it ends among them.
-        until: The event at which it ends.
-        radius: The radius of proved balls; None if the run is not proved.
-    """
-
-    sensitivities: tuple[str, ...]
-    events: tuple[Event, ...]
-    until: Event | None
-    radius: float | None
-
-    @classmethod
-    def of(cls, asked: RunAsked) -> WantedRun:
-        """Return what arguments ask for.
-
-        Raises:
-            InputError: One of them is not acceptable.
-        """
-        every, last = asked_events(asked.events, asked.until)
-        size = radius_of(asked.radius, asked.digits)
-        return cls(tuple(asked.sensitivities), every, last, size if asked.certify else None)
-
-
 def solved(
     study: Study,
     initial: Start | None,
-    wanted: WantedRun,
+    asked: RunAsked,
     update: Tell,
     notice: Any,
     checkpoint: Any,
 ) -> tuple[Trajectory, Study]:
-    """Return the run of a study, and the study with the times that the run has."""
+    """Return the run of a study, and the study with the times that the run has.
 
-    def integrated(study: Study, events: Sequence[Event]) -> Trajectory:
-        run = _integrated(study, initial, update, notice, checkpoint)
-        if not run.alpha.size or not (events or wanted.sensitivities):
-            return run
-        return followed(run, study, initial, wanted.sensitivities, events)
+    Raises:
+        InputError: What is asked for is not acceptable.
+    """
+    wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
+    radius = radius_of(asked.radius, asked.digits)
+    ended = study
 
-    # what cannot be read is refused before anything is integrated
-    conditions_of(wanted.events, study)
-    for name in wanted.sensitivities:
-        number_of(study, name.removesuffix(TWICE))
-    run = integrated(study, wanted.events)
-    if wanted.until is not None and run.alpha.size:
-        located = run.events[wanted.until.name]
-        if math.isinf(located.time):
-            said = f"{located.name} does not happen up to alpha = {run.alpha_end:g}"
-            run = replace(run, warnings=(*run.warnings, f"until: {said}; ask for a later end"))
-        else:
-            study = _ended(study, run.alpha, located.time)
-            shorter, events = integrated(study, ()), run.attributes["events"]
-            run = replace(shorter, attributes={**shorter.attributes, "events": events})
-    if wanted.radius is not None:
-        run = enclosed_trajectory(run, study, initial, wanted.radius, update)
-    return run, study
+    def run_at(times: np.ndarray | None) -> Trajectory:
+        nonlocal ended
+        ended = study if times is None else _at(study, times)
+        return _integrated(ended, initial, update, notice, checkpoint)
+
+    run: Trajectory = FollowedStudy(study, initial).solved(wanted, run_at)
+    if asked.certify:
+        run = enclosed_trajectory(run, ended, initial, radius, update)
+    return run, ended
 
 
-def _ended(study: Study, alpha: np.ndarray, end: float) -> Study:
-    """Return the study at the times before an end, and there."""
+def _at(study: Study, times: np.ndarray) -> Study:
+    """Return the study at other times."""
     grid = set(Time.RECORDS["values"].instead_of)
     others = {
         key: value
         for key, value in study.time.model_dump(exclude_unset=True).items()
         if key not in grid
     }
-    times = [*(float(time) for time in alpha if time < end), end]
-    return study.changed({"time": {**others, "values": times}})
+    return study.changed({"time": {**others, "values": times.tolist()}})
 
 
 def _integrated(

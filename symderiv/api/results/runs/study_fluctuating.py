@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from symderiv.api.results.flows.jacobian import symmetric_directions
-from symderiv.api.results.rate_function import flow_at, slope_at
+from symderiv.api.results.rate_function import flow_at
 from symderiv.api.results.runs.fluctuating import (
     Fluctuating,
-    Observed,
-    check_means,
     check_size,
 )
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of
-from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.sensitivities import Observed as Seen
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.flows.tangents import tangent_function
-from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
-from symderiv.integrate.fluctuations.step_points import PointRule
-from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 from symderiv.problem.initial import Initial, require_linear_teacher
 from symderiv.problem.study import Study
 from symderiv.statement.averaged_step import Reading, SlowState
-from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
+from symderiv.statement.step_covariance import StepVariation, check_varies
 
 _FAMILIES = {"J", "B", "U", "A"}
 _SINGLE = {"v", "b", "v_velocity", "b_velocity"}
@@ -72,7 +63,7 @@ class StudyFluctuations(Fluctuating):
         object.__setattr__(self, "flow", flow_at(self.study, self.start))
 
     @cached_property
-    def _reading(self) -> Reading:
+    def reading(self) -> Reading:
         from symderiv.system.stated_system import StatedSystem
         from symderiv.system.study_system import stated_in
 
@@ -91,33 +82,18 @@ class StudyFluctuations(Fluctuating):
         state = self.flow.state
         return Packing.of(self.flow.layout, "state", K=state.K, M=state.M, L=state.L)
 
-    @cached_property
-    def motion(self) -> GaussianMotion:
-        flow, rule = self.flow, PointRule(self._reading)
-        evaluated, sizes = tangent_function(flow, ()), flow.sizes
-        size = flow.begin.size
-        given = np.concatenate([flow.begin, flow.parameters])
+    @property
+    def places(self) -> list[int]:
+        return [place for place, _, _ in self._coordinates]
 
-        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
-            given[:size] = state
-            changes = np.empty_like(direction)
-            evaluated(0.0, np.ascontiguousarray(direction), sizes, given, changes)
-            return changes
-
-        def noise(flat: np.ndarray, coarse: bool) -> StepMoments:
-            step = StepVariation(self._reading, self.slow_state(flat))
-            return self._held(step, rule.moments([(1.0, step)], coarse))
-
-        places = [place for place, _, _ in self._coordinates]
-        spread = np.array([row for _, row, _ in self._coordinates]).T
-        rates = slope_at(flow)
-        check_means(noise(flow.begin, False), rates(flow.begin)[places])
-        return GaussianMotion(flow.begin, rates, product, noise, places, spread)
+    @property
+    def spread(self) -> np.ndarray:
+        return np.array([row for _, row, _ in self._coordinates]).T
 
     @cached_property
     def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
         """Places of what fluctuates, directions in flat states, names of arrays with indices."""
-        moving = {str(each) for each in self._reading.statement.step().scalars}
+        moving = {str(each) for each in self.reading.statement.step().scalars}
         coordinates = []
         packing = self._packing
         for place, direction in symmetric_directions(packing):
@@ -156,15 +132,6 @@ class StudyFluctuations(Fluctuating):
         trained = v if self.study.network.train_second_layer else v[:, :0]
         return np.concatenate([Q[:, rows, columns], R.reshape(len(R), -1), trained], axis=1)
 
-    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
-        state = self.flow.state
-        *_, v, Q, R = fields_of(states, state.weight, state.eigenvalue, state.K, state.M)
-        errors = np.zeros(len(states))
-        if "generalization_error" in needs:
-            whole = FlatResult(states, len(states), 0.0, states[-1], DONE, 0, 0, 0, 0.0)
-            errors = self.flow.errors(whole)
-        return (Seen(*own)._asdict() for own in zip(Q, R, v, errors, strict=True))
-
     def drawn(self) -> np.ndarray:
         """Return the covariance of √N times overlaps of students drawn anew for every run.
 
@@ -188,11 +155,10 @@ class StudyFluctuations(Fluctuating):
                     covariance[a, b] = square * taught / state.weight[k]
         return covariance
 
-    def slow_state(self, flat: np.ndarray) -> SlowState:
-        """Return vectors with the overlaps of a flat state, and the numbers beside them."""
+    def cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
         state, views = self.flow.state, self._packing.views(flat)
         rho = state.eigenvalue
-        counts = dict.fromkeys(self._reading.statement.families, state.K) | {"B": state.M}
+        counts = dict.fromkeys(self.reading.statement.families, state.K) | {"B": state.M}
         names = [f"{f}{n + 1}" for f, count in counts.items() for n in range(count)]
         first = dict(zip(counts, np.cumsum([0, *counts.values()]), strict=False))
         gram = np.zeros((len(names), len(names), state.L))
@@ -215,10 +181,11 @@ class StudyFluctuations(Fluctuating):
             for n, each in enumerate(views[name])
         }
         numbers |= {f"c{n + 1}": float(each) for n, each in enumerate(state.teacher_weights)}
-        return SlowState(dict(zip(names, vectors, strict=True)), state.weight, {"x": rho}, numbers)
+        vectors_by_name = dict(zip(names, vectors, strict=True))
+        return [(1.0, SlowState(vectors_by_name, state.weight, {"x": rho}, numbers))]
 
-    def _held(self, step: StepVariation, found: StepMoments) -> StepMoments:
-        """Return the moments of the coordinates: overlaps with teachers are times ρ."""
+    def held(self, step: StepVariation) -> tuple[list[int], np.ndarray]:
+        # overlaps with teachers are times ρ
         rows, scale = [], []
         first = len(step.pairs) * step.classes
         for _, _, (name, index) in self._coordinates:
@@ -231,9 +198,4 @@ class StudyFluctuations(Fluctuating):
             place = step.pairs.index(pair if pair in step.pairs else pair[::-1])
             rows.append(place * step.classes + index[2])
             scale.append(self.flow.state.eigenvalue[index[2]] ** (one, other).count("B"))
-        size = np.array(scale)
-        return StepMoments(
-            found.mean[rows] * size,
-            found.further[rows] * size,
-            found.covariance[np.ix_(rows, rows)] * np.outer(size, size),
-        )
+        return rows, np.array(scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,19 +12,15 @@ import numpy as np
 from symderiv.api.results.flows.jacobian import entry_names
 from symderiv.api.results.runs.fluctuating import (
     Fluctuating,
-    Observed,
-    check_means,
     check_size,
 )
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
-from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion
-from symderiv.integrate.fluctuations.step_points import PointRule
+from symderiv.integrate.flows.sensitivities import Observed
 from symderiv.statement.averaged_step import Reading, SlowState
-from symderiv.statement.step_covariance import StepMoments, StepVariation, check_varies
+from symderiv.statement.step_covariance import StepVariation, check_varies
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.point_run import PointRun
-from symderiv.system.symmetries import rates_of
 from symderiv.system.system_following import VariedSystemRun
 from symderiv.system.system_sgd import gram_of
 from symderiv.system.varied_system import SystemPoint
@@ -70,42 +66,13 @@ class SystemFluctuations(Fluctuating):
     def varied(self) -> VariedSystemRun:
         return VariedSystemRun(PointRun(self.point, Goal(np.zeros(1))), {}, self.averages)
 
-    @cached_property
-    def motion(self) -> GaussianMotion:
-        solver, begin = self.point.solver, self.point.state
-        reading, places = Reading(solver.layout.statement), self._places
-        rule, rows = PointRule(reading), self._rows(reading)
-
-        def rates(state: np.ndarray) -> np.ndarray:
-            return rates_of(solver, self.point.constants, np.ascontiguousarray(state))
-
-        def noise(state: np.ndarray, coarse: bool) -> StepMoments:
-            cases = [(p, StepVariation(reading, own)) for p, own in self._cases(state)]
-            found = rule.moments(cases, coarse)
-            return StepMoments(
-                found.mean[rows], found.further[rows], found.covariance[np.ix_(rows, rows)]
-            )
-
-        check_means(noise(begin, False), rates(begin)[places])
-        spread = np.eye(begin.size)[:, places]
-        return GaussianMotion(begin, rates, self._product(rates), noise, places, spread)
-
-    def _product(
+    def product(
         self, rates: Callable[[np.ndarray], np.ndarray]
     ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return the product of the Jacobian with directions, by differences if it must be."""
-        solver, constants = self.point.solver, self.point.constants
         try:
-            evaluated = solver.tangent(())
+            return super().product(rates)
         except NotYetError:
             return lambda state, direction: _difference(rates, state, direction)
-
-        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
-            given, changes = np.concatenate([state, constants]), np.empty_like(state)
-            evaluated(0.0, np.ascontiguousarray(direction), solver.layout.sizes, given, changes)
-            return changes
-
-        return product
 
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
         try:
@@ -133,8 +100,12 @@ class SystemFluctuations(Fluctuating):
         return {name: places[name] for name in names}
 
     @property
-    def _places(self) -> list[int]:
+    def places(self) -> list[int]:
         return list(self._named.values())
+
+    @property
+    def spread(self) -> np.ndarray:
+        return np.eye(self.point.state.size)[:, self.places]
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -145,17 +116,13 @@ class SystemFluctuations(Fluctuating):
         return self.shown
 
     def order_parameters(self, states: np.ndarray) -> np.ndarray:
-        return np.asarray(states[:, self._places])
+        return np.asarray(states[:, self.places])
 
-    def seen(self, states: np.ndarray, alpha: np.ndarray, needs: Set[str]) -> Iterable[Observed]:
-        solver, constants = self.point.solver, self.point.constants
-        needed = [name for name in self.averages if name in needs]
-        values = solver.layout.unpacked(states, constants, solver.layout.shown(self.point.given))
-        values |= solver.observed(states, constants, alpha, needed)
-        return ({k: each[n] for k, each in values.items()} for n in range(len(states)))
+    @cached_property
+    def reading(self) -> Reading:
+        return Reading(self.point.solver.layout.statement)
 
-    def _cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
-        """Return vectors with the overlaps of a flat state for every law that examples may have."""
+    def cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
         solver, constants = self.point.solver, self.point.constants
         layout, law = solver.layout, solver.closed.equations.law
         values, turn = np.linalg.eigh(gram_of(solver, flat, constants))
@@ -174,10 +141,8 @@ class SystemFluctuations(Fluctuating):
             cases.append((float(case.probability), SlowState(vectors, weight, own, numbers)))
         return cases
 
-    def _rows(self, reading: Reading) -> list[int]:
-        """Return the places of what is shown in the moments of steps."""
+    def held(self, step: StepVariation) -> tuple[list[int], np.ndarray]:
         layout = self.point.solver.layout
-        step = StepVariation(reading, self._cases(self.point.state)[0][1])
         order: Mapping[str, Any] = layout.packing("state").slices
         place = np.full(self.point.state.size, -1)
         vectors = {each.name: each for each in layout.statement.vectors}
@@ -187,7 +152,8 @@ class SystemFluctuations(Fluctuating):
         first = len(step.pairs) * step.classes
         for n, name in enumerate(step.scalars):
             place[order[f"u__{name}"]] = first + n
-        return [int(n) for n in place[self._places]]
+        rows = [int(n) for n in place[self.places]]
+        return rows, np.ones(len(rows))
 
 
 def _difference(
