@@ -11,29 +11,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, SymmetricFlow
+from symderiv.analysis.fixed_points.symmetric_flow import KindSpectrum, symmetric_point
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import ToleranceError
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 _LASTING = 3000.0
 # Close to Q_ij = Q_ii many flows are not smooth.
 _STEP = 5e-4
 # Of rates: means by quadrature are this far from being symmetric.
 _STILL = 1e-8
-_COINCIDING = 1e-3
-# Names of the directions, and what they tell apart.
-_KINDS = {
-    "symmetric": "symmetric",
-    "students": "students",
-    "teachers": "teachers",
-    "specialisation": "students and teachers",
-}
 
 
-def numeric_plateau(flow: UnitFlow) -> tuple[Floats, KindSpectrum, float]:
+def numeric_plateau(flow: UnitFlow) -> tuple[npt.NDArray[np.float64], KindSpectrum, float]:
     """Return the plateau that a flow approaches from small symmetric overlaps: its packed state,
     the spectrum of its Jacobian per unit of α by kind, and the largest rate that is left.
 
@@ -44,30 +33,14 @@ def numeric_plateau(flow: UnitFlow) -> tuple[Floats, KindSpectrum, float]:
     Raises:
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
-    packing, begin = flow.packing(0), flow.begin[flow.place]
-    both = flow.alike("K", "M")
-
-    def coinciding(values: Floats) -> Labels:
-        """Orbits, with Q_ii and Q_ij as one where they are so in all eigenspaces."""
-        Q = packing.views(flow.state(values))["student_overlap"]
-        labels = both.copy()
-        if np.max(np.abs(Q - Q[0, 0])) < _COINCIDING * np.max(np.abs(Q)):
-            places = packing.views(np.arange(packing.size))["student_overlap"]
-            for own, pair in zip(*np.searchsorted(flow.place, places[0, [0, -1]]), strict=True):
-                labels[labels == labels[pair]] = labels[own]
-        return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-    inside = SymmetricFlow(flow.slope, both, begin, _STEP)
-    values = inside.fixed_point(coinciding, (_LASTING,), _STILL)
-    if values is None:
+    found = symmetric_point(flow, (_LASTING,), _STILL, _STEP)
+    if found is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point within ηα = "
             f"{_LASTING:g}; take a smaller learning rate"
         )
-    found = inside.spectrum(values, {"students": flow.alike("K"), "teachers": flow.alike("M")})
-    none = np.empty(0, dtype=complex)
-    eigenvalues = {
-        name: flow.unit * found.eigenvalues.get(kind, none) for name, kind in _KINDS.items()
-    }
-    spectrum = KindSpectrum(eigenvalues, flow.unit * found.error)
-    return flow.state(values), spectrum, flow.unit * inside.residual(values)
+    values, spectrum, residual = found
+    none, told = np.empty(0, dtype=complex), spectrum.eigenvalues
+    eigenvalues = {name: told.get(name, none) for name in ("symmetric", "students", "teachers")}
+    eigenvalues["specialisation"] = told.get("students and teachers", none)
+    return flow.state(values), KindSpectrum(eigenvalues, spectrum.error), residual
