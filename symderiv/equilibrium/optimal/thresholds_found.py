@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, root
+from scipy.optimize import brentq
 
+from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
 
 # Jumps of overlaps that are smaller between two values of α are not looked for.
 _JUMP = 0.1
 _APART, _RANK = 1e-5, 1e-6
-_BISECTIONS = 13
-#: After so many bisections a fold is looked for beside the last state.
-_NEAR = (4, 7)
+# How far behind the end of a branch, of the way to another state, is looked what is reached.
+_BEYOND = 0.02
+_PACE = StepPace(0.02, 1e-6, 0.1, 0.9, (1.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -98,75 +99,29 @@ class OptimalCurves:
         other: OptimalState,
         step: Callable[[float, OptimalState], OptimalState],
     ) -> float | None:
-        """Return the α at which a branch ends on its way to another one."""
-        apart = _distance(stays, other)
+        """Return the α at which a branch ends on its way to another one: where a step no longer
+        attracts, and what is reached beyond is not near.
+        """
+        apart, ahead = _distance(stays, other), other.alpha - stays.alpha
         if apart < _JUMP or stays.exact:
             return None
-        high = other.alpha
-        known = [stays]
-        for n in range(_BISECTIONS):
-            if n in _NEAR and self.evolution.K > 1:
-                fold = self._fold(known[-1], high)
-                if fold is not None:
-                    return fold
-            middle = step((known[-1].alpha + high) / 2, known[-1])
-            if _distance(middle, known[-1]) < _distance(middle, other):
-                known.append(middle)
-            else:
-                high, other = middle.alpha, middle
-            if _distance(known[-1], other) < 0.25 * apart:
-                return None  # the branch goes there without a jump
-        one, two = known[-2:]
-        if self.evolution.K == 1:
-            return self._turn(float(two.conjugate[0, 0]))
-        # the rate of steps reaches 1 like a root, at the end
-        gaps = [(1.0 - self.evolution.rate(s.alpha, s.conjugate)) ** 2 for s in (one, two)]
-        return two.alpha + gaps[1] * (two.alpha - one.alpha) / (gaps[0] - gaps[1])
-
-    def _fold(self, near: OptimalState, high: float) -> float | None:
-        """Return the α where the rate of steps reaches 1, on the branch of a state below it."""
-        evolution, shape = self.evolution, near.conjugate.shape
-        places = evolution.places
-
-        def matrix(values: np.ndarray) -> np.ndarray:
-            conjugate = np.zeros(shape)
-            conjugate[places] = values[:-1]
-            conjugate.T[places] = values[:-1]
-            return conjugate
-
-        def missing(values: np.ndarray) -> np.ndarray:
-            conjugate, alpha = matrix(values), float(values[-1])
-            gap = (evolution.step(alpha, conjugate) - conjugate)[places]
-            by_state = evolution.jacobian(alpha, conjugate)
-            return np.append(gap, np.linalg.det(np.eye(len(by_state)) - by_state))
-
-        start = np.append(near.conjugate[places], near.alpha)
-        with np.errstate(all="ignore"):
-            solution = root(missing, start, options={"xtol": 1e-11, "maxfev": 60})
-        alpha = float(solution.x[-1])
-        if not (np.abs(solution.fun).max() < 1e-7 and near.alpha <= alpha <= high):
+        curve = _Evolved(self.evolution, stays.alpha, ahead)
+        u = np.append(stays.conjugate[self.evolution.places], 0.0)
+        tangent = curve.tangent(u, np.append(np.zeros(u.size - 1), 1.0))
+        for there, bent, _ in curve.steps(u, tangent, _PACE):
+            if curve.growth(there) > 0.0:
+                end = curve.where(curve.growth, u, there, tangent)
+                break
+            if there[-1] > 1.0:
+                return None
+            u, tangent = there, bent
+        else:
+            end = u
+        if end is None:
             return None
-        conjugate = matrix(solution.x)
-        close = np.abs(conjugate - near.conjugate).max() < 0.2 * np.abs(near.conjugate).max()
-        single = abs(evolution.rate(alpha, conjugate) - 1.0) < 1e-4
-        return alpha if close and single else None
-
-    def _turn(self, near: float) -> float:
-        """Return the extremal α = q̂/E[(∂ ln Z)²] of one field beyond a state near it."""
-
-        def alpha(log: float) -> float:
-            conjugate = np.array([[np.exp(log)]])
-            _, q, rest = self.evolution.prior.at(conjugate)
-            return float(conjugate[0, 0] / self.evolution.channel.information(q, rest)[1][0, 0])
-
-        def slope(log: float) -> float:
-            return alpha(log + 1e-3) - alpha(log - 1e-3)
-
-        low = np.log(near) - 0.02
-        high = low
-        while slope(low) * slope(high) > 0.0 and high < low + 3.0:
-            high += 0.05
-        return alpha(float(brentq(slope, low, high, xtol=1e-7)))
+        near = self.evolution.state(*curve.at(end))
+        beyond = step(near.alpha + _BEYOND * (other.alpha - near.alpha), near)
+        return near.alpha if _distance(near, beyond) > 0.25 * apart else None
 
     def _first_order(self, n: int) -> list[OptimalTransition]:
         """Return where the free entropies of two branches are equal."""
@@ -202,6 +157,36 @@ class OptimalCurves:
         if growth(low) * growth(high) >= 0.0:
             return []
         return [OptimalTransition("continuous", float(brentq(growth, low, high, xtol=1e-10)))]
+
+
+class _Evolved(CurveEquations):
+    """Fixed points of a state evolution, with α from one value by shares of the way to another."""
+
+    _rounds, _small = 12, 1e-10
+
+    def __init__(self, evolution: StateEvolution, alpha: float, ahead: float) -> None:
+        self.evolution, self.alpha, self.ahead = evolution, alpha, ahead
+
+    def at(self, u: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return α and q̂."""
+        conjugate = np.zeros((self.evolution.K, self.evolution.K))
+        conjugate[self.evolution.places] = u[:-1]
+        conjugate.T[self.evolution.places] = u[:-1]
+        return self.alpha + self.ahead * float(u[-1]), conjugate
+
+    def growth(self, u: np.ndarray) -> float:
+        """Return by how much the largest rate of a step is above one."""
+        return self.evolution.rate(*self.at(u)) - 1.0
+
+    def equations(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        alpha, conjugate = self.at(u)
+        places = self.evolution.places
+        step = self.evolution.step(1.0, conjugate)[places]
+        slopes = alpha * self.evolution.jacobian(1.0, conjugate) - np.eye(step.size)
+        return alpha * step - u[:-1], np.column_stack([slopes, self.ahead * step])
+
+    def settled(self, u: np.ndarray, size: float) -> bool:
+        return size < 1e-8 * self.size(u)
 
 
 def _within(evolution: StateEvolution, alpha: float, conjugate: np.ndarray) -> np.ndarray:
