@@ -23,7 +23,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 _STEPS, _BRANCHES = 600, 40
 _PACE = StepPace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
 _LARGE = 1e3
-_SLOPE_STEP = 2e-3
+SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
 _AWAY, _APART, _ROUND = 2e-2, 1e-4, 20
 _SAME, _BESIDE, _VERTEX = 1e-4, 0.1, 5e-3
@@ -89,7 +89,7 @@ class OneParameter(CurveEquations):
 
     def slopes(self, u: Floats) -> Floats:
         """Return the derivatives by u, shape (n, n + 1)."""
-        return differences(self.rates, u, _SLOPE_STEP)
+        return differences(self.rates, u, SLOPE_STEP)
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.rates(u), self.slopes(u)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -214,6 +215,12 @@ def averaging(labels: Labels) -> Floats:
     """Return the projector on states whose entries are equal within classes."""
     alike = (labels[:, None] == labels[None]).astype(float)
     return np.asarray(alike / alike.sum(axis=1))
+
+
+def kept_projector(flow: Any, values: Floats, close: float) -> Floats:
+    """Return the projector on states with all symmetries that keep a state, to so much."""
+    keep = np.max(np.abs(flow.images(values) - values), axis=1) < close
+    return np.mean([flow.images(each)[keep] for each in np.eye(values.size)], axis=1).T
 
 
 def classes_of(count: int, orders: Sequence[Labels]) -> Labels:

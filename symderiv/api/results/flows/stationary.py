@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -225,7 +223,7 @@ def _followed(
     their curves in both.
     """
     key, begin, low, high = along[0]
-    at = constants_along(stated, key, low, high)
+    at = constants_along(stated, {key: (low, high)})
     branches = followed(stated.flow, at, [each.values for each in points], begin, (low, high))
     sides = [
         (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
@@ -252,21 +250,16 @@ def _curves(
 ) -> dict[str, Any]:
     """Return the curves of bifurcations in two keys."""
 
-    @lru_cache(maxsize=512)
-    def constants(which: int, fixed: float) -> Callable[[float], tuple[np.ndarray, float]]:
-        moving, still = along[which], along[1 - which]
-        there = replace(stated, study=stated.study.changed({still.key: fixed}))
-        return constants_along(there, moving.key, moving.low, moving.high)
-
-    first, second = ((each.low, each.high) for each in along)
-    plane = Plane(stated.flow, constants, (first, second))
+    ends = (along[0].low, along[0].high), (along[1].low, along[1].high)
+    at = constants_along(stated, {each.key: end for each, end in zip(along, ends, strict=True)})
+    plane = Plane(stated.flow, at, ends)
     curves = bifurcation_curves(plane, branches, along[1].begin)
     return {"second": along[1].key, "curves": [_curve_record(stated, plane, c) for c in curves]}
 
 
 def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve) -> dict[str, Any]:
     parameter, second = curve.parameters.T
-    constants, units = zip(*(plane.along(0, q)(p) for p, q in curve.parameters), strict=True)
+    constants, units = zip(*(plane.at(*pair) for pair in curve.parameters), strict=True)
     return {
         "kind": curve.kind,
         "parameter": parameter.tolist(),
