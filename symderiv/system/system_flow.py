@@ -224,22 +224,19 @@ class SystemFlow(ExchangedFlow):
                     alike += [[(unit,) for unit in each] for each in groups if len(each) > 1]
         return alike
 
-    def physical(self, values: Floats) -> bool:
+    def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         layout, closed = self.solver.layout, self.solver.closed
         vectors = layout.statement.vectors
         fields = {
-            **layout.packing("parameters").views(self.constants),
+            **layout.packing("parameters").views(
+                self.constants if constants is None else constants
+            ),
             **layout.packing("state").views(self.state(values)),
         }
-        for k in range(layout.classes):
-            names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
-            if any(name not in fields for row in names for name in row):
-                return True  # not all overlaps are followed
-            gram = np.array([[float(fields[name][k]) for name in row] for row in names])
-            eigenvalues = np.linalg.eigvalsh(gram)
-            if eigenvalues[0] < -1e-8 * max(eigenvalues[-1], 1e-300):
-                return False
-        return True
+        names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
+        if all(name in fields for row in names for name in row):
+            for k in range(layout.classes):
+                yield np.array([[float(fields[name][k]) for name in row] for row in names])
 
     def alike(self, values: Floats) -> str:
         """Return which members of families an exchange in this state leaves alone, in words."""

@@ -138,8 +138,17 @@ class ExchangedFlow(ABC):
         """Yield whole states of drawn vectors."""
 
     @abstractmethod
-    def physical(self, values: Floats) -> bool:
+    def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
+        """Yield the overlaps of all units, for each eigenvalue; none if not all are followed."""
+
+    def physical(self, values: Floats, constants: Floats | None = None) -> bool:
         """Return whether vectors with these overlaps exist."""
+        return self.least_gram(values, constants) >= -1e-8
+
+    def least_gram(self, values: Floats, constants: Floats | None = None) -> float:
+        """Return the least eigenvalue of the overlaps of all units, in units of the largest."""
+        sizes = [np.linalg.eigvalsh(each) for each in self.grams(values, constants)]
+        return min((float(each[0] / max(each[-1], 1e-300)) for each in sizes), default=0.0)
 
     @cached_property
     def moving(self) -> UnitEntries:

@@ -116,22 +116,13 @@ class UnitFlow(ExchangedFlow):
                     each += 0.1 * random.standard_normal(each.shape)
             yield self._whole(state)
 
-    def physical(self, values: Floats, constants: Floats | None = None) -> bool:
-        """Return whether vectors with these overlaps exist."""
-        return self.least_gram(values, constants) >= -1e-8
-
-    def least_gram(self, values: Floats, constants: Floats | None = None) -> float:
-        """Return the least eigenvalue of the overlaps of all units, in units of the largest."""
+    def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         views = self.packing(0).views(self.state(values))
         used = self.constants if constants is None else constants
         teachers = self.packing(1).views(used)["teacher_overlap"]
-        least = []
         for k in range(self.sizes["L"]):
             R = views["cross_overlap"][..., k]
-            gram = np.block([[views["student_overlap"][..., k], R], [R.T, teachers[..., k]]])
-            eigenvalues = np.linalg.eigvalsh(gram)
-            least.append(eigenvalues[0] / max(eigenvalues[-1], 1e-300))
-        return float(min(least))
+            yield np.block([[views["student_overlap"][..., k], R], [R.T, teachers[..., k]]])
 
     def inside(self, values: Floats) -> Floats:
         """Return coordinates with what Q lacks to be of vectors, given R, added."""
