@@ -116,6 +116,7 @@ class SystemFlow(ExchangedFlow):
 
     def _entries(self, vector: str) -> UnitEntries:
         """Return the units of the entries of states or parameters."""
+        owners: dict[str, tuple[Any, ...]]
         owners = {overlap_name(pair): pair for pair in self.solver.closed.pairs}
         owners |= {scalar_name(each): (each,) for each in self.solver.layout.symbols.scalars}
         entries = []

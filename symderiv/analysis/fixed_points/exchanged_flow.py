@@ -229,7 +229,8 @@ def averaging(labels: Labels) -> Floats:
 def kept_projector(flow: Any, values: Floats, close: float) -> Floats:
     """Return the projector on states with all symmetries that keep a state, to so much."""
     keep = np.max(np.abs(flow.images(values) - values), axis=1) < close
-    return np.mean([flow.images(each)[keep] for each in np.eye(values.size)], axis=1).T
+    images = [flow.images(each)[keep] for each in np.eye(values.size)]
+    return np.asarray(np.mean(images, axis=1).T)
 
 
 def classes_of(count: int, orders: Sequence[Labels]) -> Labels:

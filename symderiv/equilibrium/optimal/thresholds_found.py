@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
-from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
+from symderiv.analysis.fixed_points.arclength import StepPace
+from symderiv.equilibrium.optimal.state_evolution import (
+    EvolvedPoints,
+    OptimalState,
+    StateEvolution,
+)
 
 # Jumps of overlaps that are smaller between two values of α are not looked for.
 _JUMP = 0.1
@@ -105,7 +109,7 @@ class OptimalCurves:
         apart, ahead = _distance(stays, other), other.alpha - stays.alpha
         if apart < _JUMP or stays.exact:
             return None
-        curve = _Evolved(self.evolution, stays.alpha, ahead)
+        curve = EvolvedPoints(self.evolution, stays.alpha, ahead)
         u = np.append(stays.conjugate[self.evolution.places], 0.0)
         tangent = curve.tangent(u, np.append(np.zeros(u.size - 1), 1.0))
         for there, bent, _ in curve.steps(u, tangent, _PACE):
@@ -157,36 +161,6 @@ class OptimalCurves:
         if growth(low) * growth(high) >= 0.0:
             return []
         return [OptimalTransition("continuous", float(brentq(growth, low, high, xtol=1e-10)))]
-
-
-class _Evolved(CurveEquations):
-    """Fixed points of a state evolution, with α from one value by shares of the way to another."""
-
-    _rounds, _small = 12, 1e-10
-
-    def __init__(self, evolution: StateEvolution, alpha: float, ahead: float) -> None:
-        self.evolution, self.alpha, self.ahead = evolution, alpha, ahead
-
-    def at(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return α and q̂."""
-        conjugate = np.zeros((self.evolution.K, self.evolution.K))
-        conjugate[self.evolution.places] = u[:-1]
-        conjugate.T[self.evolution.places] = u[:-1]
-        return self.alpha + self.ahead * float(u[-1]), conjugate
-
-    def growth(self, u: np.ndarray) -> float:
-        """Return by how much the largest rate of a step is above one."""
-        return self.evolution.rate(*self.at(u)) - 1.0
-
-    def equations(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        alpha, conjugate = self.at(u)
-        places = self.evolution.places
-        step = self.evolution.step(1.0, conjugate)[places]
-        slopes = alpha * self.evolution.jacobian(1.0, conjugate) - np.eye(step.size)
-        return alpha * step - u[:-1], np.column_stack([slopes, self.ahead * step])
-
-    def settled(self, u: np.ndarray, size: float) -> bool:
-        return size < 1e-8 * self.size(u)
 
 
 def _within(evolution: StateEvolution, alpha: float, conjugate: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
-from symderiv.api.results.flows.fixed_point_answer import FixedPoints
+from symderiv.api.results.flows.fixed_point_answer import FixedPoints, found_record
 from symderiv.api.results.flows.stationary_flow import (
     StationaryFlow,
     constants_along,
@@ -336,21 +336,13 @@ def _record(
         if exact is None or point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
         numbers |= _polished(exact, stated, point, digits)
-    smooth = point.slopes is not None
-    return {
-        **numbers,
-        **others,
-        "index": (point.index if proof is None or proof.index is None else proof.index)
-        if smooth
-        else None,
-        "neutral": point.neutral if smooth else None,
-        "orbit": point.orbit,
-        "symmetry": _symmetry(flow, point),
-        "physical": flow.physical(point.values),
-        "certified": proof is not None and proof.index is not None,
-        "residual": point.residual * flow.unit,
-        "family": _family_record(stated, point) if isinstance(point, Family) else None,
-    }
+    if proof is not None and proof.index is not None:
+        others |= {"certified": True, "index": proof.index}
+    if point.slopes is None:
+        others |= {"index": None, "neutral": None}
+    if isinstance(point, Family):
+        others["family"] = _family_record(stated, point)
+    return {**found_record(flow, point), "symmetry": _symmetry(flow, point), **numbers, **others}
 
 
 def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
@@ -416,7 +408,6 @@ def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     return {
         **overlaps_at(stated, point.values),
         "generalization_error": stated.error_at(point.values),
-        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
         "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),
     }
 
