@@ -1,28 +1,25 @@
-r"""Curves of bifurcations in two parameters.
+"""Curves of bifurcations in two parameters.
 
-Unknown are coordinates with the symmetry of the bifurcation and both parameters; besides the rates
-the real part :math:`\lambda` of an eigenvalue of the whole Jacobian J vanishes, of which the
-derivatives are those of :math:`w^T J v/(w^T v)` with its eigenvectors. Where a branch of less
-symmetry leaves, these equations are regular, and so they are at folds and at Hopf points.
+They are walked along like branches, by the equations of :class:`.SingularPoints`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.linalg import eig
 
 from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
-from symderiv.analysis.fixed_points.continuation import SLOPE_STEP, FixedPointBranch
-from symderiv.analysis.fixed_points.exchanged_flow import kept_projector
-from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.continuation import (
+    FixedPointBranch,
+    SingularPoints,
+    frame_of,
+)
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 _PACE, _STEPS = StepPace(1 / 64, 1e-4, 1 / 24, 0.9, (1.5, 1.0)), 300
-_SAME, _ROUND, _SYMMETRIC = 2e-3, 8, 1e-4
+_SAME, _ROUND = 2e-3, 8
 
 
 @dataclass(frozen=True)
@@ -67,60 +64,33 @@ class Plane:
 
 @dataclass(frozen=True)
 class _Singular(CurveEquations):
-    """Bifurcations by coordinates in a frame, shape (n, m), and the levels of both parameters."""
+    """Bifurcations with two parameters."""
 
     plane: Plane
-    frame: Floats
+    points: SingularPoints
 
     _rounds, _small, _flat = 20, 1e-9, 1e-8
 
-    def whole(self, u: Floats) -> Floats:
-        """Return all coordinates, and both levels behind them."""
-        return np.append(self.frame @ u[:-2], u[-2:])
+    @classmethod
+    def at(cls, plane: Plane, values: Floats) -> _Singular:
+        """Return those with the symmetry of a fixed point."""
 
-    def rates(self, whole: Floats) -> Floats:
-        constants, unit = self.plane.at(*map(float, self.plane.values(whole[-2:])))
-        flow = self.plane.flow
-        return flow.slope(whole[:-2], constants) * (flow.unit / unit)
+        def rates(whole: Floats) -> Floats:
+            constants, unit = plane.at(*map(float, plane.values(whole[-2:])))
+            return plane.flow.slope(whole[:-2], constants) * (plane.flow.unit / unit)
 
-    def crossing(self, slopes: Floats) -> tuple[complex, Any, Any]:
-        """Return the eigenvalue that is nearest to the imaginary axis, and its eigenvectors, whose
-        product is one.
-        """
-        rates, left, right = eig(slopes[:, :-2], left=True)
-        n = int(np.argmin(np.abs(rates.real)))
-        own = left[:, n].conj()
-        return complex(rates[n]), own / (own @ right[:, n]), right[:, n]
+        return cls(plane, SingularPoints(rates, frame_of(plane.flow, values)))
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
-        whole, size = self.whole(u), self.frame.shape[1]
-        slopes = differences(self.rates, whole, SLOPE_STEP)
-        if not np.all(np.isfinite(slopes)):
-            return np.full(size + 1, np.nan), np.full((size + 1, size + 2), np.nan)
-        rate, left, right = self.crossing(slopes)
-        axes = np.array([right.real, right.imag])
-
-        def turned(at: Floats) -> Floats:
-            """Return the real part of w^T J v."""
-            here = self.whole(at)
-            along = differences(
-                lambda e: self.rates(np.append(here[:-2] + e @ axes, here[-2:])),
-                np.zeros(2),
-                SLOPE_STEP,
-            )
-            return np.array([(left @ (along[:, 0] + 1j * along[:, 1])).real])
-
-        inside = np.hstack([slopes[:, :-2] @ self.frame, slopes[:, -2:]])
-        missing = np.append(self.frame.T @ self.rates(whole), rate.real)
-        return missing, np.vstack([self.frame.T @ inside, differences(turned, u, SLOPE_STEP)])
+        return self.points.equations(u)
 
     def settled(self, u: Floats, size: float) -> bool:
         # where branches of one symmetry cross, steps shrink by half
         return size < 1e-5 * self.size(u) and bool(np.max(np.abs(self.equations(u)[0])) < 1e-6)
 
     def frequency(self, u: Floats) -> float:
-        slopes = differences(self.rates, self.whole(u), SLOPE_STEP)
-        return abs(self.crossing(slopes)[0].imag)
+        slopes = self.points.slopes(self.points.whole(u))
+        return abs(self.points.crossing(slopes)[0].imag)
 
 
 def bifurcation_curves(
@@ -136,11 +106,9 @@ def bifurcation_curves(
     low, high = np.array(plane.ends).T
     curves: list[BifurcationCurve] = []
     for each in (each for branch in branches for each in branch.bifurcations):
-        kept = kept_projector(plane.flow, each.values, _SYMMETRIC)
-        sizes, vectors = np.linalg.eigh((kept + kept.T) / 2)
-        problem = _Singular(plane, vectors[:, sizes > 0.5])
+        problem = _Singular.at(plane, each.values)
         levels = (np.array([each.parameter, second]) - low) / (high - low)
-        near = np.append(problem.frame.T @ each.values, levels)
+        near = problem.points.inside(np.append(each.values, levels))
         start = problem.corrected(near, np.eye(near.size)[-1])
         if start is None or any(_contains(plane, curve, problem, start) for curve in curves):
             continue
@@ -151,7 +119,7 @@ def bifurcation_curves(
             BifurcationCurve(
                 each.kind,
                 np.array([plane.values(u[-2:]) for u in points]),
-                np.array([problem.frame @ u[:-2] for u in points]),
+                np.array([problem.points.whole(u)[:-2] for u in points]),
                 np.array([problem.frequency(u) if each.kind == "hopf" else 0.0 for u in points]),
                 (first, last),
             )
@@ -184,5 +152,5 @@ def _contains(plane: Plane, curve: BifurcationCurve, problem: _Singular, point: 
     low, high = np.array(plane.ends).T
     levels = (curve.parameters - low) / (high - low)
     near = np.flatnonzero(np.max(np.abs(levels - point[-2:]), axis=1) < _SAME)
-    values = problem.frame @ point[:-2]
+    values = problem.points.whole(point)[:-2]
     return any(plane.flow.same(curve.values[n], values, 1e-2) for n in near)

@@ -188,13 +188,12 @@ class StateEvolution:
 
     def _newton(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
         """Return an attracting fixed point near a guess."""
-        points = EvolvedPoints(self, alpha, 1.0)
+        most = 2.0 * float(np.abs(conjugate).max()) + 1.0
+        points = EvolvedPoints(self, alpha, 1.0, most)
         point = points.at_parameter(conjugate[self.places], 0.0)
         if point is None:
             return None
-        fixed = _positive(points.at(point)[1])
-        if np.abs(fixed).max() > 2.0 * np.abs(conjugate).max() + 1.0:
-            return None
+        fixed = points.at(point)[1]
         rates = np.linalg.eigvals(self.jacobian(alpha, fixed)).real
         return fixed if rates.max() < 1.0 else None
 
@@ -251,25 +250,31 @@ class StateEvolution:
 
 
 class EvolvedPoints(CurveEquations):
-    """Fixed points of a state evolution, with α from one value by shares of the way to another."""
+    """Fixed points of a state evolution, with α from one value by shares of the way to another.
+
+    Entries of q̂ are at most ``most``; where it is not positive, steps from its positive part lead
+    back.
+    """
 
     _rounds, _small = 12, _SETTLED
 
-    def __init__(self, evolution: StateEvolution, alpha: float, ahead: float) -> None:
-        self.evolution, self.alpha, self.ahead = evolution, alpha, ahead
+    def __init__(self, evolution: StateEvolution, alpha: float, ahead: float, most: float) -> None:
+        self.evolution, self.alpha, self.ahead, self.most = evolution, alpha, ahead, most
 
     def at(self, u: np.ndarray) -> tuple[float, np.ndarray]:
         """Return α and q̂."""
         conjugate = np.zeros((self.evolution.K, self.evolution.K))
         conjugate[self.evolution.places] = u[:-1]
         conjugate.T[self.evolution.places] = u[:-1]
-        return self.alpha + self.ahead * float(u[-1]), conjugate
+        return self.alpha + self.ahead * float(u[-1]), _positive(conjugate)
 
     def growth(self, u: np.ndarray) -> float:
         """Return by how much the largest rate of a step is above one."""
         return self.evolution.rate(*self.at(u)) - 1.0
 
     def equations(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not np.abs(u[:-1]).max() <= self.most:
+            return np.full(u.size - 1, np.nan), np.full((u.size - 1, u.size), np.nan)
         alpha, conjugate = self.at(u)
         places = self.evolution.places
         step = self.evolution.step(1.0, conjugate)[places]

@@ -109,18 +109,19 @@ class OptimalCurves:
         apart, ahead = _distance(stays, other), other.alpha - stays.alpha
         if apart < _JUMP or stays.exact:
             return None
-        curve = EvolvedPoints(self.evolution, stays.alpha, ahead)
+        most = 10.0 * float(np.abs(stays.conjugate).max()) + 1.0
+        curve = EvolvedPoints(self.evolution, stays.alpha, ahead, most)
         u = np.append(stays.conjugate[self.evolution.places], 0.0)
         tangent = curve.tangent(u, np.append(np.zeros(u.size - 1), 1.0))
         for there, bent, _ in curve.steps(u, tangent, _PACE):
             if curve.growth(there) > 0.0:
-                end = curve.where(curve.growth, u, there, tangent)
                 break
             if there[-1] > 1.0:
                 return None
             u, tangent = there, bent
         else:
-            end = u
+            return None
+        end = curve.where(curve.growth, u, there, tangent)
         if end is None:
             return None
         near = self.evolution.state(*curve.at(end))
