@@ -14,7 +14,6 @@ from typing import Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations
 from symderiv.equilibrium.optimal.sign_channel import lattice
 
 
@@ -61,7 +60,7 @@ class RademacherPrior:
 
 
 _UNSEEN = 1e-4
-_STEPS, _SETTLED = 400, 1e-10
+_STEPS, _NEWTON, _SETTLED = 400, 12, 1e-10
 
 
 class Channel(Protocol):
@@ -189,13 +188,29 @@ class StateEvolution:
     def _newton(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
         """Return an attracting fixed point near a guess."""
         most = 2.0 * float(np.abs(conjugate).max()) + 1.0
-        points = EvolvedPoints(self, alpha, 1.0, most)
-        point = points.at_parameter(conjugate[self.places], 0.0)
-        if point is None:
-            return None
-        fixed = points.at(point)[1]
-        rates = np.linalg.eigvals(self.jacobian(alpha, fixed)).real
-        return fixed if rates.max() < 1.0 else None
+        jacobian = self.jacobian(alpha, conjugate)
+        for n in range(_NEWTON):
+            gap = (self.step(alpha, conjugate) - conjugate)[self.places]
+            try:
+                change = np.linalg.solve(np.eye(gap.size) - jacobian, gap)
+            except np.linalg.LinAlgError:
+                return None
+            new = conjugate.copy()
+            new[self.places] += change
+            new.T[self.places] = new[self.places]
+            if np.abs(new).max() > most:
+                return None
+            new = _positive(new)
+            size = float(np.abs(new - conjugate).max())
+            conjugate = new
+            if size < _SETTLED * (1.0 + float(np.abs(conjugate).max())):
+                if np.abs(gap).max() > 1e-8 * (1.0 + np.abs(conjugate).max()):
+                    return None
+                rates = np.linalg.eigvals(self.jacobian(alpha, conjugate)).real
+                return conjugate if rates.max() < 1.0 else None
+            if n == 5:
+                jacobian = self.jacobian(alpha, conjugate)
+        return None
 
     def rate(self, alpha: float, conjugate: np.ndarray) -> float:
         """Return the largest eigenvalue of a step at a fixed point; below 1 it attracts."""
@@ -247,42 +262,6 @@ class StateEvolution:
             start = before.conjugate
         fixed = self.settled(alpha, start)
         return self._exactly(alpha) if fixed is None else self.state(alpha, fixed)
-
-
-class EvolvedPoints(CurveEquations):
-    """Fixed points of a state evolution, with α from one value by shares of the way to another.
-
-    Entries of q̂ are at most ``most``; where it is not positive, steps from its positive part lead
-    back.
-    """
-
-    _rounds, _small = 12, _SETTLED
-
-    def __init__(self, evolution: StateEvolution, alpha: float, ahead: float, most: float) -> None:
-        self.evolution, self.alpha, self.ahead, self.most = evolution, alpha, ahead, most
-
-    def at(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return α and q̂."""
-        conjugate = np.zeros((self.evolution.K, self.evolution.K))
-        conjugate[self.evolution.places] = u[:-1]
-        conjugate.T[self.evolution.places] = u[:-1]
-        return self.alpha + self.ahead * float(u[-1]), _positive(conjugate)
-
-    def growth(self, u: np.ndarray) -> float:
-        """Return by how much the largest rate of a step is above one."""
-        return self.evolution.rate(*self.at(u)) - 1.0
-
-    def equations(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if not np.abs(u[:-1]).max() <= self.most:
-            return np.full(u.size - 1, np.nan), np.full((u.size - 1, u.size), np.nan)
-        alpha, conjugate = self.at(u)
-        places = self.evolution.places
-        step = self.evolution.step(1.0, conjugate)[places]
-        slopes = alpha * self.evolution.jacobian(1.0, conjugate) - np.eye(step.size)
-        return alpha * step - u[:-1], np.column_stack([slopes, self.ahead * step])
-
-    def settled(self, u: np.ndarray, size: float) -> bool:
-        return size < 1e-8 * self.size(u)
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:

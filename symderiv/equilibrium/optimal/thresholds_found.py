@@ -6,21 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, root
 
-from symderiv.analysis.fixed_points.arclength import StepPace
-from symderiv.equilibrium.optimal.state_evolution import (
-    EvolvedPoints,
-    OptimalState,
-    StateEvolution,
-)
+from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
 
 # Jumps of overlaps that are smaller between two values of α are not looked for.
 _JUMP = 0.1
 _APART, _RANK = 1e-5, 1e-6
-# How far behind the end of a branch, of the way to another state, is looked what is reached.
-_BEYOND = 0.02
-_PACE = StepPace(0.02, 1e-6, 0.1, 0.9, (1.5, 1.0))
+_BISECTIONS = 13
+#: After so many bisections a fold is looked for beside the last state.
+_NEAR = (4, 7)
 
 
 @dataclass(frozen=True)
@@ -103,30 +98,75 @@ class OptimalCurves:
         other: OptimalState,
         step: Callable[[float, OptimalState], OptimalState],
     ) -> float | None:
-        """Return the α at which a branch ends on its way to another one: where a step no longer
-        attracts, and what is reached beyond is not near.
-        """
-        apart, ahead = _distance(stays, other), other.alpha - stays.alpha
+        """Return the α at which a branch ends on its way to another one."""
+        apart = _distance(stays, other)
         if apart < _JUMP or stays.exact:
             return None
-        most = 10.0 * float(np.abs(stays.conjugate).max()) + 1.0
-        curve = EvolvedPoints(self.evolution, stays.alpha, ahead, most)
-        u = np.append(stays.conjugate[self.evolution.places], 0.0)
-        tangent = curve.tangent(u, np.append(np.zeros(u.size - 1), 1.0))
-        for there, bent, _ in curve.steps(u, tangent, _PACE):
-            if curve.growth(there) > 0.0:
-                break
-            if there[-1] > 1.0:
-                return None
-            u, tangent = there, bent
-        else:
+        high = other.alpha
+        known = [stays]
+        for n in range(_BISECTIONS):
+            if n in _NEAR and self.evolution.K > 1:
+                fold = self._fold(known[-1], high)
+                if fold is not None:
+                    return fold
+            middle = step((known[-1].alpha + high) / 2, known[-1])
+            if _distance(middle, known[-1]) < _distance(middle, other):
+                known.append(middle)
+            else:
+                high, other = middle.alpha, middle
+            if _distance(known[-1], other) < 0.25 * apart:
+                return None  # the branch goes there without a jump
+        one, two = known[-2:]
+        if self.evolution.K == 1:
+            return self._turn(float(two.conjugate[0, 0]))
+        # the rate of steps reaches 1 like a root, at the end
+        gaps = [(1.0 - self.evolution.rate(s.alpha, s.conjugate)) ** 2 for s in (one, two)]
+        return two.alpha + gaps[1] * (two.alpha - one.alpha) / (gaps[0] - gaps[1])
+
+    def _fold(self, near: OptimalState, high: float) -> float | None:
+        """Return the α where the rate of steps reaches 1, on the branch of a state below it."""
+        evolution, shape = self.evolution, near.conjugate.shape
+        places = evolution.places
+
+        def matrix(values: np.ndarray) -> np.ndarray:
+            conjugate = np.zeros(shape)
+            conjugate[places] = values[:-1]
+            conjugate.T[places] = values[:-1]
+            return conjugate
+
+        def missing(values: np.ndarray) -> np.ndarray:
+            conjugate, alpha = matrix(values), float(values[-1])
+            gap = (evolution.step(alpha, conjugate) - conjugate)[places]
+            by_state = evolution.jacobian(alpha, conjugate)
+            return np.append(gap, np.linalg.det(np.eye(len(by_state)) - by_state))
+
+        start = np.append(near.conjugate[places], near.alpha)
+        with np.errstate(all="ignore"):
+            solution = root(missing, start, options={"xtol": 1e-11, "maxfev": 60})
+        alpha = float(solution.x[-1])
+        if not (np.abs(solution.fun).max() < 1e-7 and near.alpha <= alpha <= high):
             return None
-        end = curve.where(curve.growth, u, there, tangent)
-        if end is None:
-            return None
-        near = self.evolution.state(*curve.at(end))
-        beyond = step(near.alpha + _BEYOND * (other.alpha - near.alpha), near)
-        return near.alpha if _distance(near, beyond) > 0.25 * apart else None
+        conjugate = matrix(solution.x)
+        close = np.abs(conjugate - near.conjugate).max() < 0.2 * np.abs(near.conjugate).max()
+        single = abs(evolution.rate(alpha, conjugate) - 1.0) < 1e-4
+        return alpha if close and single else None
+
+    def _turn(self, near: float) -> float:
+        """Return the extremal α = q̂/E[(∂ ln Z)²] of one field beyond a state near it."""
+
+        def alpha(log: float) -> float:
+            conjugate = np.array([[np.exp(log)]])
+            _, q, rest = self.evolution.prior.at(conjugate)
+            return float(conjugate[0, 0] / self.evolution.channel.information(q, rest)[1][0, 0])
+
+        def slope(log: float) -> float:
+            return alpha(log + 1e-3) - alpha(log - 1e-3)
+
+        low = np.log(near) - 0.02
+        high = low
+        while slope(low) * slope(high) > 0.0 and high < low + 3.0:
+            high += 0.05
+        return alpha(float(brentq(slope, low, high, xtol=1e-7)))
 
     def _first_order(self, n: int) -> list[OptimalTransition]:
         """Return where the free entropies of two branches are equal."""
