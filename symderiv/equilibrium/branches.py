@@ -7,10 +7,10 @@ leaves. The whole matrix of second derivatives decides what is stable.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.equilibrium.free_energy import FreeEnergy
@@ -72,17 +72,19 @@ class Branch:
         """The smallest and the largest α."""
         return self.states[0].alpha, self.states[-1].alpha
 
-    def between(self, n: int, share: float) -> Stationary:
-        """Return a state between two neighbours, by the share of the distance from the first.
+    def where(self, n: int, value: Callable[[Stationary], float]) -> Stationary | None:
+        """Return the state between two neighbours at which a number vanishes; None if it has one
+        sign.
 
         Raises:
-            ToleranceError: Newton's method does not converge to it.
+            ToleranceError: The branch is lost between them.
         """
         one, other = (self.equations.point(each) for each in self.states[n : n + 2])
-        corrected = self.equations.between(one, other, share, _unit(other - one))
-        if corrected is None:
-            raise ToleranceError(f"a branch was lost near alpha = {self.states[n].alpha:g}")
-        return self.equations.described(corrected)
+        equations = self.equations
+        point = equations.where(
+            lambda u: value(equations.described(u)), one, other, _unit(other - one)
+        )
+        return None if point is None else equations.described(point)
 
     def at(self, alpha: float) -> Stationary:
         """Return the state at an α between the ends."""
@@ -103,8 +105,10 @@ class Branch:
             if 0.0 < place < 1.0 and aside < 0.3 * np.abs(along).max():
                 return state
         # near a fold: by the place between the neighbours
-        share = brentq(lambda s: self.between(n, s).alpha - alpha, 0.0, 1.0, xtol=1e-15)
-        return replace(self.between(n, float(share)), alpha=alpha)
+        found = self.where(n, lambda state: state.alpha - alpha)
+        if found is None:
+            raise ToleranceError(f"a branch was lost near alpha = {alpha:g}")
+        return replace(found, alpha=alpha)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
@@ -241,19 +245,13 @@ def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Station
     one, middle, other = (equations.point(each) for each in around)
     direction = _unit(other - one)
 
-    def along(share: float) -> np.ndarray:
-        extremal = equations.between(one, other, share, direction)
-        if extremal is None:
-            raise ToleranceError("a fold of a branch was not located")
-        return extremal
-
-    def speed(share: float) -> float:
-        return float(equations.tangent(along(share), direction)[-1])
-
     try:
-        share = float(brentq(speed, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
-        fold = along(share)
-    except (ToleranceError, ValueError):
+        fold = equations.where(
+            lambda u: float(equations.tangent(u, direction)[-1]), one, other, direction
+        )
+    except ToleranceError:
+        fold = None
+    if fold is None:
         # branches cross where this one turns: the fold is known to the steps only
         return around[1], False
     return equations.described(fold), bool(direction @ (middle - fold) > 0.0)

@@ -72,6 +72,23 @@ class FreeEnergy:
         """Return the free order parameters of Q and R."""
         return np.concatenate([Q[self.pairs[:, 0], self.pairs[:, 1]], R.ravel()])
 
+    def drawn(self, random: np.random.Generator, known: float | None = None) -> np.ndarray:
+        """Return the order parameters of drawn students, who know a teacher each by this overlap,
+        or none.
+        """
+        B = np.hstack([np.linalg.cholesky(self.T), np.zeros((self.M, self.K))])
+        J = random.normal(size=(self.K, self.M + self.K))
+        J /= np.linalg.norm(J, axis=1, keepdims=True)
+        if known is not None:
+            own = B[np.arange(self.K) % self.M]
+            own = own / np.linalg.norm(own, axis=1, keepdims=True)
+            J = known * own + (1.0 - known**2) ** 0.5 * J
+        if self.sphere:
+            J /= np.linalg.norm(J, axis=1, keepdims=True)
+        else:
+            J *= self.decay**-0.5
+        return self.free(J @ J.T, J @ B.T)
+
     def inside(self, x: np.ndarray) -> bool:
         """Return whether vectors with these overlaps exist."""
         Q, R = self.overlaps(x)

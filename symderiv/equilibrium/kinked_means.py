@@ -70,7 +70,7 @@ def pieces_of(g: sp.Expr) -> Pieces:
     orders = [stated.derivative(n, between_kinks=True) for n in range(_ORDER + 1)]
     jumps = np.array([stated.jumps_of(n) for n in range(_ORDER)], dtype=float)
     jumps = jumps.reshape(_ORDER, len(stated.kinks)).T
-    between = tuple(on_arrays(as_function([X], each)) for each in orders)
+    between = tuple(_on_arrays(as_function([X], each)) for each in orders)
     kinks = np.array(stated.kinks)
 
     def sums(fineness: int) -> list[np.ndarray]:
@@ -80,10 +80,10 @@ def pieces_of(g: sp.Expr) -> Pieces:
             summed += [each(nodes) * (steps * _normal(nodes)) for each in between]
         return summed
 
-    return Pieces(between, kinks, jumps, fine_enough(sums, str(g)))
+    return Pieces(between, kinks, jumps, _fine_enough(sums, str(g)))
 
 
-def fine_enough(sums: Callable[[int], list[np.ndarray]], name: str) -> int:
+def _fine_enough(sums: Callable[[int], list[np.ndarray]], name: str) -> int:
     """Return how many times finer than usual nodes must be for a function to be summed.
 
     Args:
@@ -231,6 +231,6 @@ def _panels(
     return gauss_panels(edges, _POINTS)
 
 
-def on_arrays(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+def _on_arrays(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function whose values have the shape of its argument, also if it is constant."""
     return lambda values: np.broadcast_to(function(values), values.shape)

@@ -2,8 +2,7 @@
 
 By Price's theorem ∂E[g(u)h(v)]/∂c₁₂ = E[g'h'] and ∂/∂c₁₁ = E[g''h]/2. Closed forms are derived by
 the Gaussian calculus and differentiated as they are. Where there is none, these means of
-derivatives are sums over an equidistant lattice, which converge exponentially for analytic
-functions, and sums over panels between kinks for others (:mod:`symderiv.equilibrium.kinked_means`).
+derivatives are sums over panels between kinks (:mod:`symderiv.equilibrium.kinked_means`).
 """
 
 from __future__ import annotations
@@ -15,27 +14,16 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
-from symderiv.equilibrium.kinked_means import (
-    Pieces,
-    field_mean,
-    fine_enough,
-    on_arrays,
-    pair_means,
-    pieces_of,
-)
+from symderiv.equilibrium.kinked_means import field_mean, pair_means, pieces_of
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.gaussian.distributions import variable_of
 from symderiv.gaussian.student_integrals import i2
 from symderiv.gaussian.terms.covariance import covariance_symbols
-from symderiv.numerics.nodes import normal_steps
 from symderiv.statement.slopes import ROUGH
 
 # By a = c₁₁, c = c₁₂, b = c₂₂: orders of the derivatives in the order of results.
 _ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _SECOND = ((2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2))
-# Of lattices along each axis in standard deviations, for fields of variance 1 and a pole at π/2.
-_REACH, _STEP = 8.7, 0.25
 
 
 @dataclass(frozen=True)
@@ -98,19 +86,7 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     try:
         value = i2(g, g, fields=(0, 0)).unfolded()
     except (InputError, NotYetError, NotImplementedError, ValueError):
-        if _is_rough(g):
-            return _by_pieces(g)
-        derivatives, fineness = _derivatives(g), _fineness(g)
-
-        def summed(a: np.ndarray) -> np.ndarray:
-            nodes, weights = _lattice(a, fineness)
-            root = np.sqrt(np.asarray(a, dtype=float))[..., None]
-            g0, g1, g2, g3, g4 = (each(root * nodes) for each in derivatives)
-            # (g²)'' and (g²)''''
-            second, fourth = 2 * (g1 * g1 + g0 * g2), 6 * g2 * g2 + 8 * g1 * g3 + 2 * g0 * g4
-            return np.array([(g0 * g0) @ weights, second @ weights / 2, fourth @ weights / 4])
-
-        return summed
+        return _by_pieces(g)
     if _cancels(value, g):
         return _by_pieces(g)
     function = as_function([variance], [sp.diff(value, variance, n) for n in range(3)])
@@ -130,31 +106,6 @@ def _derivative(value: sp.Expr, symbols: Sequence[sp.Symbol], orders: Sequence[i
     for symbol, order in zip(symbols, orders, strict=True):
         value = sp.diff(value, symbol, order)
     return value
-
-
-def _derivatives(g: sp.Expr) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """Return an analytic function and its first four derivatives."""
-    x = variable_of(g)
-    derivatives = [sp.diff(g, x, n) for n in range(5)]
-    return [on_arrays(as_function([x], each)) for each in derivatives]
-
-
-@lru_cache(maxsize=64)
-def _fineness(g: sp.Expr) -> int:
-    """Return how much finer the lattice must be than for poles at ±i π/2."""
-    derivatives = _derivatives(g)
-
-    def sums(fineness: int) -> list[np.ndarray]:
-        nodes, weights = normal_steps(_REACH, _STEP / fineness)
-        shifted = [each(nodes + shift) for each in derivatives for shift in (0.0, 0.37)]
-        return [values * weights for values in (*shifted, shifted[4] ** 2)]
-
-    return fine_enough(sums, str(g))
-
-
-def _lattice(variance: np.ndarray, fineness: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights: poles are nearer in standard deviations the larger these are."""
-    return normal_steps(_REACH, _STEP / fineness / max(1.0, float(np.max(variance)) ** 0.5))
 
 
 def _is_rough(g: sp.Expr) -> bool:
@@ -180,37 +131,14 @@ def _by_pieces(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-    if _is_rough(g) or _is_rough(h):
-        return _pieced(pieces_of(g), pieces_of(h))
-    left, right = _derivatives(g), _derivatives(h)
-    fineness = max(_fineness(g), _fineness(h))
-
-    def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
-        a, c, b = (np.asarray(each, dtype=float) for each in np.broadcast_arrays(a, c, b))
-        nodes, weights = _lattice(np.maximum(a, b), fineness)
-        root = np.sqrt(a)[..., None, None]
-        rest = np.sqrt(np.maximum(b - c**2 / a, 0.0))[..., None, None]
-        u = root * nodes[:, None]
-        v = c[..., None, None] / root * nodes[:, None] + rest * nodes
-        G, H = [each(u) for each in left], [each(v) for each in right]
-        means = []
-        for i, j, k in (*_ORDERS, *_SECOND):
-            # summed over the second axis first, for which g is the same
-            inner = np.einsum("...n,n->...", H[2 * k + j], weights)
-            means.append((G[2 * i + j][..., 0] * inner) @ weights / 2.0 ** (i + k))
-        return np.array(means)
-
-    return values
-
-
-def _pieced(g: Pieces, h: Pieces) -> Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    left, right = pieces_of(g), pieces_of(h)
     orders = [(2 * i + j, 2 * k + j) for i, j, k in (*_ORDERS, *_SECOND)]
     halves = np.array([2.0 ** (i + k) for i, _, k in (*_ORDERS, *_SECOND)])
 
     @lru_cache(maxsize=256)
     def at(a: float, c: float, b: float) -> np.ndarray:
         # a minimiser asks for the value, the slope and the curvature one after the other
-        return np.asarray(pair_means(g, h, a, c, b, orders) / halves)
+        return np.asarray(pair_means(left, right, a, c, b, orders) / halves)
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:
         a, c, b = np.broadcast_arrays(a, c, b)

@@ -6,23 +6,34 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import sympy as sp
 from scipy.linalg import null_space
 
+from symderiv.analysis.fixed_points.exchanged_flow import UnitEntries
 from symderiv.equilibrium.free_energy import FreeEnergy
-from symderiv.gaussian.distributions import variable_of
 
-_EQUAL = 1e-7
+_EQUAL, _COMMUTES = 1e-7, 1e-8
 
 
 class Symmetries:
-    """Exchanges of two students, of two teachers or of both, and signs, as signed permutations."""
+    """Exchanges of two students, of two teachers or of both, and signs, as signed permutations that
+    leave the slopes of the free energy alone.
+    """
 
     def __init__(self, energy: FreeEnergy) -> None:
-        self._energy = energy
-        self._even = all(_even(g) for g in (energy.student, energy.teacher))
-        still = np.eye(energy.size)
-        self._all = [each for each in self._generators() if not np.array_equal(each, still)]
+        K, M = energy.K, energy.M
+        students = [("Q", (int(i), int(j)), True) for i, j in energy.pairs]
+        teachers = [("R", (i, K + n), False) for i, n in np.ndindex(K, M)]
+        entries = UnitEntries.of(K + M, [*students, *teachers])
+        x, still = energy.drawn(np.random.default_rng(2)), np.eye(energy.size)
+        slope = energy.at(x, 1.0)[1]
+        self._all: list[np.ndarray] = []
+        for moved, signs in _candidates(K, M):
+            order, sign = entries.places(moved), entries.factors(signs)
+            image = still[order] * sign[:, None]
+            gaps = energy.at(image @ x, 1.0)[1] - image @ slope
+            moves = not np.array_equal(image, still)
+            if moves and np.abs(gaps).max() < _COMMUTES * np.abs(slope).max():
+                self._all.append(image)
 
     def frame(self, x: np.ndarray) -> np.ndarray:
         """Return an orthonormal frame of the states with the symmetry of a state, shape (n, m)."""
@@ -34,49 +45,17 @@ class Symmetries:
         )
         return frame
 
-    def _generators(self) -> Iterator[np.ndarray]:
-        energy = self._energy
-        K, M = energy.K, energy.M
-        students = [p for p in _exchanges(K) if np.array_equal(energy.v[p], energy.v)]
-        teachers = [
-            p
-            for p in _exchanges(M)
-            if np.array_equal(energy.w[p], energy.w)
-            and np.array_equal(energy.T[np.ix_(p, p)], energy.T)
-        ]
-        for one, other in itertools.product(students, teachers):
-            yield self._matrix(one, other, np.ones(K), np.ones(M))
-        if not self._even:
-            return
-        still = np.arange(K), np.arange(M)
-        diagonal = np.count_nonzero(energy.T - np.diag(np.diag(energy.T))) == 0
-        own = [1 - 2 * np.eye(K)[i] for i in range(K)] + [np.ones(K)]
-        others = [1 - 2 * np.eye(M)[n] for n in range(M) if diagonal] + [np.ones(M), -np.ones(M)]
-        for signs, teacher_signs in itertools.product(own, others):
-            yield self._matrix(*still, signs, teacher_signs)
 
-    def _matrix(
-        self, students: np.ndarray, teachers: np.ndarray, own: np.ndarray, other: np.ndarray
-    ) -> np.ndarray:
-        """Return what an exchange with signs makes of free order parameters."""
-        energy = self._energy
-        columns = []
-        for each in np.eye(energy.size):
-            Q, R = energy.overlaps(each)
-            Q = Q[np.ix_(students, students)] * np.outer(own, own)
-            R = R[np.ix_(students, teachers)] * np.outer(own, other)
-            columns.append(energy.free(Q, R))
-        return np.array(columns).T
-
-
-def _even(g: sp.Expr) -> bool:
-    x = variable_of(g)
-    return bool(sp.simplify(g.subs(x, -x) - g) == 0)
-
-
-def _exchanges(count: int) -> Iterator[np.ndarray]:
-    yield np.arange(count)
-    for i, j in itertools.combinations(range(count), 2):
-        order = np.arange(count)
-        order[[i, j]] = order[[j, i]]
-        yield order
+def _candidates(K: int, M: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield units in another order, and signs of units."""
+    still, whole = np.arange(K + M), np.ones(K + M)
+    students, teachers = ([still], [still])
+    for swaps, low, high in ((students, 0, K), (teachers, K, K + M)):
+        for i, j in itertools.combinations(range(low, high), 2):
+            moved = still.copy()
+            moved[[i, j]] = j, i
+            swaps.append(moved)
+    yield from ((one[other], whole) for one, other in itertools.product(students, teachers))
+    own = [*(1.0 - 2.0 * np.eye(K)), np.ones(K)]
+    others = [*(1.0 - 2.0 * np.eye(M)), np.ones(M), -np.ones(M)]
+    yield from ((still, np.append(*each)) for each in itertools.product(own, others))

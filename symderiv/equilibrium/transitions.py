@@ -211,7 +211,7 @@ class Landscape:
         energy, random = self.energy, np.random.default_rng(1)
         whole = BranchEquations(energy, np.eye(energy.size), self.most)
         for n in range(_STARTS):
-            x = self._start(random, 0.9 - 0.3 * n if n < 2 else None)
+            x = energy.drawn(random, 0.9 - 0.3 * n if n < 2 else None)
             minimum = minimize(
                 lambda x: self._walled(x, alpha)[0],
                 x,
@@ -225,21 +225,6 @@ class Landscape:
             state = whole.stationary(minimum.x, alpha)
             if state is not None and state.stable:
                 yield state
-
-    def _start(self, random: np.random.Generator, known: float | None) -> np.ndarray:
-        energy = self.energy
-        root = np.linalg.cholesky(energy.T)
-        B = np.hstack([root, np.zeros((energy.M, energy.K))])
-        J = random.normal(size=(energy.K, energy.M + energy.K))
-        J /= np.linalg.norm(J, axis=1, keepdims=True)
-        if known is not None:
-            own = B[np.arange(energy.K) % energy.M]
-            own = own / np.linalg.norm(own, axis=1, keepdims=True)
-            J = known * own + (1.0 - known**2) ** 0.5 * J
-        J *= 1.0 if energy.sphere else energy.decay**-0.5
-        if energy.sphere:
-            J /= np.linalg.norm(J, axis=1, keepdims=True)
-        return energy.free(J @ J.T, J @ B.T)
 
     def _walled(self, x: np.ndarray, alpha: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the free energy and its derivatives; infinite where no vectors have overlaps x."""
@@ -327,13 +312,8 @@ def state_at(branch: Branch, alpha: float) -> Stationary | None:
 def _zero(branch: Branch, n: int, value: Callable[[Stationary], float]) -> Stationary:
     """Return the state between two neighbours on a branch at which a number vanishes."""
     ends = [value(each) for each in branch.states[n : n + 2]]
-    if ends[0] * ends[1] >= 0.0:
-        return branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
-    inner = [value(branch.between(n, share)) for share in (0.0, 1.0)]
-    if inner[0] * inner[1] >= 0.0:
-        return branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
-    share = brentq(lambda s: value(branch.between(n, s)), 0.0, 1.0, xtol=1e-15)
-    return branch.between(n, float(share))
+    found = branch.where(n, value) if ends[0] * ends[1] < 0.0 else None
+    return found or branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
 
 
 def _same(one: Stationary, other: Stationary, pairs: int) -> bool:

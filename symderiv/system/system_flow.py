@@ -5,28 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, partitions
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries, classes_of
 from symderiv.foundation.errors import NotYetError
-from symderiv.system.closed_motion import overlap_name
-from symderiv.system.symmetries import (
-    UnitSwap,
-    drawn_state,
-    exchanges_of,
-    rates_of,
-    renamed_fields,
-    signs_of,
-)
+from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.symmetries import drawn_state, rates_of
 from symderiv.system.system_runs import Solver
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 _MOST_ELEMENTS = 20_000
+
+
+@dataclass(frozen=True)
+class UnitSwap:
+    """Families whose members may be exchanged, the i-th with the j-th of all of them at once.
+
+    Attributes:
+        families: Their names.
+        pairs: The pairs of members, counted from 0.
+        units: Units in their new order, one per pair.
+        orders: Where coordinates come from, one per pair, shape (n,).
+    """
+
+    families: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...]
+    units: tuple[Labels, ...]
+    orders: tuple[Labels, ...]
+
+    @property
+    def name(self) -> str:
+        """The families in words."""
+        return ", ".join(self.families)
 
 
 @dataclass(frozen=True)
@@ -92,17 +108,95 @@ class SystemFlow(ExchangedFlow):
             yield self.state(state[self.place])
 
     @cached_property
+    def _units(self) -> dict[Any, int]:
+        """Numbers of vectors and of scalars."""
+        layout = self.solver.layout
+        units = [*layout.statement.vectors, *layout.symbols.scalars]
+        return {unit: n for n, unit in enumerate(units)}
+
+    def _entries(self, vector: str) -> UnitEntries:
+        """Return the units of the entries of states or parameters."""
+        owners: dict[str, tuple[Any, ...]]
+        owners = {overlap_name(pair): pair for pair in self.solver.closed.pairs}
+        owners |= {scalar_name(each): (each,) for each in self.solver.layout.symbols.scalars}
+        entries = []
+        for name, part in self.solver.layout.packing(vector).slices.items():
+            units = [self._units[unit] for unit in owners.get(name, ())]
+            kind = name if not units else ""
+            entries += [((kind, n), units, True) for n in range(part.stop - part.start)]
+        return UnitEntries.of(len(self._units), entries)
+
+    @cached_property
+    def whole(self) -> UnitEntries:
+        return self._entries("state")
+
+    @cached_property
+    def fixed(self) -> Sequence[tuple[UnitEntries, Floats]]:
+        return ((self._entries("parameters"), self.constants),)
+
+    @cached_property
     def exchanges(self) -> Sequence[UnitSwap]:
-        """Permutations of members of families that leave the equations alone."""
-        return exchanges_of(self.solver, self.constants)
+        """Exchanges of members of families that leave the equations alone.
+
+        What is exchanged together is as little as possible: vectors of each family for themselves;
+        vectors and the scalars that belong to them at once.
+        """
+        layout = self.solver.layout
+        members: dict[str, tuple[Any, ...]] = {**layout.families, **layout.scalars}
+        left = [name for name, each in members.items() if len(each) > 1]
+        exchanges: list[UnitSwap] = []
+        for count in range(1, len(left) + 1):
+            for families in combinations(list(left), count):
+                sizes = {len(members[name]) for name in families}
+                if len(sizes) > 1 or not set(families) <= set(left):
+                    continue
+                swap = self._swap(families, [members[name] for name in families])
+                if swap.pairs:
+                    exchanges.append(swap)
+                    left = [name for name in left if name not in families]
+        return exchanges
+
+    def _swap(self, families: tuple[str, ...], members: Sequence[tuple[Any, ...]]) -> UnitSwap:
+        """Return the pairs of members that may be exchanged in families at once."""
+        found = []
+        for i, j in combinations(range(len(members[0])), 2):
+            moved = np.arange(len(self._units))
+            for each in members:
+                a, b = self._units[each[i]], self._units[each[j]]
+                moved[[a, b]] = b, a
+            kept = self.kept(moved, np.ones(moved.size))
+            if kept is not None:
+                found.append(((i, j), moved, kept[0]))
+        return UnitSwap(families, *(zip(*found, strict=True) if found else ((), (), ())))
+
+    @property
+    def kinds(self) -> Mapping[str, Sequence[Labels]]:
+        return {each.name: each.orders for each in self.exchanges}
+
+    @cached_property
+    def _signs(self) -> list[Floats]:
+        """Changes of sign of members that leave the equations alone: of a vector, with the scalar
+        of the same number or without.
+        """
+        layout, signs = self.solver.layout, []
+        for members in layout.families.values():
+            of_one_size = [each for each in layout.scalars.values() if len(each) == len(members)]
+            for others in ((), *of_one_size):
+                for n, vector in enumerate(members):
+                    turned = np.ones(len(self._units))
+                    turned[[self._units[each] for each in (vector, *others[n : n + 1])]] = -1.0
+                    kept = self.kept(np.arange(turned.size), turned)
+                    if kept is not None and np.any(kept[1] != 1.0):
+                        signs.append(kept[1])
+        return signs
 
     @cached_property
     def elements(self) -> tuple[Labels, Floats]:
-        size = self.begin.size
-        same = np.arange(size)
-        moves = [(order, np.ones(size)) for each in self.exchanges for order in each.orders]
-        moves += [(same, sign) for sign in signs_of(self.solver, self.constants)]
-        reached = {_key(same, np.ones(size)): (same, np.ones(size))}
+        size = self.place.size
+        same, whole = np.arange(size), np.ones(size)
+        moves = [(order, whole) for each in self.exchanges for order in each.orders]
+        moves += [(same, sign) for sign in self._signs]
+        reached = {_key(same, whole): (same, whole)}
         waiting = list(reached.values())
         while waiting:
             order, sign = waiting.pop()
@@ -115,71 +209,44 @@ class SystemFlow(ExchangedFlow):
                 raise NotYetError(
                     f"these equations have more than {_MOST_ELEMENTS} symmetries; take fewer units"
                 )
-        number = np.full(size, -1)
-        number[self.place] = np.arange(self.place.size)
         orders, signs = zip(*reached.values(), strict=True)
-        return (
-            np.array([number[order[self.place]] for order in orders]),
-            np.array([sign[self.place] for sign in signs]),
-        )
+        return np.array(orders), np.array(signs)
 
-    def merged(self) -> Iterator[Floats]:
-        packing = self.solver.layout.packing("state")
-        number = np.full(self.begin.size, -1)
-        number[self.place] = np.arange(self.place.size)
+    @cached_property
+    def vectors(self) -> Sequence[Sequence[Sequence[int]]]:
+        """Families of vectors that move, as far as members may be exchanged."""
+        layout, alike = self.solver.layout, []
         for exchange in self.exchanges:
-            for members in self._moving_families(exchange):
-                for labels in partitions(len(members)):
-                    first = {
-                        m: members[labels.index(k)] for m, k in zip(members, labels, strict=True)
-                    }
-                    if len(set(labels)) == len(members):
-                        continue
-                    classes: dict[tuple[str, int], list[int]] = {}
-                    for own, other in renamed_fields(self.solver, first):
-                        if own in packing.slices:
-                            for n, place in enumerate(
-                                np.arange(self.begin.size)[packing.slices[own]]
-                            ):
-                                if number[place] >= 0:
-                                    classes.setdefault((other, n), []).append(int(number[place]))
-                    yield averaging(self.place.size, classes.values())
+            for members in (layout.families.get(name, ()) for name in exchange.families):
+                if members and (members[0], members[0]) in self.solver.closed.moving:
+                    own = np.array([self._units[each] for each in members])
+                    labels = classes_of(len(self._units), exchange.units)[own]
+                    groups = (own[labels == label] for label in np.unique(labels))
+                    alike += [[(unit,) for unit in each] for each in groups if len(each) > 1]
+        return alike
 
-    def _moving_families(self, exchange: UnitSwap) -> Iterator[tuple[Any, ...]]:
-        """Yield the families of vectors that move, all of whose members may be exchanged."""
-        for name in exchange.families:
-            members = self.solver.layout.families.get(name, ())
-            every = len(members) * (len(members) - 1) // 2
-            moving = members and (members[0], members[0]) in self.solver.closed.moving
-            if moving and len(exchange.pairs) == every:
-                yield members
-
-    def physical(self, values: Floats) -> bool:
+    def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         layout, closed = self.solver.layout, self.solver.closed
         vectors = layout.statement.vectors
         fields = {
-            **layout.packing("parameters").views(self.constants),
+            **layout.packing("parameters").views(
+                self.constants if constants is None else constants
+            ),
             **layout.packing("state").views(self.state(values)),
         }
-        for k in range(layout.classes):
-            names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
-            if any(name not in fields for row in names for name in row):
-                return True  # not all overlaps are followed
-            gram = np.array([[float(fields[name][k]) for name in row] for row in names])
-            eigenvalues = np.linalg.eigvalsh(gram)
-            if eigenvalues[0] < -1e-8 * max(eigenvalues[-1], 1e-300):
-                return False
-        return True
+        names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
+        if all(name in fields for row in names for name in row):
+            for k in range(layout.classes):
+                yield np.array([[float(fields[name][k]) for name in row] for row in names])
 
     def alike(self, values: Floats) -> str:
         """Return which members of families an exchange in this state leaves alone, in words."""
-        state, words = self.state(values), []
-        scale = 1e-6 * (1 + np.max(np.abs(state)))
+        words, scale = [], 1e-6 * (1 + np.max(np.abs(self.state(values))))
         for exchange in self.exchanges:
             pairs = [
                 f"{i + 1} ~ {j + 1}"
                 for (i, j), order in zip(exchange.pairs, exchange.orders, strict=True)
-                if np.max(np.abs(state[order] - state)) < scale
+                if np.max(np.abs(values[order] - values)) < scale
             ]
             words += [f"{exchange.name} {', '.join(pairs)}"] if pairs else []
         return "; ".join(words)

@@ -1,30 +1,24 @@
 """The plateau of a system: a fixed point in which vectors are alike, and how it is left.
 
-Permutations that leave the equations alone (:mod:`symderiv.system.symmetries`) leave a space of
-states alone, in which the flow stays; see :mod:`symderiv.analysis.fixed_points`. Eigenvectors of
-its Jacobian are of kinds: *symmetric* ones, and ones that tell members of families apart.
+Permutations that leave the equations alone (:class:`.SystemFlow`) leave a space of states alone, in
+which the flow stays; see :mod:`symderiv.analysis.fixed_points`. Eigenvectors of its Jacobian are of
+kinds: *symmetric* ones, and ones that tell members of families apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.symmetric_flow import SymmetricFlow
+from symderiv.analysis.fixed_points.exchanged_flow import classes_of
+from symderiv.analysis.fixed_points.symmetric_flow import symmetric_point
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.system.closed_motion import overlap_name
-from symderiv.system.symmetries import UnitSwap, classes_of
 from symderiv.system.system_flow import SystemFlow
 from symderiv.system.system_runs import Solver
-
-Floats = npt.NDArray[np.float64]
-
-_COINCIDING = 1e-3
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,58 +82,26 @@ def plateau_of(
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
     whole = SystemFlow.of(solver, initial, parameters)
-    exchanges, place = whole.exchanges, whole.place
-    if not exchanges:
+    if not whole.exchanges:
         raise InputError(
             "no permutation of vectors leaves the equations unchanged, so there is no symmetric "
             "state; it needs families of several vectors that enter the equations alike, and "
             "fixed vectors whose overlaps are alike"
         )
-    size, constants = whole.begin.size, whole.constants
-    labels = classes_of(size, [order for each in exchanges for order in each.orders])
+    orders = [whole.whole.places(units) for each in whole.exchanges for units in each.units]
+    labels = classes_of(whole.begin.size, [each for each in orders if each is not None])
     # also what constraints hold
     alike = (np.bincount(labels, whole.begin) / np.bincount(labels))[labels]
     whole = replace(whole, begin=alike)
-
-    def inside(orbits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return np.asarray(np.unique(orbits[place], return_inverse=True)[1])
-
-    flow = SymmetricFlow(lambda y: whole.rates(whole.state(y))[place], inside(labels), alike[place])
-    values = flow.fixed_point(
-        lambda y: inside(_coinciding(solver, labels, exchanges, whole.state(y)))
-    )
-    if values is None:
+    found = symmetric_point(whole)
+    if found is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
-    families = {each.name: inside(classes_of(size, each.orders)) for each in exchanges}
-    told = flow.spectrum(values, families).told(flow.residual(values))
-    layout, state = solver.layout, whole.state(values)
+    values, spectrum, residual = found
+    layout, state, constants = solver.layout, whole.state(values), whole.constants
     return SystemPlateau(
         state=layout.unpacked(state, constants, layout.shown(initial)),
         observables={k: float(v[0]) for k, v in solver.observed(state[None], constants).items()},
-        **told,
+        **spectrum.told(residual),
     )
-
-
-def _coinciding(
-    solver: Solver,
-    symmetric: npt.NDArray[np.int64],
-    exchanges: Sequence[UnitSwap],
-    state: Floats,
-) -> npt.NDArray[np.int64]:
-    """Return orbits, with those as one that say that members of a family are one vector."""
-    layout = solver.layout
-    slices = layout.packing("state").slices
-    labels = symmetric.copy()
-    for exchange in exchanges:
-        for members in (layout.families[n] for n in exchange.families if n in layout.families):
-            for i, j in exchange.pairs:
-                own, pair = (overlap_name((members[i], members[k])) for k in (i, j))
-                if own not in slices:
-                    continue
-                scale = _COINCIDING * np.max(np.abs(state[slices[own]]))
-                if np.max(np.abs(state[slices[own]] - state[slices[pair]])) < scale:
-                    for a, b in zip(labels[slices[own]], labels[slices[pair]], strict=True):
-                        labels[labels == b] = a
-    return labels

@@ -64,15 +64,15 @@ def test_curves_are_those_that_are_known(
 ) -> None:
     flow, begin, second = Known(rates), 0.5, 0.4
 
-    def along(which: int, fixed: float) -> Callable[[float], tuple[np.ndarray, float]]:
-        return lambda value: (np.array([value, fixed] if which == 0 else [fixed, value]), 1.0)
+    def at(p: float, q: float = second) -> tuple[np.ndarray, float]:
+        return np.array([p, q]), 1.0
 
-    plane = Plane(flow, along, ((0.0, 1.0), (0.0, 1.0)))  # type: ignore[arg-type]
-    branches = followed(flow, along(0, second), [np.array(start)], begin, (0.0, 1.0))  # type: ignore[arg-type]
+    plane = Plane(flow, at, ((0.0, 1.0), (0.0, 1.0)))  # type: ignore[arg-type]
+    branches = followed(flow, at, [np.array(start)], begin, (0.0, 1.0))  # type: ignore[arg-type]
     curves = [each for each in bifurcation_curves(plane, branches, second) if each.kind == kind]
     curve = curves[0]
     p, q = curve.parameters.T
-    np.testing.assert_allclose(missed(p, q), 0.0, atol=1e-6)
+    np.testing.assert_allclose(missed(p, q), 0.0, atol=1e-9)
     if kind == "fold":
         # it turns back in both parameters, and comes to where it began
         assert curve.ends == ("closed", "closed")

@@ -8,7 +8,7 @@ across it, so that a curve is followed around folds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.foundation.errors import ToleranceError
 
 Floats = npt.NDArray[np.float64]
 _FEW = 5
@@ -93,6 +94,26 @@ class CurveEquations(ABC):
     def between(self, low: Floats, high: Floats, share: float, across: Floats) -> Floats | None:
         """Return the point across a share of the way from one point to another."""
         return self.corrected(low + share * (high - low), across)
+
+    def where(
+        self, value: Callable[[Floats], float], low: Floats, high: Floats, across: Floats
+    ) -> Floats | None:
+        """Return the point between two at which a number vanishes; None if it has one sign.
+
+        Raises:
+            ToleranceError: The curve is lost between them.
+        """
+        from scipy.optimize import brentq
+
+        def at(share: float) -> Floats:
+            point = self.between(low, high, share, across)
+            if point is None:
+                raise ToleranceError("a curve was lost between two of its points")
+            return point
+
+        if value(at(0.0)) * value(at(1.0)) >= 0.0:
+            return None
+        return at(float(brentq(lambda s: value(at(s)), 0.0, 1.0, xtol=1e-15, rtol=1e-14)))
 
     def at_parameter(self, values: Floats, level: float) -> Floats | None:
         """Return the point at a value of the parameter near coordinates."""

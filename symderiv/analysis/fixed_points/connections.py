@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.exchanged_flow import kept_projector
 from symderiv.analysis.fixed_points.families import Family
 from symderiv.analysis.fixed_points.search import Found
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
@@ -117,7 +118,7 @@ def _arrival(
     The flow is kept among states with the symmetries of the start, which rounding would leave.
     """
     every, owners = known
-    symmetric = _projector(flow, start)
+    symmetric = kept_projector(flow, start, _SYMMETRIC)
     last = min(1e7, _LASTING * flow.unit / slowest)
     ends = [0.0, *np.geomspace(1.0, last, _STAGES)]
     state = start
@@ -135,12 +136,3 @@ def _arrival(
                 if family.passes(state, _NEAR):
                     return number, float(end / flow.unit)
     return None, float("inf")
-
-
-def _projector(flow: UnitFlow, start: Floats) -> Floats:
-    orders, signs = flow.elements
-    stabiliser = np.flatnonzero(np.max(np.abs(flow.images(start) - start), axis=1) < _SYMMETRIC)
-    identity = np.eye(start.size)
-    return np.asarray(
-        np.mean([signs[g][:, None] * identity[orders[g]] for g in stabiliser], axis=0)
-    )

@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import eig
 
 from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
+from symderiv.analysis.fixed_points.exchanged_flow import kept_projector
+from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
@@ -27,7 +30,7 @@ _SLOPE_STEP = 2e-3
 _NEUTRAL, _KERNEL = 1e-7, 1e-4
 _AWAY, _APART, _ROUND = 2e-2, 1e-4, 20
 _SAME, _BESIDE, _VERTEX = 1e-4, 0.1, 5e-3
-_OUTSIDE = -1e-3
+_OUTSIDE, _SYMMETRIC = -1e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,6 @@ class OneParameter(CurveEquations):
         # at branch points steps do not become small, but rates do
         large = self.size(u)
         return bool(np.max(np.abs(self.rates(u))) < 1e-13 * large and size < 1e-4 * large)
-
-    def nearest(self, u: Floats) -> float:
-        """Return the real part that is nearest to zero."""
-        rates = np.linalg.eigvals(self.slopes(u)[:, :-1]).real
-        return float(rates[np.argmin(np.abs(rates))])
 
     def unstable(self, u: Floats) -> int:
         rates = np.linalg.eigvals(self.slopes(u)[:, :-1])
@@ -353,30 +351,92 @@ def _cross(
 def located(
     problem: OneParameter, before: int, ends: tuple[Floats, Floats], tangent: Floats
 ) -> Floats:
-    """Return where between two points a rate crosses zero.
-
-    After some bisection the point is interpolated as a function of the rate, through four points:
-    at a branch point itself Newton's method does not know on which of two branches it is.
-    """
+    """Return where between two points a rate crosses zero; their middle if that is not found."""
     low, high = ends
     for _ in range(3):
         middle = problem.between(low, high, 0.5, tangent)
         if middle is None:
             break
         low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
-    inner = (problem.between(low, high, share, tangent) for share in (1 / 3, 2 / 3))
-    points = [low, *inner, high]
-    known = [each for each in points if each is not None]
-    growth = [problem.nearest(each) for each in known]
-    # an end may be the place itself
-    across = growth[0] * growth[-1] < 1e-6 * max(map(abs, growth)) ** 2
-    if not across or not (np.all(np.diff(growth) > 0) or np.all(np.diff(growth) < 0)):
-        return (low + high) / 2
-    weights = [
-        np.prod([-g / (own - g) for other, g in enumerate(growth) if other != n])
-        for n, own in enumerate(growth)
-    ]
-    return np.asarray(sum(weight * each for weight, each in zip(weights, known, strict=True)))
+    middle = (low + high) / 2
+    points = SingularPoints(problem.rates, frame_of(problem.flow, middle[:-1]))
+    with np.errstate(all="ignore"):
+        solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
+    if solved is None:
+        return middle
+    u = points.whole(solved[0])
+    return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
+
+
+def frame_of(flow: UnitFlow, values: Floats) -> Floats:
+    """Return an orthonormal basis of the states with the symmetries of one, shape (n, m)."""
+    kept = kept_projector(flow, values, _SYMMETRIC)
+    sizes, vectors = np.linalg.eigh((kept + kept.T) / 2)
+    return np.asarray(vectors[:, sizes > 0.5])
+
+
+@dataclass(frozen=True)
+class SingularPoints:
+    r"""Fixed points with an eigenvalue on the imaginary axis, by coordinates in a frame of their
+    symmetry and parameters behind them.
+
+    Besides the rates the real part of an eigenvalue of the whole Jacobian J vanishes, of which the
+    derivatives are those of :math:`w^T J v/(w^T v)` with its eigenvectors. Where a branch of less
+    symmetry leaves, these equations are regular, and so they are at folds and at Hopf points.
+
+    Attributes:
+        rates: The rates of all coordinates, by these and the parameters behind them.
+        frame: Shape (n, m).
+    """
+
+    rates: Callable[[Floats], Floats]
+    frame: Floats
+
+    def whole(self, u: Floats) -> Floats:
+        """Return all coordinates, and the parameters behind them."""
+        n = self.frame.shape[1]
+        return np.append(self.frame @ u[:n], u[n:])
+
+    def inside(self, whole: Floats) -> Floats:
+        """Return coordinates in the frame, and the parameters behind them."""
+        n = len(self.frame)
+        return np.append(self.frame.T @ whole[:n], whole[n:])
+
+    def slopes(self, whole: Floats) -> Floats:
+        """Return the derivatives of the rates by all coordinates and parameters."""
+        return differences(self.rates, whole, _SLOPE_STEP)
+
+    def crossing(self, slopes: Floats) -> tuple[complex, Floats, Floats]:
+        """Return the eigenvalue that is nearest to the imaginary axis, and its eigenvectors, whose
+        product is one.
+        """
+        rates, left, right = eig(slopes[:, : len(self.frame)], left=True)
+        nearest = int(np.argmin(np.abs(rates.real)))
+        own, other = left[:, nearest].conj(), right[:, nearest]
+        return complex(rates[nearest]), own / (own @ other), other
+
+    def equations(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return what vanishes, shape (m + 1,), and its derivatives by u."""
+        whole, (n, m) = self.whole(u), self.frame.shape
+        slopes = self.slopes(whole)
+        if not np.all(np.isfinite(slopes)):
+            return np.full(m + 1, np.nan), np.full((m + 1, u.size), np.nan)
+        rate, left, right = self.crossing(slopes)
+        axes = np.array([right.real, right.imag])
+
+        def turned(at: Floats) -> Floats:
+            """Return the real part of w^T J v."""
+            here = self.whole(at)
+            along = differences(
+                lambda e: self.rates(np.append(here[:n] + e @ axes, here[n:])),
+                np.zeros(2),
+                _SLOPE_STEP,
+            )
+            return np.array([(left @ (along[:, 0] + 1j * along[:, 1])).real])
+
+        by_rates = self.frame.T @ np.hstack([slopes[:, :n] @ self.frame, slopes[:, n:]])
+        missing = np.append(self.frame.T @ self.rates(whole), rate.real)
+        return missing, np.vstack([by_rates, differences(turned, u, _SLOPE_STEP)])
 
 
 def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:

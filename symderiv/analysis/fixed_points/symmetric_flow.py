@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, classes_of
 from symderiv.analysis.fixed_points.newton_steps import root_near
 from symderiv.foundation.errors import ToleranceError
 
@@ -25,6 +26,7 @@ Labels = npt.NDArray[np.int64]
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _DURATIONS = tuple(10.0**n for n in range(1, 8))
 _NEAR, _LARGE = 0.05, 1e6
+_COINCIDING = 1e-3
 #: Largest rate at a fixed point, in units of the state.
 STILL = 1e-11
 
@@ -184,10 +186,7 @@ class SymmetricFlow:
 
     def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
         identity = np.eye(self.labels.size)
-        averages = []
-        for labels in families.values():
-            same = (labels[:, None] == labels[None]).astype(float)
-            averages.append(same / same.sum(axis=1))
+        averages = [averaging(labels) for labels in families.values()]
         by_kind = {}
         for alike in product((True, False), repeat=len(averages)):
             whole = identity
@@ -202,6 +201,46 @@ class SymmetricFlow:
             order = np.lexsort((rates.imag, -rates.real))
             by_kind[" and ".join(apart) or "symmetric"] = rates[order]
         return by_kind
+
+
+def symmetric_point(
+    flow: ExchangedFlow,
+    durations: Sequence[float] = _DURATIONS,
+    still: float = STILL,
+    step: float = SymmetricFlow.step,
+) -> tuple[Floats, KindSpectrum, float] | None:
+    """Return the symmetric fixed point that a flow approaches from its begin: coordinates, the
+    spectrum by kinds of units and the largest rate that is left; None if there is none.
+
+    Args:
+        flow: The flow; rates are returned per unit of α.
+        durations, still: As in :meth:`SymmetricFlow.fixed_point`, in units of the flow.
+        step: The step of differences.
+
+    Raises:
+        ToleranceError: The flow is not smooth there.
+    """
+    size = flow.place.size
+    alike = classes_of(size, [order for orders in flow.kinds.values() for order in orders])
+    together = [flow.merging(members, [0] * len(members)) for members in flow.vectors]
+
+    def coinciding(values: Floats) -> Labels:
+        labels = alike.copy()
+        for one in together:
+            mean = averaging(one) @ values
+            if np.all(np.abs(values - mean) <= _COINCIDING * np.abs(mean)):
+                for members in (labels[one == n] for n in range(one.max() + 1)):
+                    labels[np.isin(labels, members)] = members[0]
+        return np.asarray(np.unique(labels, return_inverse=True)[1])
+
+    inside = SymmetricFlow(flow.slope, alike, flow.begin[flow.place], step)
+    values = inside.fixed_point(coinciding, durations, still)
+    if values is None:
+        return None
+    kinds = {name: classes_of(size, orders) for name, orders in flow.kinds.items()}
+    found = inside.spectrum(values, kinds)
+    rates = {kind: flow.unit * each for kind, each in found.eigenvalues.items()}
+    return values, KindSpectrum(rates, flow.unit * found.error), flow.unit * inside.residual(values)
 
 
 def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:

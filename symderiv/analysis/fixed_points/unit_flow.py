@@ -1,14 +1,11 @@
 """A flow of order parameters with the permutations and signs of units that leave it alone.
 
-Axes of packed arrays say which units an entry belongs to, so that permutations act on vectors of
-any learning rule. Which of them are symmetries is not assumed: those are kept that leave constants
-and fixed weights alone and commute with the rates at states in general position. States that they
-take to each other are one fixed point.
+Axes of packed arrays say which units an entry belongs to, for any learning rule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, product
@@ -16,16 +13,15 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, partitions
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing, families_of, orbits
+from symderiv.foundation.packing import Packing, families_of, is_symmetric, orbits
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 _MOST_ELEMENTS = 50_000
-_COMMUTES = 1e-8
 _STEPS, _SMOOTH = (2e-3, 4e-3), 1e-5
 
 
@@ -120,22 +116,13 @@ class UnitFlow(ExchangedFlow):
                     each += 0.1 * random.standard_normal(each.shape)
             yield self._whole(state)
 
-    def physical(self, values: Floats, constants: Floats | None = None) -> bool:
-        """Return whether vectors with these overlaps exist."""
-        return self.least_gram(values, constants) >= -1e-8
-
-    def least_gram(self, values: Floats, constants: Floats | None = None) -> float:
-        """Return the least eigenvalue of the overlaps of all units, in units of the largest."""
+    def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         views = self.packing(0).views(self.state(values))
         used = self.constants if constants is None else constants
         teachers = self.packing(1).views(used)["teacher_overlap"]
-        least = []
         for k in range(self.sizes["L"]):
             R = views["cross_overlap"][..., k]
-            gram = np.block([[views["student_overlap"][..., k], R], [R.T, teachers[..., k]]])
-            eigenvalues = np.linalg.eigvalsh(gram)
-            least.append(eigenvalues[0] / max(eigenvalues[-1], 1e-300))
-        return float(min(least))
+            yield np.block([[views["student_overlap"][..., k], R], [R.T, teachers[..., k]]])
 
     def inside(self, values: Floats) -> Floats:
         """Return coordinates with what Q lacks to be of vectors, given R, added."""
@@ -171,7 +158,54 @@ class UnitFlow(ExchangedFlow):
         fine, coarse = (differences(self.slope, values, step) for step in _STEPS)
         return bool(np.max(np.abs(fine - coarse)) < _SMOOTH * (1e-3 + np.max(np.abs(fine))))
 
-    # The symmetry group.
+    # The symmetry group. Units are vectors of students and of teachers, then their numbers.
+
+    def _entries(self, which: int) -> UnitEntries:
+        """Return the units of states (0) or constants (1)."""
+        first = {"K": 0, "M": self.sizes["K"]}
+        vectors = self.sizes["K"] + self.sizes["M"]
+        entries = []
+        for name, shape in self.packing(which).shapes.items():
+            axes, role = self.axes[which][name], 0 if families_of(name) else vectors
+            for index in np.ndindex(*shape):
+                at = list(zip(axes, index, strict=True))
+                rest = tuple(i for axis, i in at if axis not in first)
+                units = [first[axis] + i + role for axis, i in at if axis in first]
+                entries.append(((name, rest), units, is_symmetric(name)))
+        return UnitEntries.of(2 * vectors, entries)
+
+    @cached_property
+    def whole(self) -> UnitEntries:
+        return self._entries(0)
+
+    @cached_property
+    def fixed(self) -> Sequence[tuple[UnitEntries, Floats]]:
+        covered = np.union1d(self.place, self.mirror[self.place])
+        still = np.setdiff1d(np.arange(self.begin.size), covered)
+        return (self.whole.at(still), self.begin[still]), (self._entries(1), self.constants)
+
+    @property
+    def vectors(self) -> Sequence[Sequence[Sequence[int]]]:
+        beside = self.sizes["K"] + self.sizes["M"]
+        return [[(i, i + beside) for i in range(self.sizes["K"])]]
+
+    def _moved(self, letter: str, order: Sequence[int]) -> Labels:
+        """Return the units with those of one kind in another order."""
+        K, M = self.sizes["K"], self.sizes["M"]
+        moved = np.arange(2 * (K + M)).reshape(2, K + M)
+        own = slice(0, K) if letter == "K" else slice(K, K + M)
+        moved[:, own] = moved[:, own][:, list(order)]
+        return moved.ravel()
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Sequence[Labels]]:
+        kinds: dict[str, list[Labels]] = {}
+        for name, letter in (("students", "K"), ("teachers", "M")):
+            units = list(range(self.sizes[letter]))
+            swaps = [[n, *units[1:n], 0, *units[n + 1 :]] for n in units[1:]]
+            orders = [self.moving.places(self._moved(letter, each)) for each in swaps]
+            kinds[name] = [each for each in orders if each is not None]
+        return kinds
 
     @cached_property
     def group(self) -> tuple[Labels, Floats, Labels, Labels]:
@@ -199,106 +233,21 @@ class UnitFlow(ExchangedFlow):
     def _exchanges(self, letter: str) -> Iterator[tuple[Labels, Floats, Labels]]:
         """Yield permutations with signs of one kind of units that leave the flow alone."""
         size = self.sizes[letter]
-        samples = [state[self.place] for state in self.samples(2, seed=11)]
-        slopes = [self.slope(each) for each in samples]
-        for odd in (True, False):
+        own = self._moved(letter, range(size)).reshape(2, -1)
+        own = own[:, :size] if letter == "K" else own[:, -size:]
+        # numbers of units change their sign with the vectors, or not
+        for turned in (own, own[:1]):
             for order in permutations(range(size)):
-                for signs in product((1.0, -1.0), repeat=size):
-                    given = letter, np.array(order), np.array(signs), odd
-                    if not self._keeps_constants(*given):
-                        continue
-                    action = self._action(0, *given)
-                    moved = self._on_coordinates(*action)
-                    if all(
-                        np.allclose(
-                            self.slope(moved[1] * y[moved[0]]),
-                            moved[1] * slope[moved[0]],
-                            rtol=_COMMUTES,
-                            atol=_COMMUTES * np.max(np.abs(slope)),
-                        )
-                        for y, slope in zip(samples, slopes, strict=True)
-                    ):
-                        yield (*moved, given[1])
-
-    def _keeps_constants(self, letter: str, order: Labels, signs: Floats, odd: bool) -> bool:
-        fixed = np.setdiff1d(np.arange(self.begin.size), self._covered)
-        for which, vector in enumerate((self.begin, self.constants)):
-            places, sign = self._action(which, letter, order, signs, odd)
-            image = sign * vector[places]
-            compared = fixed if which == 0 else np.arange(vector.size)
-            if not np.allclose(image[compared], vector[compared], rtol=1e-12, atol=1e-13):
-                return False
-        return True
-
-    @cached_property
-    def _covered(self) -> Labels:
-        return np.union1d(self.place, self.mirror[self.place])
-
-    def _action(
-        self, which: int, letter: str, order: Labels, signs: Floats, odd: bool
-    ) -> tuple[Labels, Floats]:
-        """Return an exchange on packed vectors: where entries come from, and their signs."""
-        packing = self.packing(which)
-        size = packing.size
-        places, signs_of_entries = np.arange(size), np.ones(size)
-        here, sign = packing.views(places), packing.views(signs_of_entries)
-        for name, axes in self.axes[which].items():
-            taken, factor = here[name].copy(), np.ones(here[name].shape)
-            signed = families_of(name) or odd
-            for number, axis in enumerate(axes):
-                if axis == letter:
-                    taken = np.take(taken, order, axis=number)
-                    if signed:
-                        shape = [-1 if n == number else 1 for n in range(len(axes))]
-                        factor = factor * signs.reshape(shape)
-            here[name][...], sign[name][...] = taken, factor
-        return places, signs_of_entries
-
-    def _on_coordinates(self, places: Labels, signs: Floats) -> tuple[Labels, Floats]:
-        """Return an exchange of packed states on coordinates."""
-        once = np.minimum(np.arange(places.size), self.mirror)
-        order = np.searchsorted(self.place, once[places[self.place]])
-        return order, signs[self.place]
-
-    def alike(self, *letters: str) -> Labels:
-        """Return the class, from 0, of each coordinate under all permutations of kinds of units."""
-        orders = []
-        for letter in letters:
-            units = np.arange(self.sizes[letter])
-            for n in units[1:]:
-                swapped = units.copy()
-                swapped[[0, n]] = n, 0
-                action = self._action(0, letter, swapped, np.ones(units.size), odd=False)
-                orders.append(self._on_coordinates(*action)[0])
-        return np.asarray(np.unique(orbits(self.place.size, orders), return_inverse=True)[1])
+                for each in product((1.0, -1.0), repeat=size):
+                    signs = np.ones(self.whole.count)
+                    signs[turned] = each
+                    kept = self.kept(self._moved(letter, order), signs)
+                    if kept is not None:
+                        yield (*kept, np.array(order))
 
     @property
     def elements(self) -> tuple[Labels, Floats]:
         return self.group[0], self.group[1]
-
-    def merged(self) -> Iterator[Floats]:
-        """Yield projectors on states in which some students are one vector, for all partitions."""
-        K = self.sizes["K"]
-        for labels in partitions(K):
-            first = np.array([labels.index(label) for label in labels])
-            if len(set(labels)) == K:
-                continue
-            classes: dict[tuple[object, ...], list[int]] = {}
-            places = np.full(self.begin.size, -1)
-            places[self.place] = np.arange(self.place.size)
-            for name, entries in self.packing(0).views(places).items():
-                axes = self.axes[0][name]
-                for index, number in np.ndenumerate(entries):
-                    if number < 0:
-                        continue
-                    units = [
-                        int(first[i]) if axis == "K" else i
-                        for i, axis in zip(index, axes, strict=True)
-                    ]
-                    if families_of(name)[:1] == families_of(name)[1:]:
-                        units[:2] = sorted(units[:2])
-                    classes.setdefault((name, *units), []).append(int(number))
-            yield averaging(self.place.size, classes.values())
 
 
 def exchanged(orders: Labels) -> list[list[int]]:

@@ -45,7 +45,7 @@ def test_a_branch_goes_around_its_fold() -> None:
     (branch,) = branches_of(lambda v, p: p - 0.2 - v**2, [0.5], 0.45)
     (fold,) = branch.bifurcations
     assert fold.kind == "fold"
-    assert fold.parameter == pytest.approx(0.2, abs=1e-6)
+    assert fold.parameter == pytest.approx(0.2, abs=1e-10)
     assert branch.ends == ("range", "range")
     assert branch.parameter[[0, -1]] == pytest.approx([1.0, 1.0])
     # both roots at the end, one of them stable
@@ -56,7 +56,7 @@ def test_a_branch_goes_around_its_fold() -> None:
 def test_a_pitchfork_has_both_its_branches_on_one_side_and_they_are_one() -> None:
     trivial, other = branches_of(lambda v, p: (p - 0.1) * v - v**3, [0.0], -0.5)
     assert [each.kind for each in trivial.bifurcations] == ["pitchfork"]
-    assert trivial.bifurcations[0].parameter == pytest.approx(0.1, abs=1e-6)
+    assert trivial.bifurcations[0].parameter == pytest.approx(0.1, abs=1e-10)
     # the two branches are images of each other, so that one is followed
     assert other.ends == ("bifurcation", "range")
     assert np.all(other.index == 0)
@@ -92,7 +92,7 @@ def test_bifurcations_are_counted_once_for_all_their_images(start: tuple[float, 
     bifurcations = [each for branch in found for each in branch.bifurcations]
     assert {each.kind for each in bifurcations} == {"pitchfork"}
     parameters = sorted(each.parameter for each in bifurcations)
-    assert parameters == pytest.approx([0.0, 0.3, 0.6], abs=1e-6)
+    assert parameters == pytest.approx([0.0, 0.3, 0.6], abs=1e-9)
     moved = [np.sum(np.abs(each.values[-2:]) > 1e-3) for each in bifurcations]
     assert sum(2**n for n in moved) == 4
 
@@ -100,7 +100,7 @@ def test_bifurcations_are_counted_once_for_all_their_images(start: tuple[float, 
 def test_a_transcritical_point_exchanges_stability() -> None:
     found = branches_of(lambda v, p: (p + 0.3) * v - v**2, [0.0], -0.8)
     assert [each.kind for each in found[0].bifurcations] == ["transcritical"]
-    assert found[0].bifurcations[0].parameter == pytest.approx(-0.3, abs=1e-6)
+    assert found[0].bifurcations[0].parameter == pytest.approx(-0.3, abs=1e-8)
     assert found[0].index[[0, -1]].tolist() in ([0, 1], [1, 0])
     others = found[1:]
     assert len(others) == 2
@@ -119,6 +119,6 @@ def test_a_hopf_point_has_the_frequency_of_its_pair() -> None:
     (branch,) = branches_of(turning, [0.0, 0.0], -0.2)
     (hopf,) = branch.bifurcations
     assert hopf.kind == "hopf"
-    assert hopf.parameter == pytest.approx(0.4, abs=1e-6)
+    assert hopf.parameter == pytest.approx(0.4, abs=1e-10)
     assert hopf.frequency == pytest.approx(1.7, rel=1e-6)
     assert set(branch.index) == {0, 2}

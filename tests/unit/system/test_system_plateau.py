@@ -9,7 +9,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.system.symmetries import exchanges_of
+from symderiv.system.system_flow import SystemFlow
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(16)
@@ -66,12 +66,11 @@ def test_what_the_jacobian_says_grows_in_a_run() -> None:
 
 def test_what_may_be_exchanged_is_found() -> None:
     P, start = subspace_rule()
-    solver = P.solver
-    _, constants = solver.layout.packed(start, {})
-    assert [each.families for each in exchanges_of(solver, constants)] == [("U",), ("w",)]
+    flow = SystemFlow.of(P.solver, start, {})
+    assert [each.families for each in flow.exchanges] == [("U",), ("w",)]
     # directions of different lengths are not alike
-    _, other = solver.layout.packed({**start, "U.U": np.diag([1.0, 2.0])}, {})
-    assert [each.families for each in exchanges_of(solver, other)] == [("w",)]
+    other = SystemFlow.of(P.solver, {**start, "U.U": np.diag([1.0, 2.0])}, {})
+    assert [each.families for each in other.exchanges] == [("w",)]
 
 
 def test_scalars_go_with_their_vectors() -> None:
@@ -79,10 +78,9 @@ def test_scalars_go_with_their_vectors() -> None:
     x, w, v = P.inputs("x"), P.vectors("w", 2), P.scalars("v", 2)
     B = P.vectors("B", fixed=True)
     P.descend(((v * (w @ x)).sum() - B @ x) ** 2 / 2, {w: 0.1, v: 0.1})
-    _, constants = P.solver.layout.packed(
-        {"w.w": np.eye(2), "w.B": [0.1, 0.1], "B.B": 1, "v": [1, 1]}, {}
-    )
-    assert [each.families for each in exchanges_of(P.solver, constants)] == [("w", "v")]
+    start = {"w.w": np.eye(2), "w.B": [0.1, 0.1], "B.B": 1, "v": [1, 1]}
+    flow = SystemFlow.of(P.solver, start, {})
+    assert [each.families for each in flow.exchanges] == [("w", "v")]
 
 
 def test_what_has_no_symmetric_state_is_refused() -> None:

@@ -9,17 +9,12 @@ from typing import Any
 import numpy as np
 
 from symderiv.api.results.rate_function import flow_at, slope_at
-from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import families_of, order_name
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.integrate.rules.solving import flow_of
 from symderiv.integrate.steppers.walk import DONE
-from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
-from symderiv.storage.study_kernel import kernel_for
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,35 +61,8 @@ class Rates(Shown):
 
 def rates_at(study: Study, start: Initial) -> Rates:
     """Return the right-hand side at the state of a start, as the integration uses it."""
-    if study.rule_keys:
-        return _rates_of_rule(study, start)
-    state = start.state
-    K, M, L = state.K, state.M, state.L
-    kernel = kernel_for(study)
-    if start.data is not None and start.data.latent is not None and start.data.latent.no_equations:
-        raise InputError(start.data.latent.no_equations, argument="inputs")
-    flow = flow_of(study, start, kernel=kernel)(state)
-    flat = flow.begin
-    slope = flow.course.slope(0.0, flat, kernel.right_hand_side_for(K, M))
-    d_students, d_cross, dv = (np.ascontiguousarray(a) for a in split_flat(slope, K, M, L))
-    error = float(flow.errors(FlatResult(flat[None], 1, 0.0, flat, DONE, 0, 0, 0, 0.0))[0])
-    variance = state.weight * state.eigenvalue
-    return Rates(
-        dQ=np.einsum("k,kij->ij", variance, d_students),
-        dR=np.einsum("k,kin->in", state.weight, d_cross),
-        dv=dv,
-        generalization_error=error,
-        d_student_overlap=d_students,
-        d_cross_overlap=d_cross,
-    )
-
-
-def _rates_of_rule(study: Study, start: Initial) -> Rates:
-    """Return the same under a learning rule."""
     flow, state = flow_at(study, start), start.state
-    assert isinstance(flow, RuleFlow)
-    slope = slope_at(flow)(flow.begin)
-    fields = flow.packing("state").views(slope)
+    fields = flow.packing("state").views(slope_at(flow)(flow.begin))
     variance = state.weight * state.eigenvalue
     rates = {}
     for packed, values in fields.items():
@@ -102,8 +70,9 @@ def _rates_of_rule(study: Study, start: Initial) -> Rates:
         share = state.weight if families[1:] == ("B",) else variance
         rates[order_name(packed)] = values @ share if families else values.copy()
     named = {f"d{name}": rates.pop(name) for name in _NAMED if name in rates}
+    here = FlatResult(flow.begin[None], 1, 0.0, flow.begin, DONE, 0, 0, 0, 0.0)
     return Rates(
-        generalization_error=flow.error_at(flow.begin, flow.parameters),
+        generalization_error=float(flow.errors(here)[0]),
         d_student_overlap=np.ascontiguousarray(np.moveaxis(fields["student_overlap"], -1, 0)),
         d_cross_overlap=np.ascontiguousarray(np.moveaxis(fields["cross_overlap"], -1, 0)),
         further=rates,

@@ -106,7 +106,7 @@ def _of_point(
         raise InputError(
             f"{number} is not from 1 to {len(points)}, the number of points", argument="point"
         )
-    at = constants_along(stated, key, *ends)
+    at = constants_along(stated, {key: ends})
     rate = LargestRate(stated.flow, at, points[number - 1].values, begin, ends)
     grid = [value for value in np.linspace(*ends, _GRID) if np.isfinite(rate(float(value)))]
     rates = np.array([rate(float(value)) for value in grid])

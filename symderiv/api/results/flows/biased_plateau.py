@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.analysis.plateau.numeric_plateau import numeric_plateau
+from symderiv.analysis.fixed_points.symmetric_flow import symmetric_point
+from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary_flow import unit_flow_of
-from symderiv.foundation.errors import InputError
-from symderiv.integrate.rules.phases import rule_flow
-from symderiv.integrate.rules.rule_run import RuleFlow
+from symderiv.api.results.rate_function import flow_at
+from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.integrate.flows.study_flow import Flow
 from symderiv.problem.initial import Initial
-from symderiv.problem.state import State
 from symderiv.problem.study import Study
 
 OF_BIASES = (
@@ -25,7 +25,18 @@ OF_BIASES = (
 )
 """Keys of a rule that this plateau knows."""
 
-_SMALL = 1e-3
+_SMALL, _LASTING = 1e-3, 3000.0
+# Close to Q_ij = Q_ii many flows are not smooth.
+_STEP = 5e-4
+# Of rates: means by quadrature are this far from being symmetric.
+_STILL = 1e-8
+_KINDS = {
+    "symmetric": "symmetric",
+    "students": "students",
+    "teachers": "teachers",
+    "specialisation": "students and teachers",
+}
+"""Names of directions, and what they tell apart: some students and some teachers together."""
 
 
 class BiasedPlateau(Answer):
@@ -71,41 +82,43 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
     for name in ("student_biases", "teacher_biases"):
         if np.ptp(getattr(study, name)) != 0.0:
             raise InputError("must be equal here", argument=name)
-    state = _alike(study, float(moments.get("T1", 1)), float(moments.get("D1", 0)))
+    start = _alike(study, float(moments.get("T1", 1)), float(moments.get("D1", 0)))
     chosen = study.changed({"training.order": "full" if full else "small-learning-rate"})
-    flow = rule_flow(chosen, Initial(state, None, None))(state)
-    return BiasedPlateau(_record(study, flow, full))
+    return BiasedPlateau(_record(study, flow_at(chosen, start), full))
 
 
-def _alike(study: Study, diagonal: float, rest: float) -> State:
+def _alike(study: Study, diagonal: float, rest: float) -> Initial:
     """Small students that are alike; teachers whose vectors are alike in every eigenspace."""
     data = study.data_model
     assert data is not None
     component = data.single()
-    eigenvalue, weight = component.eigenvalue, component.weight
-    K, M, L = study.K, study.M, eigenvalue.size
+    level, K, M = float(component.weight @ component.eigenvalue), study.K, study.M
     off = rest / (M - 1) if M > 1 else 0.0
-    teachers = (diagonal - off) * np.eye(M) + off
-    level = float(weight @ eigenvalue)
-    return State(
-        eigenvalue=eigenvalue,
-        weight=weight,
-        student_overlap=np.tile(_SMALL * (0.5 * np.eye(K) + 0.5), (L, 1, 1)),
-        # of students and teachers with φ, which has the eigenvalue in it
-        cross_overlap=0.1 * _SMALL * eigenvalue[:, None, None] * np.ones((K, M)),
-        teacher_overlap=eigenvalue[:, None, None] ** 2 * teachers,
-        teacher_covariance=level * teachers,
-        student_weights=study.student_weights,
-        teacher_weights=study.teacher_weights,
-    )
+    small = {
+        "Q": _SMALL * (0.5 * np.eye(K) + 0.5),
+        "R": np.full((K, M), 0.1 * _SMALL),
+        "T": (diagonal - off) * np.eye(M) + off,
+    }
+    return start_of(study, {name: level * each for name, each in small.items()})
 
 
-def _record(study: Study, flow: RuleFlow, full: bool) -> dict[str, Any]:
+def _record(study: Study, flow: Flow, full: bool) -> dict[str, Any]:
     stated = unit_flow_of(flow, study.training.learning_rate)
-    state, spectrum, residual = numeric_plateau(stated)
+    found = symmetric_point(stated, (_LASTING,), _STILL, _STEP)
+    if found is None:
+        raise ToleranceError(
+            "the flow approaches no symmetric fixed point within ηα = "
+            f"{_LASTING:g}; take a smaller learning rate"
+        )
+    values, spectrum, residual = found
+    state = stated.state(values)
     views, weight = stated.packing(0).views(state), flow.state.weight
     Q = views["student_overlap"] @ (weight * flow.state.eigenvalue)
-    told = spectrum.told(residual)
+    told, none = spectrum.told(residual), np.empty(0)
+    eigenvalues = {
+        name: told["eigenvalues"].get(kind, none).real.tolist() for name, kind in _KINDS.items()
+    }
+    names = {kind: name for name, kind in _KINDS.items()}
     return {
         "activation": study.student_activation,
         "units": study.M,
@@ -115,7 +128,8 @@ def _record(study: Study, flow: RuleFlow, full: bool) -> dict[str, Any]:
         "C": float(Q[0, -1]) if len(Q) > 1 else 0.0,
         "R": float(views["cross_overlap"][0, 0] @ weight),
         "b": float(views["b"][0] if "b" in views else study.student_biases[0]),
-        "generalization_error": flow.error_at(state, flow.parameters),
+        "generalization_error": float(flow.errors_at(state[None], flow.parameters)[0]),
         **told,
-        "eigenvalues": {kind: each.real.tolist() for kind, each in told["eigenvalues"].items()},
+        "direction": names[told["direction"]],
+        "eigenvalues": eigenvalues,
     }

@@ -14,6 +14,9 @@ from symderiv.foundation.drawing import drawn
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
+    from symderiv.analysis.fixed_points.search import Found
+
 _VARIES = 2e-3
 
 
@@ -72,11 +75,7 @@ class FixedPoints(Answer):
             [
                 str(number),
                 f"{float(each['generalization_error']):.8g}",
-                _index_text(each),
-                str(each["orbit"]),
-                _rate_text(each),
-                _kind_text(each),
-                each["symmetry"],
+                *told_of_point(each),
                 self._led_to(number),
             ]
             for number, each in enumerate(self._record["points"], 1)
@@ -185,6 +184,26 @@ class FixedPoints(Answer):
             pair = record["branches"], record["bifurcations"]
             return drawn(f"{plots}.branch_axes", *pair, key, ax)
         return drawn(f"{plots}.saddle_axes", record["points"], record["connections"], ax)
+
+
+def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
+    """Return what is known of a fixed point of any flow."""
+    return {
+        "index": point.index,
+        "neutral": point.neutral,
+        "orbit": point.orbit,
+        "physical": flow.physical(point.values),
+        "residual": point.residual * flow.unit,
+        "family": None,
+        "certified": False,
+        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
+    }
+
+
+def told_of_point(point: Mapping[str, Any]) -> list[str]:
+    """Return index, orbit, largest rate, kind and symmetry of a point."""
+    texts = _index_text(point), str(point["orbit"]), _rate_text(point), _kind_text(point)
+    return [*texts, point["symmetry"]]
 
 
 def _index_text(point: Mapping[str, Any]) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +18,7 @@ from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
-from symderiv.api.results.flows.fixed_point_answer import FixedPoints
+from symderiv.api.results.flows.fixed_point_answer import FixedPoints, found_record
 from symderiv.api.results.flows.stationary_flow import (
     StationaryFlow,
     constants_along,
@@ -225,7 +223,7 @@ def _followed(
     their curves in both.
     """
     key, begin, low, high = along[0]
-    at = constants_along(stated, key, low, high)
+    at = constants_along(stated, {key: (low, high)})
     branches = followed(stated.flow, at, [each.values for each in points], begin, (low, high))
     sides = [
         (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
@@ -252,21 +250,16 @@ def _curves(
 ) -> dict[str, Any]:
     """Return the curves of bifurcations in two keys."""
 
-    @lru_cache(maxsize=512)
-    def constants(which: int, fixed: float) -> Callable[[float], tuple[np.ndarray, float]]:
-        moving, still = along[which], along[1 - which]
-        there = replace(stated, study=stated.study.changed({still.key: fixed}))
-        return constants_along(there, moving.key, moving.low, moving.high)
-
-    first, second = ((each.low, each.high) for each in along)
-    plane = Plane(stated.flow, constants, (first, second))
+    ends = (along[0].low, along[0].high), (along[1].low, along[1].high)
+    at = constants_along(stated, {each.key: end for each, end in zip(along, ends, strict=True)})
+    plane = Plane(stated.flow, at, ends)
     curves = bifurcation_curves(plane, branches, along[1].begin)
     return {"second": along[1].key, "curves": [_curve_record(stated, plane, c) for c in curves]}
 
 
 def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve) -> dict[str, Any]:
     parameter, second = curve.parameters.T
-    constants, units = zip(*(plane.along(0, q)(p) for p, q in curve.parameters), strict=True)
+    constants, units = zip(*(plane.at(*pair) for pair in curve.parameters), strict=True)
     return {
         "kind": curve.kind,
         "parameter": parameter.tolist(),
@@ -343,21 +336,13 @@ def _record(
         if exact is None or point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
         numbers |= _polished(exact, stated, point, digits)
-    smooth = point.slopes is not None
-    return {
-        **numbers,
-        **others,
-        "index": (point.index if proof is None or proof.index is None else proof.index)
-        if smooth
-        else None,
-        "neutral": point.neutral if smooth else None,
-        "orbit": point.orbit,
-        "symmetry": _symmetry(flow, point),
-        "physical": flow.physical(point.values),
-        "certified": proof is not None and proof.index is not None,
-        "residual": point.residual * flow.unit,
-        "family": _family_record(stated, point) if isinstance(point, Family) else None,
-    }
+    if proof is not None and proof.index is not None:
+        others |= {"certified": True, "index": proof.index}
+    if point.slopes is None:
+        others |= {"index": None, "neutral": None}
+    if isinstance(point, Family):
+        others["family"] = _family_record(stated, point)
+    return {**found_record(flow, point), "symmetry": _symmetry(flow, point), **numbers, **others}
 
 
 def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
@@ -423,7 +408,6 @@ def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     return {
         **overlaps_at(stated, point.values),
         "generalization_error": stated.error_at(point.values),
-        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
         "error": float(np.max(np.abs(step)) + 1e-15 * np.max(np.abs(point.values))),
     }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,9 +111,9 @@ def overlaps_at(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
 
 
 def constants_along(
-    stated: StationaryFlow, key: str, low: float, high: float
-) -> Callable[[float], tuple[np.ndarray, float]]:
-    """Return the constants of a run, and its learning rate, as functions of a key's value.
+    stated: StationaryFlow, ends: Mapping[str, tuple[float, float]]
+) -> Callable[..., tuple[np.ndarray, float]]:
+    """Return the constants of a run, and its learning rate, as functions of the values of keys.
 
     They are polynomials through Chebyshev's points between the ends, exact for what is linear.
 
@@ -120,36 +121,51 @@ def constants_along(
         InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
             other values.
     """
-    flow = stated.flow
+    flow, keys = stated.flow, " and ".join(ends)
     still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
+    low, high = np.array(list(ends.values())).T
+    middle, half = (low + high) / 2, (high - low) / 2
 
-    def packed(value: float) -> np.ndarray:
-        there = StationaryFlow.of(stated.study.changed({key: value}), stated.start).flow
+    def packed(*shares: float) -> np.ndarray:
+        values = (middle + half * np.array(shares)).tolist()
+        study = stated.study.changed(dict(zip(ends, values, strict=True)))
+        there = StationaryFlow.of(study, stated.start).flow
         if there.begin.shape != flow.begin.shape or not np.allclose(
             there.begin[still], flow.begin[still]
         ):
-            raise InputError(f"{key} changes the start; it cannot be followed", argument="follow")
+            raise InputError(f"{keys} changes the start; it cannot be followed", argument="follow")
         return np.append(there.constants, there.unit)
 
-    middle, half = (low + high) / 2, (high - low) / 2
-    tried = np.array([packed(middle + half * x) for x in _TRIED])
+    tried = [tuple(np.roll(_TRIED, 2 * n)[k] for n in range(len(ends))) for k in range(5)]
+    wanted = np.array([packed(*shares) for shares in tried])
     for degree in _DEGREES:
         nodes = chebyshev.chebpts1(degree + 1)
-        given = np.array([packed(middle + half * x) for x in nodes])
-        polynomials = chebyshev.chebfit(nodes, given, degree)
-        apart = np.abs(chebyshev.chebval(_TRIED, polynomials).T - tried)
-        if np.all(apart <= _INTERPOLATED * (1e-3 + np.max(np.abs(tried), axis=0))):
+        given = np.array([packed(*shares) for shares in product(nodes, repeat=len(ends))])
+        whole = given.reshape(*(nodes.size,) * len(ends), -1)
+        fit = np.linalg.inv(chebyshev.chebvander(nodes, degree))
+        for axis in range(len(ends)):
+            whole = np.moveaxis(np.tensordot(fit, whole, (1, axis)), 0, axis)
+        found = np.array([_polynomial(whole, shares) for shares in tried])
+        if np.all(np.abs(found - wanted) <= _INTERPOLATED * (1e-3 + np.abs(wanted).max(axis=0))):
             break
     else:
         raise InputError(
-            f"{key} does not enter the equations smoothly; it cannot be followed",
+            f"{keys} does not enter the equations smoothly; it cannot be followed",
             argument="follow",
         )
 
     # differences ask for all coordinates at one value
-    @lru_cache(maxsize=8)
-    def at(value: float) -> tuple[np.ndarray, float]:
-        whole = np.asarray(chebyshev.chebval((value - middle) / half, polynomials))
-        return whole[:-1].copy(), float(whole[-1])
+    @lru_cache(maxsize=64)
+    def at(*values: float) -> tuple[np.ndarray, float]:
+        constants = _polynomial(whole, (np.array(values) - middle) / half)
+        return constants[:-1].copy(), float(constants[-1])
 
     return at
+
+
+def _polynomial(coefficients: np.ndarray, shares: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return polynomials of Chebyshev at numbers from -1 to 1."""
+    for x in shares:
+        powers = chebyshev.chebvander(x, len(coefficients) - 1).ravel()
+        coefficients = np.tensordot(powers, coefficients, (0, 0))
+    return coefficients

@@ -10,6 +10,7 @@ import numpy as np
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.api.results.answer import Answer
+from symderiv.api.results.flows.fixed_point_answer import found_record, told_of_point
 from symderiv.api.results.flows.jacobian import system_slopes
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
@@ -50,11 +51,7 @@ class SystemFixedPoints(Answer):
             [
                 str(number),
                 *(f"{each['observables'][name]:.8g}" for name in observables),
-                str(each["index"]) + (f" + {each['neutral']}?" if each["neutral"] else ""),
-                str(each["orbit"]),
-                f"{each['eigenvalues'][0][0]:.6g}",
-                "found" + ("" if each["physical"] else ", no vectors"),
-                each["symmetry"],
+                *told_of_point(each),
             ]
             for number, each in enumerate(self._record["points"], 1)
         ]
@@ -104,11 +101,6 @@ def _record(flow: SystemFlow, point: Found, initial: Mapping[str, Any]) -> dict[
     return {
         "state": {name: np.asarray(value).tolist() for name, value in named.items()},
         "observables": {name: float(value[0]) for name, value in observed.items()},
-        "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
-        "index": point.index,
-        "neutral": point.neutral,
-        "orbit": point.orbit,
         "symmetry": flow.alike(point.values),
-        "physical": flow.physical(point.values),
-        "residual": point.residual * flow.unit,
+        **found_record(flow, point),
     }
