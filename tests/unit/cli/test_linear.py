@@ -34,6 +34,27 @@ def test_json_has_the_keys_of_the_interface() -> None:
     assert result["integral_error_estimate"][2] == pytest.approx(late, rel=0.1)
 
 
+@pytest.mark.parametrize("method", ["secular", "companion", "moments"])
+def test_trained_directions_leave_the_rest_in_doubles_with_many_digits_and_at_n(
+    method: str,
+) -> None:
+    words = (*POWER_LAW, "--learning-rate", 0.01, "--trainable", 2, "--json")
+    double = linear(*words, "--alpha", "0,7,1e9", "--dimension", 50).json
+    digits = linear(*words, "--alpha", "0,7", "--digits", 25, "--method", method).json
+    ranks = np.arange(1, 6) ** -1.5
+    frozen = 0.5 * 1.25 * ranks[2:].sum() / ranks.sum()
+    assert double["small_learning_rate"][2] == pytest.approx(frozen, rel=1e-12)
+    assert double["finite_dimension"] == pytest.approx(double["generalization_error"], rel=1e-5)
+    assert len(double["rates"]) == 2
+    for name in ("rates", "weights", "generalization_error", "small_learning_rate"):
+        assert {type(value) for value in double[name]} == {float}
+        assert {type(value) for value in digits[name]} == {str}
+        assert [float(text) for text in digits[name]] == pytest.approx(double[name][:2], rel=1e-13)
+    assert digits["digits_used"] > 25 <= digits["agreement_digits"]
+    other = linear(*words, "--alpha", 0, "--basis", "random").json
+    assert other["final_error"] > double["final_error"]
+
+
 def test_the_covariance_of_a_file_in_both_bases(tmp_path: Path) -> None:
     options = ("--covariance", DIGITS, "--learning-rate", 0.01, "--alpha", "0,1", "--json")
     whole = linear(*options).json
