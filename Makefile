@@ -138,7 +138,7 @@ pairs: $(VENV)/.installed
 
 # Every pair of keys of learning rules: solved, or refused when the problem is stated (about an hour).
 rule-pairs: $(VENV)/.installed
-	cd tests && ../$(BIN)/python -m rule_pairs --results ../rule-pairs-results.txt
+	cd tests && ../$(BIN)/python -m rule_pairs --results ../rule-pairs-results.jsonl
 
 # Random pairs and triples of these keys: runs of SGD beside the equations. SEEDS="--seed 5 --pairs 40 --triples 40"
 rule-pairs-sgd: $(VENV)/.installed

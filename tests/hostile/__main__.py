@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from hostile.calls import calls
-from hostile.campaign import Ending, run, warm_up
+from support.campaign import Kept
 
-#: Command, exit code, faults, CPU seconds.
-Row = tuple[str, int, list[str], float]
+from hostile.calls import HostileCall, calls
+from hostile.campaign import Ending, carry_out, warm_up
+
+
+@dataclass(frozen=True)
+class Row:
+    """How a call ended."""
+
+    command: str
+    code: int
+    faults: list[str]
+    seconds: float
 
 
 def main() -> None:
@@ -29,41 +38,38 @@ def main() -> None:
     codes: Counter[tuple[str, int]] = Counter()
     faults: Counter[str] = Counter()
     longest = 0.0
-    for command, code, found, seconds in _rows(options):
-        codes[command, code] += 1
-        faults.update(found)
-        longest = max(longest, seconds)
+    for row in _rows(options):
+        codes[row.command, row.code] += 1
+        faults.update(row.faults)
+        longest = max(longest, row.seconds)
     commands = sorted({name for name, _ in codes})
     print(f"{'command':<14}{'calls':>7}{'exit 0':>8}{'exit 1':>8}{'exit 2':>8}{'at work':>9}")
     for name in commands:
         if sum(n for (c, _), n in codes.items() if c == name) >= 10:
             counts = [codes[name, code] for code in (0, 1, 2)]
             ended = sum(n for (c, code), n in codes.items() if c == name and code < 0)
-            row = "".join(f"{count:>8}" for count in counts)
-            print(f"{name:<14}{sum(counts) + ended:>7}{row}{ended:>9}")
+            cells = "".join(f"{count:>8}" for count in counts)
+            print(f"{name:<14}{sum(counts) + ended:>7}{cells}{ended:>9}")
     total = sum(codes.values())
     print(f"{total} calls, longest {longest:.1f} CPU s; faults: {dict(faults) or 'none'}")
     sys.exit(bool(faults))
 
 
 def _rows(options: argparse.Namespace) -> Iterator[Row]:
-    """The endings that are kept, then those of the calls that are left."""
-    kept: list[Row] = []
-    if options.results and options.results.exists():
-        kept = [json.loads(line) for line in options.results.read_text().splitlines()]
-    yield from kept
-    first = options.first + len(kept)
+    """The endings of all calls, those that are kept and those that are left."""
+    kept = Kept(options.results, Row, seed=options.seed)
     warm_up()
-    left = islice(calls(options.seed, options.calls), first, None)
-    for index, ending in enumerate(run(left), start=first):
-        if ending.faults:
-            _tell(index, ending)
-        name = ending.call.words[0] if ending.call.words else ""
-        row = (name, ending.code, list(ending.faults), ending.seconds)
-        if options.results:
-            with options.results.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-        yield row
+    each = enumerate(calls(options.seed, options.calls))
+    for index, call in islice(each, options.first, None):
+        yield kept.of(index, lambda index=index, call=call: _row(index, call))
+
+
+def _row(index: int, call: HostileCall) -> Row:
+    ending = carry_out(call)
+    if ending.faults:
+        _tell(index, ending)
+    name = call.words[0] if call.words else ""
+    return Row(name, ending.code, list(ending.faults), ending.seconds)
 
 
 def _tell(index: int, ending: Ending) -> None:

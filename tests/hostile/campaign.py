@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -158,9 +158,3 @@ def _faults(ending: Ending) -> Iterator[str]:
                 json.loads(line)
         except ValueError:
             yield "not JSON"
-
-
-def run(calls: Iterable[HostileCall], seconds: int = CPU_SECONDS) -> Iterator[Ending]:
-    """Carry all out, one after the other; who needs more processor seconds is ended."""
-    for call in calls:
-        yield carry_out(call, seconds)

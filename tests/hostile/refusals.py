@@ -31,7 +31,7 @@ from hostile.calls import (
     broken_study,
     options_of,
 )
-from hostile.campaign import Ending, carry_out, run, warm_up
+from hostile.campaign import Ending, carry_out, warm_up
 
 #: Processor seconds after which a refusal comes late, where nothing else is said.
 SOON = 1.0
@@ -154,7 +154,8 @@ def main() -> None:
         codes: Counter[str] = Counter()
         calls = (c for c in KINDS[kind]() if not asked.only or c.words[0] in asked.only)
         first, step = asked.part
-        for ending in run(islice(calls, first, None, step), ENOUGH):
+        for call in islice(calls, first, None, step):
+            ending = carry_out(call, ENOUGH)
             codes["at work" if ending.code < 0 else f"exit code {ending.code}"] += 1
             found = judged(ending, kind, asked.soon)
             faults += bool(found)

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from support.campaign import told
 
 from pairs.activations import PAIRS, STUDENTS, TEACHERS
 from pairs.campaign import Verdict, run, tenth
@@ -24,10 +25,8 @@ def main() -> None:
     pairs = tenth(options.seed) if options.tenth else PAIRS
     if options.pairs:
         pairs = [tuple(each.split("|")) for each in options.pairs]
-    verdicts = []
-    for found in run(pairs, options.results, options.seed, set(tenth(options.seed))):
-        verdicts.append(found)
-        print(_line(found), file=sys.stderr, flush=True)
+    found = run(pairs, options.results, options.seed, set(tenth(options.seed)))
+    verdicts = told(found, _line)
     text = table(verdicts, options.seed)
     print(text)
     if options.table:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support.campaign import Kept, apart
 
 from pairs import engine, reference, trajectory
 from pairs.activations import ACTIVATIONS, PAIRS, Activation
@@ -129,29 +129,10 @@ def run(pairs: list[tuple[str, str]], results: Path, seed: int, sgd: set[Any]) -
     """Judge what ``results`` does not have yet for this engine, and add it there."""
     from symderiv.storage.kernels import _engine_digest
 
-    known = {}
-    if results.exists():
-        for line in results.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            if entry.pop("engine") == _engine_digest() and entry.pop("seed") == seed:
-                known[entry["student"], entry["teacher"]] = Verdict(**entry)
-    results.parent.mkdir(parents=True, exist_ok=True)
+    kept = Kept(results, Verdict, engine=_engine_digest(), seed=seed)
+    folder = results.parent / "modules"
     for pair in pairs:
-        found = known.get(pair)
-        if found is None or (pair in sgd and found.trajectory is None and found.method):
-            found = _apart(pair, results.parent / "modules", seed, pair in sgd)
-            entry = {**asdict(found), "engine": _engine_digest(), "seed": seed}
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
-        yield found
-
-
-def _apart(pair: tuple[str, str], folder: Path, seed: int, sgd: bool) -> Verdict:
-    """Judged in a forked process: what is compiled for a pair is not needed any more after it."""
-    from multiprocessing import get_context
-
-    with get_context("fork").Pool(1) as pool:
-        return pool.apply(_judged, (*pair, folder, seed, sgd))
+        yield kept.of(pair, lambda pair=pair: apart(_judged, *pair, folder, seed, pair in sgd))
 
 
 def _judged(student: str, teacher: str, folder: Path, seed: int, sgd: bool) -> Verdict:

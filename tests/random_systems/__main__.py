@@ -6,11 +6,11 @@ import argparse
 import random
 import sys
 import time
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from support.campaign import counted
 
 import symderiv as sd
 from random_systems.plain import Plain
@@ -69,14 +69,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed")
     parser.add_argument("--number", type=int, default=200, help="of seeds")
     options = parser.parse_args()
-    counts: Counter[str] = Counter()
+    endings = []
     for seed in range(options.first, options.first + options.number):
         start = time.process_time()
         ending = tried(seed)
-        counts[ending.partition(":")[0]] += 1
+        endings.append(ending.partition(":")[0])
         print(f"{seed}\t{time.process_time() - start:.1f} s\t{ending}", flush=True)
-    print(", ".join(f"{ending}: {count}" for ending, count in sorted(counts.items())))
-    sys.exit(counts["wrong"] > 0)
+    sys.exit(counted(endings)["wrong"] > 0)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections import Counter
-from multiprocessing import get_context
 from pathlib import Path
+
+from support.campaign import Kept, apart, counted, told
 
 from rule_pairs.campaign import Found, followed, together, tried
 
@@ -33,37 +33,25 @@ def main() -> None:
     if options.pairs is not None:
         pairs = source.sample(pairs, options.pairs)
     chosen = [*pairs, *source.sample(triples, min(options.triples, len(triples)))]
-    done: dict[str, str] = {}
-    if options.results and options.results.exists():
-        lines = options.results.read_text(encoding="utf-8").splitlines()
-        done = {line.split("\t")[0]: line.split("\t")[1] for line in lines}
-    counts: Counter[str] = Counter()
-    for features in chosen:
-        name = " + ".join(features)
-        if name in done:
-            counts[done[name]] += 1
-            continue
+    way = {"activation": options.activation}
+    kept = Kept(options.results, Found, sgd=options.sgd, state=options.state, **way)
+
+    def found(features: tuple[str, ...]) -> Found:
         if options.sgd:
-            found = followed(features, activation=options.activation)
-        else:
-            found = _apart(features, not options.state, options.activation)
-        counts[found.ending] += 1
-        line = f"{name}\t{found.ending}\t{found.seconds:.2f} s\t{found.reason}"
-        if options.results:
-            with options.results.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-        if found.ending == "wrong" or not options.state:
-            print(line, file=sys.stderr, flush=True)
-    print(", ".join(f"{ending}: {count}" for ending, count in sorted(counts.items())))
+            return followed(features, **way)
+        if options.state:
+            return tried(features, solve=False, **way)
+        return apart(tried, features, solve=True, **way)
+
+    def line(each: Found) -> str:
+        if options.state and each.ending != "wrong":
+            return ""
+        name = " + ".join(each.features)
+        return f"{name}\t{each.ending}\t{each.seconds:.2f} s\t{each.reason}"
+
+    made = (kept.of(features, lambda features=features: found(features)) for features in chosen)
+    counts = counted(each.ending for each in told(made, line))
     sys.exit(counts["wrong"] > 0)
-
-
-def _apart(features: tuple[str, ...], solve: bool, activation: str) -> Found:
-    """In a process of its own where something is compiled, which is not needed any more then."""
-    if not solve:
-        return tried(features, solve=False, activation=activation)
-    with get_context("fork").Pool(1) as pool:
-        return pool.apply(tried, (features,), {"solve": True, "activation": activation})
 
 
 if __name__ == "__main__":

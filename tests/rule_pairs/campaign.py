@@ -172,11 +172,11 @@ def followed(features: tuple[str, ...], *, activation: str = "erf", seed: int = 
         # what fails its own check is no refusal
         ending = "wrong" if isinstance(error, GeneratedError) else "refused"
         return Found(features, ending, str(error), time.process_time() - begin)
-    ending, reason = _compared(run, sgd)
+    ending, reason = compared(run, sgd)
     return Found(features, ending, reason, time.process_time() - begin)
 
 
-def _compared(run: Any, sgd: Any) -> tuple[str, str]:
+def compared(run: Any, sgd: Any) -> tuple[str, str]:
     """An ending and its reason, of equations and of runs recorded at the same times."""
     largest = np.max(np.abs(run.Q), axis=(1, 2))
     # the equations may end early; the start itself is compared with nothing

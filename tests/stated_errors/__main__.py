@@ -14,6 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from support.campaign import told
+
 from stated_errors.campaign import PLATEAU, Verdict, campaign
 from stated_errors.drawing import METHODS
 
@@ -29,14 +31,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first study")
     parser.add_argument("--step", type=int, default=1, help="take every so many studies")
     parser.add_argument("--seed", type=int, default=_SEED)
-    results = Path(__file__).with_name("studies.csv")
+    results = Path(__file__).with_name("studies.jsonl")
     parser.add_argument("--results", type=Path, default=results)
     options = parser.parse_args()
-    verdicts = []
     numbers = range(options.first, options.studies, options.step)
-    for found in campaign(numbers, options.seed, options.results):
-        verdicts.append(found)
-        print(_line(found), file=sys.stderr, flush=True)
+    verdicts = told(campaign(numbers, options.seed, options.results), _line)
     print(table(verdicts))
     sys.exit(not met(verdicts))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.campaign import Kept
 
 from stated_errors.costs import counted
 from stated_errors.drawing import Drawn, draw
@@ -164,34 +164,9 @@ def _apart(found: tuple[np.ndarray, ...], exact: tuple[np.ndarray, ...], T: np.n
 
 def campaign(numbers: Iterable[int], seed: int, results: Path | None) -> Iterator[Verdict]:
     """The verdicts of studies; those that a file of results has are taken from it."""
-    known: dict[int, Verdict] = {}
-    if results is not None and results.exists():
-        with results.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                if int(row.pop("seed")) == seed:
-                    known[int(row["number"])] = _read(row)
+    kept = Kept(results, Verdict, seed=seed)
     for number in numbers:
-        if number not in known:
-            try:
-                known[number] = tried(draw(number, seed))
-            except SymderivError as error:
-                raise RuntimeError(f"study {number} of seed {seed}: {error}") from error
-            if results is not None:
-                _keep(results, seed, known[number])
-        yield known[number]
-
-
-def _read(row: dict[str, str]) -> Verdict:
-    kinds = {"int": int, "float": float, "str": str, "bool": "True".__eq__}
-    return Verdict(**{each.name: kinds[each.type](row[each.name]) for each in fields(Verdict)})
-
-
-def _keep(results: Path, seed: int, found: Verdict) -> None:
-    """Append a row; numbers with three digits would not say which of two is larger."""
-    results.parent.mkdir(parents=True, exist_ok=True)
-    begins = not results.exists()
-    with results.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if begins:
-            writer.writerow(["seed", *(each.name for each in fields(Verdict))])
-        writer.writerow([seed, *asdict(found).values()])
+        try:
+            yield kept.of(number, lambda number=number: tried(draw(number, seed)))
+        except SymderivError as error:
+            raise RuntimeError(f"study {number} of seed {seed}: {error}") from error

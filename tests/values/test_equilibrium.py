@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import cache
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from pairs.activations import ACTIVATIONS
 from scipy.optimize import brentq, minimize
+from support.sectors import in_sectors
 
 import symderiv as sd
 from symderiv.equilibrium.free_energy import FreeEnergy
@@ -23,23 +23,9 @@ pytestmark = pytest.mark.turns(3)
 
 def by_angles(g: Any, h: Any, a: float, c: float, b: float) -> float:
     """Return E[g(u) h(v)] by polar coordinates, in which kinks are rays."""
-    first = np.array([np.sqrt(a), 0.0])
-    second = np.array([c / np.sqrt(a), np.sqrt(b - c**2 / a)])
-    # kinks of g and h are at angles where u or v vanishes
-    ends = np.sort(
-        [np.pi / 2, 3 * np.pi / 2, *(np.arctan2(-second[0], second[1]) % np.pi + [0, np.pi])]
-    )
-    ends = np.append(ends, ends[0] + 2 * np.pi)
-    nodes, weights = np.polynomial.legendre.leggauss(100)
-    radius = 5.5 * (nodes + 1.0)
-    total = 0.0
-    for low, high in itertools.pairwise(ends):
-        angle = low + (high - low) * (nodes + 1.0) / 2.0
-        axes = np.array([np.cos(angle), np.sin(angle)])
-        u, v = np.outer(radius, first @ axes), np.outer(radius, second @ axes)
-        density = radius * np.exp(-(radius**2) / 2.0) / (2.0 * np.pi)
-        total += (5.5 * weights * density) @ (g(u) * h(v)) @ (weights * (high - low) / 2.0)
-    return float(total)
+    rows = np.array([[np.sqrt(a), 0.0], [c / np.sqrt(a), np.sqrt(b - c**2 / a)]])
+    (u, v), weights = in_sectors(rows)
+    return float(weights @ (g(u) * h(v)))
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,10 @@ def test_what_cannot_be_followed_is_refused() -> None:
 
 
 @cache
-def in_time(batches: bool, exponent: float) -> Any:
+def in_time(batches: bool) -> Any:
     """Return a system whose rate falls and jumps, in time or by steps of batches."""
     P = sd.System()
-    model = sd.PowerLaw(dimension=2, distinct_eigenvalues=2, exponent=exponent)
+    model = sd.PowerLaw(dimension=2, distinct_eigenvalues=2, exponent=0.7)
     x = P.inputs("x", model, batch_ratio=2 if batches else None)
     w, B, u = P.vectors("w", 2), P.vectors("B", 3, fixed=True), P.scalars("u")
     eta, g = P.parameter("eta", 0.4), sd.activation("erf")
@@ -144,13 +144,12 @@ def test_steps_and_jumps_have_the_derivatives_of_differences(batches: bool) -> N
     vectors = random.normal(size=(2, 5, 30))
     gram = np.einsum("kan,kbn->kab", vectors, vectors) / 30
     start = {"w.w": gram[:, :2, :2], "w.B": gram[:, :2, 2:], "B.B": gram[:, 2:, 2:], "u": 0.7}
-    numbers = {"eta": 0.4, "initial.u": 0.7, "inputs.x.exponent": 0.7}
+    numbers = {"eta": 0.4, "initial.u": 0.7}
     events = ["error < 0.3", "weighted < 0.15"]
 
     def solved(name: str, value: float, **asked: Any) -> Any:
-        exponent = value if name == "inputs.x.exponent" else 0.7
         begin = {**start, "u": value if name == "initial.u" else 0.7}
-        return in_time(batches, exponent).solve(
+        return in_time(batches).solve(
             alpha=[0, 2, 3, 4, 7],
             initial=begin,
             relative_tolerance=1e-12,
@@ -173,12 +172,12 @@ def test_steps_and_jumps_have_the_derivatives_of_differences(batches: bool) -> N
             slope = sum(weights[n] * runs[n].events[0].time for n in runs) / step
             assert error.derivatives[name] == pytest.approx(slope, rel=1e-6, abs=1e-8)
     if batches:  # the first step after which it holds
-        every = in_time(batches, 0.7).solve(alpha=range(8), initial=start)
+        every = in_time(batches).solve(alpha=range(8), initial=start)
         assert error.time == np.flatnonzero(every["error"] < 0.3)[0]
         assert error.derivatives == {}
     else:
         # the jump alone makes it hold, at a time that no number changes
         assert weighted.time == 3.0
         assert weighted.derivatives == dict.fromkeys(numbers, 0.0)
-    end = in_time(batches, 0.7).solve(alpha=[7], initial=start, until=events[0])
+    end = in_time(batches).solve(alpha=[7], initial=start, until=events[0])
     assert end.alpha[-1] == pytest.approx(error.time, rel=1e-12)

@@ -7,12 +7,12 @@ one plane in polar coordinates, between the directions where one of them is at i
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from support.sectors import in_sectors
 
 import symderiv as sd
 from symderiv.storage.study_kernel import kernel_for
@@ -125,18 +125,10 @@ PLANES = (
 def noise_in_plane(unit: str, rows: np.ndarray, v: np.ndarray, taught: np.ndarray) -> np.ndarray:
     """The same for students x = rows[:2] z and teachers y = rows[2:] z, z normal in the plane."""
     g, slope = UNITS[unit]
-    points, weights = np.polynomial.legendre.leggauss(120)
-    r, share = 5 * (points + 1), 5 * weights
-    share = share * r * np.exp(-r * r / 2) / (2 * np.pi)
-    at_kinks = np.arctan2(-rows[:, 0], rows[:, 1])
-    edges = np.sort(np.r_[0.0, 2 * np.pi, at_kinks % (2 * np.pi), (at_kinks + np.pi) % (2 * np.pi)])
-    total = np.zeros((2, 2))
-    for low, high in itertools.pairwise(edges):
-        angle, width = low + (points + 1) / 2 * (high - low), weights / 2 * (high - low)
-        fields = (rows @ np.stack([np.cos(angle), np.sin(angle)]))[:, :, None] * r
-        apart = np.tensordot(taught, g(fields[2:]), 1) - np.tensordot(v, g(fields[:2]), 1)
-        slopes = slope(fields[:2])
-        total += np.einsum("n,r,inr,jnr,nr->ij", width, share, slopes, slopes, apart**2)
+    fields, weights = in_sectors(rows, 120)
+    apart = np.tensordot(taught, g(fields[2:]), 1) - np.tensordot(v, g(fields[:2]), 1)
+    slopes = slope(fields[:2])
+    total = np.einsum("p,ip,jp,p->ij", weights, slopes, slopes, apart**2)
     return total * v[:, None] * v
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from flint import arb
-from scipy.integrate import solve_ivp
 from support.plain_module import checked_in, module_rates
 from support.plateau_teachers import rational, two_modes
 
@@ -126,42 +125,6 @@ def test_relu_students_stand_still_apart_also_without_noise() -> None:
     dq, dr = full.rates(*full.modes_of(Q, C, float(state.R)))
     assert np.abs(dq).max() < 1e-14
     assert np.abs(dr).max() < 1e-14
-
-
-@pytest.mark.parametrize("order", [0.0, 1.0])
-def test_the_escape_grows_at_the_predicted_rate_in_the_integrated_flow(order: float) -> None:
-    """erf, M = 3, η = 0.3, over two e-foldings."""
-    from symderiv.analysis.plateau.plateau_forms import plateau_forms
-    from symderiv.analysis.plateau.stability import plateau_numbers
-
-    teacher = teacher_of_moments(3, *map(rational, ("1.3", "0.2", "1.3", "0.2")))
-    equations = derive_equations(learning_problem("erf"))
-    eta = rational("3/10")
-    if order:
-        state: Any = full_plateau(full_flow(equations), teacher, eta, BITS)
-        Q, C = float(state.Q), float(state.C)
-    else:
-        state = plateau_numbers(plateau_forms(equations), teacher, eta, BITS)
-        Q = C = float(state.Q)
-    full = Full("erf", teacher, 0.3, order)
-    M = full.M
-    q, r = full.spread(Q, C), np.full((M, M, 1), float(state.R))
-    step = 1e-6 * full.spread(1.0, -1.0 / (M - 1))
-
-    def rates(_: float, y: np.ndarray) -> np.ndarray:
-        dq, dr = full.rates(y[: M * M].reshape(M, M, 1).copy(), y[M * M :].reshape(M, M, 1).copy())
-        return np.concatenate((dq.ravel(), dr.ravel()))
-
-    time = 2 / float(state.unstable_eigenvalue)
-    # Half the difference of two opposite starts: terms of second order drop out.
-    ends = []
-    for sign in (1, -1):
-        start = np.concatenate((q.ravel(), (r + sign * step).ravel()))
-        run = solve_ivp(rates, (0, time), start, "DOP853", rtol=1e-13, atol=1e-15)
-        ends.append(run.y[M * M :, -1].reshape(M, M))
-    grown = (ends[0] - ends[1]) / 2
-    rate = np.log((grown[0, 0] - grown[0, 1]) / (step[0, 0, 0] - step[0, 1, 0])) / time
-    assert rate == pytest.approx(float(state.unstable_eigenvalue), rel=1e-6)
 
 
 def test_equal_students_stand_still_and_escape_faster() -> None:

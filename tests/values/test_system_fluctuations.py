@@ -348,7 +348,7 @@ def test_times_of_simulated_systems_have_the_derived_law() -> None:
     P.descend((w @ x - B @ x) ** 2 / 2, {w: 0.5})
     P.observe(error=(w @ x - B @ x) ** 2 / 2)
     start, N, runs = {"w.w": 0.5, "w.B": 0.2, "B.B": 1.0}, 400, 300
-    event, times = "error < 0.1", np.linspace(1.0, 6.0, 101)
+    event, times = "error < 0.1", np.linspace(1.0, 6.0, 26)
     law = P.fluctuations(alpha=times, dimension=N, initial=start, events=[event]).law(event)
     run = P.simulate(N, alpha=times, initial=start, runs=runs)
     held = run.runs["error"] < 0.1

@@ -159,9 +159,13 @@ def _twice(
             for number in range(6):
                 factor = number // 2 + 1
                 away = step * factor * (1 - 2 * (number % 2))
-                given[:size] = state[:size] + away * first
-                given[size : size + constants] = parameters[:constants] + away * slopes
-                given[size + constants :] = turned + away * bent
+                # entry by entry, as sensitivities do
+                for a in range(size):
+                    given[a] = state[a] + away * first[a]
+                for a in range(constants):
+                    given[size + a] = parameters[a] + away * slopes[a]
+                for a in range(moving):
+                    given[size + constants + a] = turned[a] + away * bent[a]
                 tangent(alpha, first + away * second, sizes, given, changed)
                 out += weights[factor - 1] * factor / away * changed
 

@@ -383,11 +383,15 @@ def _varied(
         size, constants = state.size // (count + 1), parameters.size - count * moving
         rhs(alpha, state[:size], sizes, parameters[:constants], derivative[:size])
         given = np.empty(size + constants + moving)
-        given[:size] = state[:size]
-        given[size : size + constants] = parameters[:constants]
+        # entry by entry: numba takes seconds to compile what it says of slices of other lengths
+        for a in range(size):
+            given[a] = state[a]
+        for a in range(constants):
+            given[size + a] = parameters[a]
         for n in range(count):
             begin, first = (n + 1) * size, constants + n * moving
-            given[size + constants :] = parameters[first : first + moving]
+            for a in range(moving):
+                given[size + constants + a] = parameters[first + a]
             end = begin + size
             tangent(alpha, state[begin:end], sizes, given, derivative[begin:end])
 

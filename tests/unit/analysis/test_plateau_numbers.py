@@ -301,12 +301,6 @@ def test_equal_students_leave_out_the_equation_of_their_difference() -> None:
     assert float(other.C) == pytest.approx(0.9, rel=1e-14)
 
 
-def test_the_escape_of_equal_students_has_the_digits_asked_for() -> None:
-    found = equal_students(flow(ETA / 4), modes(2), R(2), BITS, (1.2, 0.4))
-    assert found.unstable_eigenvalue is not None
-    assert found.unstable_eigenvalue.rel_accuracy_bits() > BITS - 15
-
-
 def test_a_report_shows_the_states_that_were_found() -> None:
     teacher = teacher_of_moments(2, R(1), R(0), R(1), R(0))
     made = forms(c / 3, CLOSED)

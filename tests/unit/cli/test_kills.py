@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -33,22 +30,6 @@ def test_a_run_killed_many_times_ends_with_the_same_numbers(case: str) -> None:
     endings = kills(case, 6, random.Random(DAY))
     print(f"seed {DAY}: {dict(endings)}")
     assert {ending for ending, count in endings.items() if count} <= GOOD
-
-
-def test_a_process_of_its_own_killed_after_its_first_checkpoint_goes_on(tmp_path: Path) -> None:
-    write_study(tmp_path, **LONG["simulate, Gram"][0])
-    assert Started(tmp_path, "simulate", "s.toml", "--output", "whole.nc").wait().code == 0
-    words = [sys.executable, "-m", "symderiv", "simulate", "s.toml", "--checkpoint-every", "0"]
-    process = subprocess.Popen(words, cwd=tmp_path)
-    checkpoint = tmp_path / "s-sim.nc.checkpoint"
-    while process.poll() is None and not checkpoint.exists():
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
-    answer = Started(tmp_path, "simulate", "s.toml").wait()
-    assert answer.code == 0
-    assert "resuming at alpha = " in answer.err
-    assert same_numbers(numbers(tmp_path / "whole.nc"), numbers(tmp_path / "s-sim.nc"))
 
 
 def test_signals_leave_a_state_to_go_on_from_and_say_how(tmp_path: Path) -> None:

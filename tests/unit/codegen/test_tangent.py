@@ -25,6 +25,7 @@ from symderiv.storage.kernels import kept_module
 SIZES = {"K": 2, "M": 3, "L": 2}
 # means of signs with fifty digits take long
 SMALL = {"relu": {"K": 1, "M": 2, "L": 2}, "biases": {"K": 2, "M": 1, "L": 2}}
+SMALL["second layer of relu"] = SMALL["relu"]
 RULES = {
     "erf": ("erf(x/sqrt(2))", "erf(x/sqrt(2))", PLAIN),
     "relu": ("Max(0, x)", "Max(0, x)", PLAIN),
@@ -163,17 +164,18 @@ def test_weighted_derivatives_are_those_along_directions(which: str) -> None:
     """
     student, teacher, rule = REVERSED[which]
     program = kept_program(student, teacher, rule, 1e-4)
-    values, rates = _point(program, 11)
+    sizes = SMALL.get(which, SIZES)
+    values, rates = _point(program, 11, sizes)
     state, parameters = program.vectors
     some = {"learning_rate", "label_noise", "v_teacher"}
     derived = tangent(program, some)
     mp = mpmath.MPContext()
-    mp.dps = 30
+    mp.dps = 20
     there = {**values, **{f"{name}_tangent": rate for name, rate in rates.items()}}
     if "tables" in which:
         moved = list(map(mp.mpf, _compiled(derived, there)))
     else:
-        moved = _run(print_mpmath(derived), mp, derived.procedure("right_hand_side"), there)
+        moved = _run(print_mpmath(derived), mp, derived.procedure("right_hand_side"), there, sizes)
     moving = [f for f in (*state.fields, *parameters.fields) if f in state.fields or f.name in some]
     moving.sort(key=lambda field: not field.shape)
     weights = np.random.default_rng(3).normal(size=len(moved))
@@ -183,8 +185,8 @@ def test_weighted_derivatives_are_those_along_directions(which: str) -> None:
     direction = np.concatenate([rates[field.name].ravel() for field in moving])
     found = np.empty(direction.size)
     text = print_reverse(program, [field.name for field in moving])
-    product = kept_module(text).specialised(SIZES["K"], SIZES["M"])
-    product(0.0, weights, np.array([2, 3, 2]), given, found)
+    product = kept_module(text).specialised(sizes["K"], sizes["M"])
+    product(0.0, weights, np.array([*sizes.values()]), given, found)
     terms = np.abs(found * direction)
     expected = float(mp.fsum(w * each for w, each in zip(weights, moved, strict=True)))
     assert abs(found @ direction - expected) < 1e-12 * terms.sum()

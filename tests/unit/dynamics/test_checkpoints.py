@@ -148,25 +148,6 @@ def test_simulated_runs_stopped_many_times_are_the_undisturbed_ones(method, tmp_
     assert_equal(result, whole)
 
 
-def test_simulated_runs_that_were_killed_go_on_from_their_last_write(tmp_path):
-    """What was written on the way, without any word at the end, is a state to go on from."""
-    path = tmp_path / "c"
-    study = parse_study(text("vectors", 6000.0))
-    written: list[bytes] = []
-
-    def look() -> bool:
-        if path.exists():
-            written.append(path.read_bytes())
-        return len(written) > 1
-
-    simulate(study, checkpoint=Checkpoint(path, every=0.01, stop=look))
-    path.write_bytes(written[0])
-    notices: list[str] = []
-    resumed = simulate(study, checkpoint=Checkpoint(path, notice=notices.append))
-    assert "resuming at alpha = " in notices[0]
-    assert_equal(resumed, simulate(study))
-
-
 def kept(folder: Path, study: str) -> Path:
     """A checkpoint of a solve that was stopped."""
     path = folder / "run.checkpoint"

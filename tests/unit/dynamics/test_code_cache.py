@@ -21,9 +21,7 @@ from support.forked import forked
 
 from symderiv.compiled_code import code_cache
 from symderiv.compiled_code.code_cache import kept_code
-from symderiv.lowering.solver_files import SolverText
 from symderiv.storage import kernels
-from symderiv.storage.kernels import load_kernel
 
 SOURCE = """
 from numba import njit
@@ -263,44 +261,3 @@ def test_without_a_folder_for_it_a_module_is_derived_for_the_moment(tmp_path):
     # an end of the process without more ado leaves it
     assert folder.name.startswith("symderiv-")
     shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize("damage", ["truncated", "changed", "appended", "not text"])
-@pytest.mark.parametrize("which", ["readable", "fast"])
-def test_a_damaged_module_is_derived_again(tmp_path, monkeypatch, which, damage):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    from symderiv.checking import recipes
-
-    text = SolverText(
-        "from symderiv_kernels.erf import *\nFORMAT = 3\nMARK = 1\n"
-        f"STUDENT_ACTIVATION = {damage!r}\nTEACHER_ACTIVATION = ''\n",
-        "from symderiv_kernels.fast.erf import specialised\nMARK = 1\n",
-    )
-    calls: list[str] = []
-
-    def solver_text(name: str, student: str, teacher: str, *_: object, **__: object) -> SolverText:
-        calls.append(name)
-        return text
-
-    monkeypatch.setattr(recipes, "solver_text", solver_text)
-    student = f"x**2 - {10 + len(damage) + 100 * (which == 'fast')}"
-    first = load_kernel(student)
-    path = first.path if which == "readable" else kernels.fast_path(first.path)
-    content = path.read_bytes()
-    damaged = {
-        "truncated": content[: len(content) // 2],
-        "changed": content.replace(b"MARK = 1", b"MARK = 2"),
-        "appended": content + b"MARK = 2\n",
-        "not text": b"\xff" + content,
-    }[damage]
-    assert damaged != content
-    path.write_bytes(damaged)
-    for each in (first.module, first.fast):
-        sys.modules.pop(each.__name__, None)
-    notices: list[str] = []
-    again = load_kernel(student, notice=notices.append)
-    assert again.module.MARK == again.fast.MARK == 1
-    assert again.digests == first.digests
-    assert path.read_bytes() == content
-    assert len(calls) == 2
-    assert "is damaged" in notices[0]

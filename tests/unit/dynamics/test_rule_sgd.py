@@ -329,16 +329,6 @@ def test_a_normalised_step_is_the_plain_one_over_its_root_mean_square(weight: fl
     assert ratio == pytest.approx(math.sqrt(square), rel=0.02)
 
 
-def test_runs_of_a_rule_that_is_only_a_statement_record_what_its_equations_do():
-    more = {**COMMON, "inputs": sd.Spectrum([1.6, 0.4], dimension=400)}
-    problem = sd.Problem("erf", **more, consistency_weight=0.7, averaging_rate=1.5)
-    runs, curve = problem.simulate(runs=16, alpha=[0, 1.0]), problem.solve(alpha=[0, 1.0])
-    assert set(runs.further) == set(curve.further) == {"J.A", "A.A", "A.B"}
-    for name in runs.further:
-        off = np.abs(runs.mean(name) - curve.further[name]) - 4 * runs.standard_error(name)
-        assert np.max(off) < 0.3 / math.sqrt(400), name
-
-
 def test_a_key_of_a_rule_can_be_taken_back_and_another_given():
     problem = problem_of("large batches")
     assert problem.replace(batch_ratio=None, batch=4).batch == 4

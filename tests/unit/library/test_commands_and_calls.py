@@ -49,7 +49,15 @@ CASES: dict[str, tuple[str, Any]] = {
         'expect erf(x)*y --covariance [[1,"1/2"],["1/2",2]] --digits 20',
         lambda: sd.mean("erf(x)*y", [["1", "1/2"], ["1/2", "2"]], digits=20),
     ),
-    "integral": ("integral i2 --activation relu", lambda: sd.i2("relu")),
+    "integral": (
+        "integral i4 --activations erf,linear,relu,linear --digits 9 "
+        "--covariance [[1,0.1,0.2,0],[0.1,1,0,0.3],[0.2,0,2,0.1],[0,0.3,0.1,1]]",
+        lambda: sd.i4(
+            *("erf", "linear", "relu", "linear"),
+            [[1, 0.1, 0.2, 0], [0.1, 1, 0, 0.3], [0.2, 0, 2, 0.1], [0, 0.3, 0.1, 1]],
+            digits=9,
+        ),
+    ),
     "check": (
         "check i2 --activation linear --formula c12",
         lambda: sd.check("i2", "c12", "linear"),
@@ -103,9 +111,18 @@ CASES: dict[str, tuple[str, Any]] = {
         lambda: sd.late(alpha=[1, 10], **LATE),
     ),
     "linear": (
-        "linear --distinct-eigenvalues 8 --exponent 1 --learning-rate 0.5 --alpha 0,3 --digits 18",
+        "linear --distinct-eigenvalues 8 --exponent 1 --learning-rate 0.5 --alpha 0,3 --digits 18 "
+        "--student-std 0.4 --trainable 5 --method companion --working-digits 60",
         lambda: sd.linear(
-            distinct_eigenvalues=8, exponent=1, learning_rate=0.5, alpha=[0, 3], digits=18
+            distinct_eigenvalues=8,
+            exponent=1,
+            learning_rate=0.5,
+            alpha=[0, 3],
+            digits=18,
+            student_std=0.4,
+            trainable=5,
+            method="companion",
+            working_digits=60,
         ),
     ),
     "one-step": (

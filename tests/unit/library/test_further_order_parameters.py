@@ -13,7 +13,6 @@ pytestmark = pytest.mark.turns(2)
 
 RULES = {
     "momentum": {"momentum_rate": 1.0, "train_biases": True},
-    "averages": {"averaging_rate": 1.0, "consistency_weight": 0.3},
     "averages and momentum": {
         "averaging_rate": 1.0,
         "consistency_weight": 0.3,
@@ -22,7 +21,6 @@ RULES = {
 }
 ADDED = {
     "momentum": {"b", "P", "W", "C"},
-    "averages": {"J.A", "A.A", "A.B"},
     "averages and momentum": {"P", "W", "C", "J.A", "A.A", "A.B", "U.A"},
 }
 

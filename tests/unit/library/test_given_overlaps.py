@@ -53,69 +53,6 @@ def moving(inputs: Any = None) -> sd.Problem:
     )
 
 
-def mean_forces(samples: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Means, and their errors, of what examples do to velocities: F x, F u, F y, F F, g δ, F."""
-    vectors = np.concatenate([J, U, B])
-    rng = np.random.default_rng(3)
-    drawn = rng.multivariate_normal(np.zeros(len(vectors)), overlap(vectors, vectors), samples)
-    x, u, y = drawn[:, :K], drawn[:, K : 2 * K], drawn[:, 2 * K :]
-    erf = np.vectorize(math.erf)
-    shifted = x + BIASES
-    student = erf(shifted / math.sqrt(2))
-    delta = student @ V - erf(y / math.sqrt(2)).sum(axis=1) / math.sqrt(M)
-    F = V * math.sqrt(2 / math.pi) * np.exp(-(shifted**2) / 2) * delta[:, None]
-    values = {
-        "Fx": F[:, :, None] * x[:, None, :],
-        "Fu": F[:, :, None] * u[:, None, :],
-        "Fy": F[:, :, None] * y[:, None, :],
-        "FF": F[:, :, None] * F[:, None, :],
-        "gd": student * delta[:, None],
-        "F": F,
-    }
-    return {
-        name: (each.mean(axis=0), each.std(axis=0) / math.sqrt(samples))
-        for name, each in values.items()
-    }
-
-
-@pytest.mark.turns(3)
-def test_rates_with_velocities_are_those_of_one_step_to_the_letter() -> None:
-    """V ← βV − (η/√N) F ξ and J ← J + V with U = N V and N (1 − β) = γ, averaged over ξ."""
-    found = moving().rates(**ORDER)
-    np.testing.assert_allclose(found.dQ, ORDER["P"] + ORDER["P"].T, atol=1e-13)
-    np.testing.assert_allclose(found.dR, ORDER["C"], atol=1e-13)
-    np.testing.assert_allclose(found.dv, ORDER["v_velocity"], atol=1e-13)
-    assert found.db is not None
-    np.testing.assert_allclose(found.db, ORDER["b_velocity"], atol=1e-13)
-    mean = mean_forces(200_000)
-    fu = mean["Fu"][0], mean["Fu"][1]
-    W, P, C = (ORDER[name] for name in "WPC")
-    for name, slope, wanted, error in (
-        ("P", found.dP, -GAMMA * P - ETA * mean["Fx"][0] + W, ETA * mean["Fx"][1]),
-        ("C", found.dC, -GAMMA * C - ETA * mean["Fy"][0], ETA * mean["Fy"][1]),
-        (
-            "W",
-            found.dW,
-            -2 * GAMMA * W - ETA * (fu[0] + fu[0].T) + ETA**2 * mean["FF"][0],
-            ETA * (fu[1] + fu[1].T) + ETA**2 * mean["FF"][1],
-        ),
-        (
-            "v",
-            found.further["v_velocity"],
-            -GAMMA * np.array(ORDER["v_velocity"]) - ETA_V * mean["gd"][0],
-            ETA_V * mean["gd"][1],
-        ),
-        (
-            "b",
-            found.further["b_velocity"],
-            -GAMMA * np.array(ORDER["b_velocity"]) - ETA_B * mean["F"][0],
-            ETA_B * mean["F"][1],
-        ),
-    ):
-        assert slope is not None
-        assert np.max(np.abs(slope - wanted) / error) < 5.0, name
-
-
 AVERAGED = {"consistency_weight": 0.5, "averaging_rate": 0.7}
 AVERAGES = {"J.A": overlap(J, A), "A.A": overlap(A, A), "A.B": overlap(A, B)}
 

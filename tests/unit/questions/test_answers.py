@@ -12,7 +12,6 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-from support.commands import symderiv
 
 import symderiv as sd
 from symderiv.foundation.errors import DivergentError, InputError
@@ -46,28 +45,6 @@ def test_a_result_shows_itself_shortly_and_survives_pickling(result: Any) -> Non
     assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
     assert "<table" in result._repr_html_()
     assert result.to_text()
-
-
-COMMANDS = [
-    ("expect", "erf(x)*y", "--covariance", json.dumps(LAW), "--digits", "30"),
-    ("integral", "i3", "--activation", "relu"),
-    ("integral", "i2", "--activation", "tanh", "--covariance", json.dumps(LAW)),
-    ("integral", "i2", "--activations", "erf,linear", "--covariance", json.dumps(LAW)),
-    ("check", "i2", "--activation", "erf", "--formula", "2*asin(c12)/pi"),
-]
-CALLS = [
-    lambda: sd.mean("erf(x)*y", LAW, digits=30),
-    lambda: sd.i3("relu"),
-    lambda: sd.i2("tanh", covariance=LAW),
-    lambda: sd.i2("erf", "linear", LAW),
-    lambda: sd.check("i2", "2*asin(c12)/pi", "erf"),
-]
-
-
-@pytest.mark.parametrize(("command", "call"), list(zip(COMMANDS, CALLS, strict=True)))
-def test_json_is_the_dictionary_of_the_public_call(command: tuple[str, ...], call: Any) -> None:
-    printed = symderiv(*command, "--json").stdout
-    assert json.loads(printed) == call().to_dict()
 
 
 def test_the_number_is_a_decimal_with_its_proved_error() -> None:

@@ -176,6 +176,22 @@ def test_a_statement_has_the_rates_that_are_derived_from_it() -> None:
     assert found.observables["error"] == pytest.approx(step.observables["error"], rel=1e-10)
 
 
+def test_a_step_on_a_sphere_of_inputs_keeps_the_variance_of_its_field() -> None:
+    P, g = sd.System(), sd.activation("erf")
+    x = P.inputs("x", model=sd.Spectrum(RHO.tolist(), weights=WEIGHT.tolist()))
+    w, B = P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((g(w @ x) - g(B @ x)) ** 2 / 2, {w: 0.7})
+    P.constrain(w, "sphere", inputs=x)
+    of = vectors(["w", "B"], 5)
+    step, _ = at_plane(P.statement, SlowState(of, WEIGHT, {"x": RHO}, {}), 20)
+    pairs = (("w", "w"), ("w", "B"), ("B", "B"))
+    found = P.rates({f"{a}.{b}": (of[a] * of[b]).sum(axis=1) for a, b in pairs})
+    for a, b in pairs[:2]:
+        rate = step.overlap_rate(a, b)
+        np.testing.assert_allclose(found[f"{a}.{b}"], rate, rtol=1e-9, atol=1e-11)
+    assert WEIGHT * RHO @ step.overlap_rate("w", "w") == pytest.approx(0, abs=1e-12)
+
+
 def test_points_of_lattices_are_those_of_scipy() -> None:
     """Also the number of standard errors, by which sampled means may be off."""
     for dimension in (1, 7, 20, 21):

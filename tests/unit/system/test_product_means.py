@@ -15,6 +15,7 @@ import pytest
 import sympy as sp
 from pairs.activations import ACTIVATIONS
 from scipy import integrate, special
+from support.sectors import in_sectors
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
@@ -73,23 +74,6 @@ def test_stated_errors_hold_where_fields_are_nearly_one() -> None:
                 assert found == pytest.approx(_by_condition(2, two), abs=error)
 
 
-def _in_sectors(function: Callable[..., Any], c: np.ndarray) -> float:
-    """Mean of a function of two fields with kinks at zero, in polar coordinates between these."""
-    factor = np.linalg.cholesky(c)
-    kinks = [math.pi / 2, math.atan2(-factor[1, 0], factor[1, 1])]
-    angles = sorted((kink + turn) % (2 * math.pi) for kink in kinks for turn in (0, math.pi))
-    nodes, weights = np.polynomial.legendre.leggauss(60)
-    radii, total = 5.5 * (nodes + 1), 0.0
-    along = 5.5 * weights * radii * np.exp(-(radii**2) / 2) / (2 * math.pi)
-    for begin, end in zip(angles, [*angles[1:], angles[0] + 2 * math.pi], strict=True):
-        half = (end - begin) / 2
-        turn = begin + half * (nodes + 1)
-        x, y = (np.outer(radii, each) for each in (np.cos(turn), np.sin(turn)))
-        fields = factor[0, 0] * x, factor[1, 0] * x + factor[1, 1] * y
-        total += half * float(along @ function(*fields) @ weights)
-    return total
-
-
 @pytest.mark.days(3)
 @pytest.mark.parametrize(
     ("student", "teacher"), [("tanh", "relu"), ("elu", "softplus"), ("softsign", "sign")]
@@ -107,13 +91,10 @@ def test_rates_are_integrals_between_kinks(student: str, teacher: str) -> None:
     g, slope, h = own.value, own.slope, other.value
 
     def mean(of: Callable[..., Any]) -> float:
-        parts = (
-            share * _in_sectors(lambda a, b, c=c: of(a, b, v * g(a) - c * h(b)), covariance)
-            for c, share in ((1, 0.75), (-1, 0.25))
-        )
-        return sum(parts)
+        parts = (0.75 * of(a, b, v * g(a) - h(b)), 0.25 * of(a, b, v * g(a) + h(b)))
+        return float(weights @ sum(parts))
 
-    covariance = np.array([[Q, R], [R, T]])
+    (a, b), weights = in_sectors(np.linalg.cholesky([[Q, R], [R, T]]), 60)
     wanted = {
         "w.w": mean(lambda a, b, e: (0.3 * v * slope(a) * e) ** 2 - 0.6 * v * slope(a) * e * a),
         "w.B": mean(lambda a, b, e: -0.3 * v * slope(a) * e * b),

@@ -124,6 +124,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "velocities": {
         "momentum_rate": 0.7,
         "train_second_layer": True,
+        "train_biases": True,
+        "bias_learning_rate": 0.3,
         "weight_decay": 0.1,
         "label_noise": 0.2,
         "batch": 2,
@@ -195,6 +197,8 @@ def test_a_run_of_a_rule_is_that_of_its_statement(name: str) -> None:
     pairs = [("J.J", wanted.Q), ("J.B", wanted.R), ("error", wanted.generalization_error)]
     if "train_second_layer" in given:
         pairs.append(("v", wanted.v))
+    if "bias_learning_rate" in given:
+        pairs.append(("b", wanted.further["b"]))
     if "averaging_rate" in given:
         pairs.append(("B.A", np.swapaxes(wanted.further["A.B"], 1, 2)))
     if "tasks" in given and "train_second_layer" in given:

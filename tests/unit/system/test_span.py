@@ -167,18 +167,3 @@ def test_the_cheaper_method_is_taken() -> None:
     assert P.simulate(800, runs=1, alpha=[0.1], initial=state).method == "gram"
     with pytest.raises(InputError, match=r"'grim' is unknown"):
         P.simulate(8, runs=1, alpha=[0.1], initial=state, method="grim")
-
-
-def test_batches_and_rates_that_depend_on_time_follow_their_equations() -> None:
-    P = sd.System()
-    x = P.inputs("x", batch_ratio=0.5)
-    w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
-    g = sd.activation("erf")
-    gap = g(w @ x).sum() - g(B @ x).sum()
-    P.descend(x.mean(gap**2 / 2), {w: 0.5 / (1 + P.alpha)})
-    state = {"w.w": 0.3 * np.eye(2), "w.B": [[0.1, 0.0], [0.0, 0.2]], "B.B": np.eye(2)}
-    curve = P.solve(alpha=[2, 6], initial=state)
-    runs = P.simulate(400, runs=12, alpha=[2, 6], initial=state)
-    for name in ("w.w", "w.B"):
-        off = np.abs(runs.mean[name] - curve[name]) - 4 * runs.standard_error[name]
-        assert np.max(off) < 0.3 / np.sqrt(400), name

@@ -46,6 +46,16 @@ def test_a_sphere_of_inputs_comes_back_from_a_file(sphere: Any, tmp_path: Path) 
     np.testing.assert_allclose(_kept(one["w.w"]), 0, atol=1e-14)
 
 
+@pytest.mark.parametrize("method", ["vectors", "gram"])
+def test_steps_keep_variances_of_fields_and_no_norms(sphere: Any, method: str) -> None:
+    P, state = sphere
+    run = P.simulate(400, runs=2, alpha=[0, 0.5, 1.5], initial=state, method=method)
+    kept = _kept(run.mean["w.w"])
+    np.testing.assert_allclose(kept, np.broadcast_to(_kept(state["w.w"]), kept.shape), rtol=1e-7)
+    norms = np.einsum("k,akii->ai", WEIGHT, run.mean["w.w"])
+    assert np.max(np.abs(norms[-1] / norms[0] - 1)) > 0.01
+
+
 def test_what_is_kept_is_told_as_a_covariance(sphere: Any) -> None:
     P, _ = sphere
     text, latex = " ".join(P.equations.to_text().split()), P.equations.to_latex()

@@ -77,48 +77,6 @@ def test_a_compiled_step_is_the_step_as_it_is_said(name: str) -> None:
     assert moved > 1e-3
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_rates_are_mean_changes_of_many_steps(name: str) -> None:
-    """N times the mean change of all overlaps in one step, from one state, by many steps."""
-    P, state = SYSTEMS[name]()
-    rates = P.rates(state)
-    N, runs, steps = 400, 60, 40
-    run = P.simulate(N, runs=runs, alpha=[steps / N], initial=state, seed=2)
-    for key, rate in rates.rates.items():
-        if not P.solver.layout.moves(key):
-            continue
-        start = np.asarray(state[key], dtype=float)
-        change = (run.mean[key][0] - start) * N / steps
-        error = run.standard_error[key][0] * N / steps
-        # the second derivative over this time is the rest
-        assert np.all(np.abs(change - rate) <= 4.5 * error + 0.2 * np.abs(rate) + 0.02), key
-
-
-@pytest.mark.parametrize("method", ["vectors", "gram"])
-def test_variances_of_fields_stay_on_a_sphere_of_inputs(method: str) -> None:
-    """What is kept is Σ_k w_k ρ_k (w·w)_k in the equations and at every step, and no norm."""
-    rho, weight = np.array([2.0, 0.5, 0.1]), np.array([0.25, 0.5, 0.25])
-    P = sd.System()
-    x = P.inputs("x", sd.Spectrum(list(rho), weights=list(weight)))
-    w, B, g = P.vectors("w", 2), P.vectors("B", 3, fixed=True), sd.activation("erf")
-    P.descend((g(w @ x).sum() - g(B @ x).sum() + P.latents("zeta")) ** 2 / 2, {w: 0.8})
-    P.constrain(w, "sphere", inputs=x)
-    state = statements.gram({"w": 2, "B": 3}, 4)
-    each = {"w.w": np.stack([np.asarray(state["w.w"]) * f for f in (1.0, 1.4, 0.6)])}
-    alpha, N = np.array([0.5, 1.5]), 1000
-    run = P.solve(alpha=alpha, initial=state | each, relative_tolerance=1e-10)
-    sgd = P.simulate(N, runs=32, alpha=alpha, initial=state | each, seed=1, method=method)
-    for name in run.values:
-        gap = np.abs(run[name] - sgd.mean[name])
-        assert np.max(gap - 3 * sgd.standard_error[name]) * np.sqrt(N) < 0.5, name
-    begin = np.einsum("k,kii->i", weight * rho, each["w.w"])
-    for found in (run["w.w"], sgd.mean["w.w"]):
-        kept = np.einsum("k,akii->ai", weight * rho, found)
-        np.testing.assert_allclose(kept, np.broadcast_to(begin, kept.shape), rtol=1e-7)
-        norms = np.einsum("k,akii->ai", weight, found)
-        assert np.max(np.abs(norms / np.einsum("k,kii->i", weight, each["w.w"]) - 1)) > 0.01
-
-
 def test_a_run_says_its_error_and_keeps_the_names() -> None:
     P = statements.student_teacher(K=2, M=2)
     state = statements.gram({"w": 2, "B": 2}, 8) | {"v": [1.0, 0.5]}
