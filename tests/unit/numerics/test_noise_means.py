@@ -76,3 +76,22 @@ def test_all_means_of_two_factors_are_those_of_waves(
                     places = [a + K * first, b + K * second]
                     expected = mean_of_waves(numbers, c[np.ix_(places, places)], biases[places])
                     assert array[a, b] == pytest.approx(expected, abs=1e-9), (K, numbers, a, b)
+
+
+@pytest.mark.parametrize("rank", [3, 4])
+@pytest.mark.parametrize("apart", [1e-12, 1e-8, 1e-4])
+def test_parts_in_a_plane_give_nearly_singular_covariances_back(rank: int, apart: float) -> None:
+    """Rounding of the second field's rest changed covariances by up to 0.05 here."""
+    rng = np.random.default_rng(11)
+    for _ in range(500):
+        loads = rng.normal(size=(4, rank))
+        loads /= np.linalg.norm(loads, axis=1, keepdims=True)
+        loads[1] = loads[0] * (1 - apart) + rng.normal(size=rank) * np.sqrt(apart)
+        loads *= rng.uniform(0.3, 1.4, size=(4, 1))
+        covariance = loads @ loads.T
+        parts = noise._parts_in_plane(covariance, 0, 1)
+        found = parts @ parts.T
+        left = noise._correlation_left(covariance, parts, 2, 3)
+        found[2, 3] += parts[2, 2] * parts[3, 2] * (left - 1)
+        found[3, 2] = found[2, 3]
+        assert np.abs(found - covariance).max() < 2e-14
