@@ -297,6 +297,8 @@ def test_a_plateau_that_a_run_does_not_show_is_undecided(run: sd.Trajectory) -> 
     assert alone.events["plateau-end"]["verdict"] == "undecided"
     assert "no such end of a plateau up to alpha = 0.5" in alone.events["plateau-end"]["reason"]
     assert "undecided: the run in doubles has no" in alone.enclosure.to_text()
+    assert "undecided" in repr(alone)
+    assert "never" not in repr(alone)
     assert alone.enclosure.departure is None
     assert run.enclosure.departure is None
 

@@ -39,6 +39,11 @@ class LocatedEvent(dict[str, Any]):
         return math.inf if self["alpha"] is None else float(self["alpha"])
 
     @property
+    def absence(self) -> str:
+        """Why there is no time: "never", or "undecided" where a proved run leaves it open."""
+        return "undecided" if self.get("verdict") == "undecided" else "never"
+
+    @property
     def error_bound(self) -> float:
         """The error of the time: proved if the run is certified; otherwise the distance, the
         largest found, from the time in a run with ten times the tolerance. Infinite where that run

@@ -222,7 +222,7 @@ class Trajectory(FollowedResult, Curves):
         rows.append(("tolerance", f"{reached} ({self.tolerance_method})"))
         rows.append(("work", f"{self.steps} steps, {self.wall_seconds:.3g} s, {self.method}"))
         for event in self.events:
-            time = "never" if math.isinf(event.time) else f"from alpha = {event.time:.10g}"
+            time = event.absence if math.isinf(event.time) else f"from alpha = {event.time:.10g}"
             rows.append((event.name, time))
         if self.enclosure is not None:
             told = f"all errors at most {self.enclosure.difference:.1e} (proved)"
@@ -239,7 +239,7 @@ class Trajectory(FollowedResult, Curves):
         slopes = (f"derivative by {name}" for name in numbers)
         columns = ("event", "first holds at alpha", "error of that", *slopes)
         rows = [
-            [each.name, _said(each["alpha"], "never"), _size(each["error_bound"])]
+            [each.name, _said(each["alpha"], each.absence), _size(each["error_bound"])]
             + [_said(each["derivatives"].get(name), "") for name in numbers]
             for each in events
         ]
