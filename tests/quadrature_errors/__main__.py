@@ -1,6 +1,7 @@
 """Print true errors of means by quadrature beside the stated ones; exits 1 at a violation.
 
-cd tests; python -m quadrature_errors [--twos N] [--fours N] [--adaptive N] [--closed N] [PAIR ...]
+cd tests; python -m quadrature_errors [--twos N] [--fours N] [--adaptive N] [--closed N]
+    [--tolerance T] [--seed S] [PAIR ...]
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ parser.add_argument("--twos", type=int, default=100_000)
 parser.add_argument("--fours", type=int, default=2_000)
 parser.add_argument("--adaptive", type=int, default=60)
 parser.add_argument("--closed", type=int, default=100_000)
+parser.add_argument("--tolerance", type=float, help="of means; default: one for each pair")
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("pairs", nargs="*", help="default: all")
+parser.add_argument("pairs", nargs="*", help="default: all of the list; others need a tolerance")
 options = parser.parse_args()
 violations = 0
 
@@ -44,9 +46,11 @@ print(
     f"{'student|teacher':28} {'means, reference':22} {'tried':>7} {'stated':>9} {'true':>9} "
     "   ratio"
 )
-for pair, tolerance in {**CLOSED, **ACTIVATIONS}.items():
-    if options.pairs and pair not in options.pairs:
-        continue
+listed = {**CLOSED, **ACTIVATIONS}
+for pair in options.pairs or listed:
+    tolerance = options.tolerance or listed.get(pair)
+    if tolerance is None:
+        parser.error(f"{pair} is not in the list; give its --tolerance")
     start = time.process_time()
     if pair in CLOSED:
         rows = [closed_campaign(rules_of(pair, tolerance), pair, options.closed, options.seed)]
