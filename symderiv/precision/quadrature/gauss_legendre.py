@@ -49,6 +49,7 @@ _ROUNDS: Final = 30
 _POWER_RATE: Final = 0.5  # t**k is covered by exp(|t|/2)
 _BOXES: Final = (6, 3)
 _DEPTH: Final = 12
+_FEWEST: Final = 2  # nodes of a panel
 _MAX_DIMENSION: Final = 4
 _MAX_PANELS: Final = 3000
 _DEPENDENT: Final = 4  # variances over conditional ones from which sums inside of sums are cheaper
@@ -214,9 +215,9 @@ class _PanelPlanner:
                 f"deviation {unit:.1e}) need too many panels"
             )
         for length in _LENGTHS:
-            cut = self._cut(smooth_pieces, min(length * unit, reach), self.precision[i, i], target)
-            if cut is not None and (best is None or _nodes(cut) < _nodes(best)):
-                best = cut
+            most = math.inf if best is None else _nodes(best)
+            long = min(length * unit, reach)
+            best = self._cut(smooth_pieces, long, self.precision[i, i], target, most) or best
         if best is None:
             raise NotYetError(f"not yet: {f.expression} is not analytic up to its kinks")
         return best
@@ -225,8 +226,9 @@ class _PanelPlanner:
         return math.ceil(2 * self.accuracy / math.log(2)) + 200
 
     def _cut(
-        self, found: list[AnalyticPiece], length: float, precision: arb, target: arb
+        self, found: list[AnalyticPiece], length: float, precision: arb, target: arb, most: float
     ) -> list[_Panel] | None:
+        """Return panels of about a length; None if there are none with fewer nodes than ``most``."""
         waiting = []
         for piece in found:
             whole = piece.high - piece.low
@@ -238,18 +240,21 @@ class _PanelPlanner:
         if len(waiting) > _MAX_PANELS:
             return None
         aim = target / len(waiting)
-        result = []
+        result, nodes = [], 0
         while waiting:
+            if nodes + _FEWEST * len(waiting) >= most:
+                return None
             a, b, expression, depth = waiting.pop()
             panel = self._panel(a, b, expression, precision, aim)
             if panel is not None:
                 result.append(panel)
+                nodes += panel.nodes
                 continue
             if depth == _DEPTH:
                 return None
             middle = ((a + b) / 2).mid()
             waiting += [(a, middle, expression, depth + 1), (middle, b, expression, depth + 1)]
-        return result
+        return result if nodes < most else None
 
     def _panel(
         self, a: arb, b: arb, expression: sp.Expr, precision: arb, aim: arb
@@ -264,21 +269,30 @@ class _PanelPlanner:
             across = half * (rho - 1 / rho) / 2
             if not abs(centre - self.centre) + long + across < 2 * self.reach:
                 continue
+            factor = arb(64) / 15 * half * (precision * across * across / 2).exp()
+            factor = factor / (1 - arb(rho) ** -2)
+            # a larger function needs as many nodes as the best ellipse
+            most = arb("inf") if best is None else aim / factor * arb(rho) ** (2 * best.nodes - 2)
             try:
-                largest = _largest(value, centre, long, across)
+                largest = _largest(value, centre, long, across, most)
             except (Undefined, ZeroDivisionError):
                 continue
-            size = arb(64) / 15 * half * largest * (precision * across * across / 2).exp()
-            size = size / (1 - arb(rho) ** -2)
+            if largest is None:
+                continue
+            size = factor * largest
             ratio = float((size / aim).log()) if size > 0 else 0.0
-            nodes = max(2, math.ceil(ratio / (2 * math.log(rho))))
+            nodes = max(_FEWEST, math.ceil(ratio / (2 * math.log(rho))))
             if best is None or nodes < best.nodes:
                 best = _Panel(a, b, function, nodes, (size * arb(rho) ** (-2 * nodes)).upper())
         return best
 
 
-def _largest(value: Callable[[Ball], Ball], centre: arb, long: arb, across: arb) -> arb:
-    """Return a bound of the function on the upper half of a rectangle around an ellipse."""
+def _largest(
+    value: Callable[[Ball], Ball], centre: arb, long: arb, across: arb, most: arb
+) -> arb | None:
+    """Return a bound of the function on the upper half of a rectangle around an ellipse; None once
+    the bound is above ``most``.
+    """
     m, n = _BOXES
     total = arb(0)
     for j in range(m):
@@ -286,6 +300,8 @@ def _largest(value: Callable[[Ball], Ball], centre: arb, long: arb, across: arb)
             x = centre + long * arb(2 * j + 1 - m, 1 + 1e-9) / m
             y = across * arb(2 * k + 1, 1 + 1e-9) / (2 * n)
             total = total.max(abs(acb(value(acb(x, y)))).upper())
+            if total > most:
+                return None
     return total.upper()
 
 
