@@ -228,7 +228,7 @@ class _PanelPlanner:
     def _cut(
         self, found: list[AnalyticPiece], length: float, precision: arb, target: arb, most: float
     ) -> list[_Panel] | None:
-        """Return panels of about a length; None if there are none with fewer nodes than ``most``."""
+        """Return panels of about a length; None if none have fewer nodes than ``most``."""
         waiting = []
         for piece in found:
             whole = piece.high - piece.low
