@@ -75,7 +75,7 @@ class Packing:
         places = pairwise(accumulate(lengths, initial=0))
         return {name: slice(*place) for name, place in zip(self.shapes, places, strict=True)}
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length of the vector."""
         return sum(math.prod(shape) for shape in self.shapes.values())

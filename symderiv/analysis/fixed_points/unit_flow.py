@@ -46,9 +46,14 @@ class UnitFlow(ExchangedFlow):
     constants: Floats
     unit: float
 
+    @cached_property
+    def _packings(self) -> tuple[Packing, ...]:
+        # rates are asked for many thousand times
+        return tuple(Packing.of({"v": each}, "v", **self.sizes) for each in self.axes)
+
     def packing(self, which: int) -> Packing:
         """Return how states (0) or constants (1) are packed."""
-        return Packing.of({"v": self.axes[which]}, "v", **self.sizes)
+        return self._packings[which]
 
     @cached_property
     def mirror(self) -> Labels:
@@ -77,11 +82,15 @@ class UnitFlow(ExchangedFlow):
     def _whole(self, state: Floats) -> Floats:
         return np.where(np.arange(state.size) <= self.mirror, state, state[self.mirror])
 
+    @cached_property
+    def _mirrored(self) -> Labels:
+        return np.asarray(self.mirror[self.place])
+
     def state(self, values: Floats) -> Floats:
         """Return the packed state of these coordinates."""
         packed = self.begin.copy()
         packed[self.place] = values
-        packed[self.mirror[self.place]] = values
+        packed[self._mirrored] = values
         return packed
 
     def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
