@@ -45,12 +45,12 @@ def derived_text(
     from symderiv.storage.kernels import _engine_digest
 
     if folder is None:
-        return solver_text("pair", student, teacher, tolerance)
+        return solver_text("pair", student, teacher, tolerance, lanes=False)
     key = "\0".join([student, teacher, str(tolerance), _engine_digest()])
     path = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
     if path.exists():
         return SolverText(**json.loads(path.read_text(encoding="utf-8")))
-    text = solver_text("pair", student, teacher, tolerance)
+    text = solver_text("pair", student, teacher, tolerance, lanes=False)
     folder.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
     part.write_text(json.dumps(asdict(text)), encoding="utf-8")

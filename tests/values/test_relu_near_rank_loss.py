@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 import symderiv_kernels.fast.relu as fast
-import symderiv_kernels.relu as kernel
+from support.plain_module import checked_in
 from symderiv_codegen import print_mpmath
 
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -20,6 +20,8 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.programs.program import solver_program
 
 pytestmark = pytest.mark.turns(9)
+
+kernel = checked_in("relu")
 
 
 DIGITS = 50
