@@ -169,12 +169,14 @@ def test_three_units_have_a_first_order_transition_between_two_spinodals() -> No
     energy = _energy(3)
 
     def lowest(alpha: float, known: float) -> tuple[float, np.ndarray]:
-        """Return the minimum that a descent with differences finds from a start."""
+        """Return the minimum that a descent finds from a start."""
         R = np.where(np.eye(3), known, 0.15 if known > 0.3 else known)
         x = energy.free(np.eye(3), R)
-        best = minimize(
-            lambda y: energy.at(y, alpha)[0] if energy.inside(y) else 1e9, x, method="BFGS"
-        )
+
+        def at(y: np.ndarray) -> tuple[float, np.ndarray]:
+            return energy.at(y, alpha)[:2] if energy.inside(y) else (1e9, np.zeros(y.size))
+
+        best = minimize(at, x, method="BFGS", jac=True, options={"gtol": 1e-8})
         return float(best.fun), best.x[3:].reshape(3, 3)
 
     # below the lower spinodal descents from specialised students forget them, above they do not

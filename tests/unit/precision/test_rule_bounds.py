@@ -113,7 +113,7 @@ def test_the_bound_on_an_ellipse_is_nearly_the_maximum(parts: tuple[float, float
             (1 / (FORM + 5), 1 / (5.7 - long)),
         ):
             value = OneVariable(g, FORM).on_complex(64)
-            found = float(panels._largest(value, arb(0.7), arb(long), arb(across)))
+            found = float(panels._largest(value, arb(0.7), arb(long), arb(across), arb("inf")))
             # the rectangle is larger than the ellipse, boxes are larger than their values
             assert most <= found * (1 + 1e-9)
             assert found <= 2.2 * most

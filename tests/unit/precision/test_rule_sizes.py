@@ -65,7 +65,7 @@ def test_halves_of_panels_are_halved_twelve_times_at_most(side: int) -> None:
         planner._panel = panel  # type: ignore[method-assign,assignment]
         low, high = (arb(0), arb(1)) if side > 0 else (arb(-1), arb(0))
         piece = pieces.AnalyticPiece(low, high, sp.sqrt(side * FORM))
-        assert planner._cut([piece], 1.0, arb(1), arb(1)) is None
+        assert planner._cut([piece], 1.0, arb(1), arb(1), math.inf) is None
     assert shortest == 2.0**-panels._DEPTH
 
 
