@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,7 +61,7 @@ def test_halves_of_panels_are_halved_twelve_times_at_most(side: int) -> None:
             nonlocal shortest
             shortest = min(shortest, float(b - a))
             assert shortest >= 2.0**-panels._DEPTH
-            return None if a.contains(0) or b.contains(0) else object()
+            return None if a.contains(0) or b.contains(0) else SimpleNamespace(nodes=2)
 
         planner._panel = panel  # type: ignore[method-assign,assignment]
         low, high = (arb(0), arb(1)) if side > 0 else (arb(-1), arb(0))
