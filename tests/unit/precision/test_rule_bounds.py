@@ -246,3 +246,33 @@ def test_zeros_of_a_function_are_all_found_and_narrowed_down() -> None:
             assert all(r.rad() < arb(2) ** -100 for r in roots)
     with pytest.raises(NotYetError, match="cannot be isolated"), working_bits(64):
         pieces._roots((FORM - sp.Rational(1, 3)) ** 2, FORM, -1.0, 1.0, 60)
+
+
+def test_panels_have_the_fewest_nodes_of_all_ellipses_and_lengths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What needs more is given up before all of it is known."""
+    component = _component(sp.tanh(2 * FORM), sp.exp(FORM / 2), 1 / (1 + FORM**2))
+
+    def counts() -> list[int]:
+        with working_bits(64):
+            return panels.panel_plan(component, 20.0).counts()
+
+    def nodes(ends: tuple[float, float]) -> float:
+        planner = panels._PanelPlanner(component, 20.0)
+        planner.centre, planner.reach = arb(0), 8.0
+        expression = sp.tanh(2 * FORM)
+        found = planner._panel(*map(arb, ends), expression, arb(3), arb("1e-9"))
+        return math.inf if found is None else found.nodes
+
+    places = [(0.0, 0.7), (1.0, 1.5), (-3.0, -0.5)]
+    whole, ellipses = counts(), [nodes(each) for each in places]
+    for name, given in (("_LENGTHS", panels._LENGTHS), ("_RHOS", panels._RHOS)):
+        alone = []
+        for one in given:
+            monkeypatch.setattr(panels, name, (one,))
+            alone.append(counts() if name == "_LENGTHS" else [nodes(each) for each in places])
+        monkeypatch.undo()
+        fewest = [min(each) for each in zip(*alone, strict=True)]
+        assert fewest == (whole if name == "_LENGTHS" else ellipses)
+        assert max(map(max, alone)) > 1.2 * max(fewest)
