@@ -56,7 +56,7 @@ _FINEST |= {3: joint_rule(0.25, 12.0), 4: joint_rule(0.36, 9.0)}
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How the fields and constants of a function stand in another one that it is equal to.
+    """The places of the fields and constants of a function in another one that it is equal to.
 
     Args:
         sign: In front of all fields.
@@ -113,7 +113,7 @@ class Joint:
 
     @property
     def sharpness(self) -> sp.Expr:
-        """By how much finer steps must be because of constants, as those of logistic(a g(z)) do.
+        """The factor by which constants make steps finer, as a does in logistic(a g(z)).
 
         Constants that the function is a polynomial of change no scale in z.
         """
